@@ -1,0 +1,2 @@
+//! The command `twiceshy`.
+fn main() {}

@@ -1,0 +1,4 @@
+//! Workloads, models and experiments for the filters of `twiceshy`.
+
+pub mod models;
+pub mod workload;

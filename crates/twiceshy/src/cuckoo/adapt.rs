@@ -1,0 +1,75 @@
+//! Adapting: the part that all adaptive cuckoo filters share.
+
+use super::fingerprint::Rule;
+use super::full_key::FullKeyCuckoo;
+use super::local::Located;
+use super::owners::Trouble;
+use super::planner::Planner;
+use crate::error::SeamError;
+use crate::filter::{Adapted, Adaptive};
+use crate::remote::{CellId, Remote};
+
+/// What a rule's own way to adapt came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The plan is made; whether it fixes the query shows in the cells.
+    Planned,
+    /// The query agrees with a stored key in all that an adaptation can change.
+    Unfixable,
+    /// The plan passed its bound: nothing is to be done, and a rebuild is wanted.
+    OverBound,
+}
+
+/// A rule that knows how to fix a false positive.
+pub(crate) trait Plans: Rule {
+    /// Plans the changes for a query that collides with the owners of these cells.
+    fn plan<Rem: Remote>(
+        &self,
+        planner: &mut Planner<'_, Self, Rem>,
+        query: &Located,
+        cells: &[CellId],
+    ) -> Result<Verdict, Trouble<Rem::Error>>
+    where
+        Self: Sized;
+}
+
+impl<R: Plans> Adaptive for FullKeyCuckoo<R> {
+    fn adapt<Rem: Remote>(&mut self, query: &[u8], remote: &mut Rem) -> Result<Adapted, SeamError<Rem::Error>> {
+        self.ready()?;
+        let hits = self.live.hits(query);
+        if hits.hits == 0 {
+            return Ok(Adapted::Fixed);
+        }
+        if remote.knows_cells() && Self::is_stored(&self.live, &hits, query, remote)? {
+            return Ok(Adapted::Stored);
+        }
+        let cells: Vec<CellId> = self.live.cells_hit(&hits).collect();
+        let query = Located { key: query.into(), buckets: hits.buckets };
+        let mut planner = self.live_planner(remote);
+        if !remote.knows_cells() {
+            for cell in &cells {
+                if planner.owners.candidates(*cell)?.iter().any(|candidate| candidate.key == query.key) {
+                    return Ok(Adapted::Stored);
+                }
+            }
+        }
+        let verdict = self.live.rule.plan(&mut planner, &query, &cells)?;
+        if verdict == Verdict::OverBound {
+            self.stats.adapts += 1;
+            self.stats.over_bound += 1;
+            self.wants_rebuild = true;
+            return Ok(Adapted::StillPresent);
+        }
+        let outcome = match (planner.is_present(&query), verdict) {
+            (false, _) => Adapted::Fixed,
+            (true, Verdict::Unfixable) => Adapted::Unfixable,
+            (true, _) => Adapted::StillPresent,
+        };
+        let finished = planner.finish(0);
+        let (sizes, moved, rng) = (finished.sizes, finished.moves.len(), finished.rng.clone());
+        self.commit_rewrite(finished, remote)?;
+        self.rng = rng;
+        self.stats.adaptation(sizes, moved);
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,302 @@
+//! The Cuckooing filter: a colliding key moves to its next table.
+
+use super::adapt::{Plans, Verdict};
+use super::fingerprint::{Function, Rule, Values, sealed};
+use super::full_key::FullKeyCuckoo;
+use super::local::Located;
+use super::options::{Options, RuleSpec};
+use super::owners::Trouble;
+use super::planner::{Lodger, Planner};
+use super::search::{Nest, breadth_first};
+use super::shape::{Shape, Spot};
+use crate::error::OptionsError;
+use crate::persist::{LoadError, Reader, Writer};
+use crate::remote::{CellId, Remote};
+use std::ops::Range;
+
+/// How a colliding key finds its new cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Moves {
+    /// The walk of 000 section 2.3: the colliding key goes to its next table, a displaced key takes any free cell of its
+    /// own, else it goes to its next table, and so on.
+    Walk {
+        /// The most keys that one walk moves. Beyond it nothing is changed, and a rebuild is wanted.
+        steps: u32,
+    },
+    /// The shortest path from the colliding key's other tables to a free cell, which disturbs as few keys as possible.
+    ShortestPath {
+        /// The most cells whose owner is asked for.
+        cells: u32,
+    },
+}
+
+impl Moves {
+    /// The paper's walk of at most 500 steps: at 95 % load one walk in five is longer than log2 n.
+    pub const DEFAULT: Moves = Moves::Walk { steps: 500 };
+}
+
+/// The rule of [`CuckooingFilter`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cuckooing {
+    values: Values,
+    shared: bool,
+    moves: Moves,
+}
+
+/// The adaptive cuckoo filter that fixes a mistake by moving the colliding key to another table, 4×1 by default.
+///
+/// *Cost.* Like the plain filter's: no bit is spent on adapting. An adaptation reads R for every key that it moves; at 95 %
+/// load a walk moves a dozen keys in the median, and now and then hundreds.
+///
+/// *Layout.* A cell is a fingerprint of the whole width; 0 means empty. A key in table t is stored under function t (004
+/// A.2), or under one function in all tables (000 section 2.1) with [`Options::shared_fingerprint`].
+///
+/// *Paper.* 000 sections 2.2 and 2.3. Theorem 1 there: over at most n queries with support Q, 2×1 at half load has about
+/// ε|Q| false positives.
+///
+/// *Departure.* The paper rebuilds the filter when a walk passes its bound. Here the walk's plan is dropped, nothing has
+/// changed, and [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild) says so: the caller chooses when to pay.
+///
+/// ```
+/// use twiceshy::cuckoo::CuckooingFilter;
+/// use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
+/// use twiceshy::hash::HashKey;
+/// use twiceshy::remote::ByHash;
+///
+/// let mut remote = ByHash::new();
+/// let mut filter = CuckooingFilter::options(1000, 0.05)?.build(HashKey::fixed(1), &mut remote)?;
+/// for i in 0..1000u32 {
+///     filter.insert(&i.to_le_bytes(), &mut remote)?;
+/// }
+/// let mistake = (1000..u32::MAX).map(u32::to_le_bytes).find(|key| filter.contains(key)).expect("one in twenty");
+/// assert_eq!(filter.adapt(&mistake, &mut remote)?, Adapted::Fixed);
+/// assert!(!filter.contains(&mistake), "once bitten");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type CuckooingFilter = FullKeyCuckoo<Cuckooing>;
+
+impl sealed::Sealed for Cuckooing {}
+
+impl Rule for Cuckooing {
+    #[inline]
+    fn function(&self, spot: Spot, _: u32) -> Function {
+        Function(if self.shared { 0 } else { spot.table })
+    }
+
+    fn arriving(&self, spot: Spot, _: Function) -> Function {
+        self.function(spot, 0)
+    }
+
+    #[inline]
+    fn values(&self, _: Function) -> Values {
+        self.values
+    }
+
+    fn functions_at(&self, spot: Spot) -> Range<u8> {
+        let Function(function) = self.function(spot, 0);
+        function..function + 1
+    }
+}
+
+/// What became of one move.
+enum Moved {
+    Done,
+    OverBound,
+    /// Some owner on every way could not be told.
+    Stuck,
+}
+
+impl Cuckooing {
+    /// Whether the key matches the query in every table: then no move helps.
+    fn agree_everywhere<Rem: Remote>(
+        &self,
+        planner: &Planner<'_, Cuckooing, Rem>,
+        key: &Located,
+        query: &Located,
+    ) -> bool {
+        let local = planner.local;
+        (0..local.shape.tables()).all(|table| {
+            let function = self.function(Spot { table, cell: 0 }, 0);
+            let at = usize::from(table);
+            key.buckets[at] == query.buckets[at] && local.value(&key.key, function) == local.value(&query.key, function)
+        })
+    }
+
+    /// The walk of 000 section 2.3.
+    fn walk<Rem: Remote>(
+        &self,
+        planner: &mut Planner<'_, Cuckooing, Rem>,
+        from: CellId,
+        colliding: Lodger,
+        steps: u32,
+    ) -> Result<Moved, Trouble<Rem::Error>> {
+        planner.clear(from);
+        let shape = planner.local.shape;
+        let (mut homeless, mut left) = (colliding, shape.spot(from).table);
+        for step in 0..steps {
+            let table = (left + 1) % shape.tables();
+            // The colliding key must leave its table; those that it displaces may take any free cell of their own.
+            let tables = if step == 0 { table..table + 1 } else { 0..shape.tables() };
+            for at in tables {
+                for cell in shape.bucket_cells(at, homeless.buckets()[usize::from(at)]) {
+                    if planner.is_free(cell)? {
+                        planner.arrive(cell, homeless);
+                        return Ok(Moved::Done);
+                    }
+                }
+            }
+            let CellId(first) = shape.first_cell(table, homeless.buckets()[usize::from(table)]);
+            let per_bucket = u64::from(shape.cells_per_bucket());
+            let start = planner.rng.below(per_bucket);
+            let mut displaced = None;
+            for turn in 0..per_bucket {
+                let cell = CellId(first + (start + turn) % per_bucket);
+                if let Some(lodger) = planner.lodger(cell)? {
+                    displaced = Some((cell, lodger));
+                    break;
+                }
+            }
+            let Some((cell, lodger)) = displaced else { return Ok(Moved::Stuck) };
+            planner.arrive(cell, homeless);
+            let Some(lodger) = lodger else { return Ok(Moved::Done) };
+            (homeless, left) = (lodger, table);
+        }
+        Ok(Moved::OverBound)
+    }
+
+    fn shortest<Rem: Remote>(
+        &self,
+        planner: &mut Planner<'_, Cuckooing, Rem>,
+        from: CellId,
+        colliding: Lodger,
+        query: &Located,
+        budget: u32,
+    ) -> Result<Moved, Trouble<Rem::Error>> {
+        let local = planner.local;
+        let table = local.shape.spot(from).table;
+        let buckets = *colliding.buckets();
+        // The key must not stay in its table, nor go where it would meet the query again. Its old cell stays free.
+        let clash = |at: u8| {
+            let function = self.function(Spot { table: at, cell: 0 }, 0);
+            let bucket = usize::from(at);
+            buckets[bucket] == query.buckets[bucket]
+                && local.value(&colliding.located.key, function) == local.value(&query.key, function)
+        };
+        let barred: Vec<CellId> = (0..local.shape.tables())
+            .filter(|at| *at == table || clash(*at))
+            .flat_map(|at| local.shape.bucket_cells(at, buckets[usize::from(at)]))
+            .collect();
+        let path = breadth_first(planner, &buckets, |cell| !barred.contains(&cell), budget)?;
+        let Some(path) = path else { return Ok(Moved::OverBound) };
+        planner.clear(from);
+        planner.follow(&path, colliding)?;
+        Ok(Moved::Done)
+    }
+}
+
+impl Plans for Cuckooing {
+    fn plan<Rem: Remote>(
+        &self,
+        planner: &mut Planner<'_, Cuckooing, Rem>,
+        query: &Located,
+        cells: &[CellId],
+    ) -> Result<Verdict, Trouble<Rem::Error>> {
+        let mut verdict = Verdict::Planned;
+        for cell in cells {
+            // An earlier move of this plan may have cleared the collision.
+            if !planner.matches(query, *cell) {
+                continue;
+            }
+            let Some(Some(colliding)) = planner.lodger(*cell)? else { continue };
+            if self.agree_everywhere(planner, &colliding.located, query) {
+                verdict = Verdict::Unfixable;
+                continue;
+            }
+            let before = planner.draft();
+            let moved = match self.moves {
+                Moves::Walk { steps } => self.walk(planner, *cell, colliding, steps)?,
+                Moves::ShortestPath { cells } => self.shortest(planner, *cell, colliding, query, cells)?,
+            };
+            match moved {
+                Moved::Done => {}
+                Moved::Stuck => planner.return_to(before),
+                Moved::OverBound => return Ok(Verdict::OverBound),
+            }
+        }
+        Ok(verdict)
+    }
+}
+
+/// The options of [`CuckooingFilter`] beyond the common ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CuckooingSpec {
+    shared: bool,
+    moves: Moves,
+}
+
+impl RuleSpec for CuckooingSpec {
+    type Rule = Cuckooing;
+    const KIND: u16 = 4;
+
+    fn rule(&self, _: Shape, width: u32) -> Result<Cuckooing, OptionsError> {
+        let (Moves::Walk { steps: bound } | Moves::ShortestPath { cells: bound }) = self.moves;
+        if bound == 0 {
+            return Err(OptionsError::Bound("a move of 0 steps fixes nothing: allow at least 1 (500 is the default)"));
+        }
+        Ok(Cuckooing { values: Values::all(width), shared: self.shared, moves: self.moves })
+    }
+
+    fn write(rule: &Cuckooing, out: &mut Writer<'_>) {
+        out.u8(rule.shared.into());
+        let (kind, bound) = match rule.moves {
+            Moves::Walk { steps } => (0, steps),
+            Moves::ShortestPath { cells } => (1, cells),
+        };
+        out.u8(kind);
+        out.u32(bound);
+    }
+
+    fn read(from: &mut Reader) -> Result<CuckooingSpec, LoadError> {
+        let (shared, kind, bound) = (from.u8()?, from.u8()?, from.u32()?);
+        let moves = match kind {
+            0 => Moves::Walk { steps: bound },
+            1 => Moves::ShortestPath { cells: bound },
+            other => return Err(LoadError::invalid(format!("its way to move is {other}"))),
+        };
+        if shared > 1 {
+            return Err(LoadError::invalid(format!("its flag for a shared fingerprint is {shared}")));
+        }
+        Ok(CuckooingSpec { shared: shared == 1, moves })
+    }
+}
+
+const DEFAULT: CuckooingSpec = CuckooingSpec { shared: false, moves: Moves::DEFAULT };
+
+impl CuckooingFilter {
+    /// Room for `capacity` keys at this false-positive rate, 4×1.
+    pub fn options(capacity: u64, rate: f64) -> Result<Options<CuckooingSpec>, OptionsError> {
+        Options::for_capacity(capacity, rate, 4, 1, DEFAULT)
+    }
+
+    /// At least `cells` cells of `bits` bits, 4×1.
+    pub fn with_cells(cells: u64, bits: u32) -> Options<CuckooingSpec> {
+        Options::with_cells(cells, bits, 4, 1, DEFAULT)
+    }
+}
+
+impl Options<CuckooingSpec> {
+    /// Whether a key has the same fingerprint in all tables. Off by default.
+    #[must_use]
+    pub fn shared_fingerprint(mut self, shared: bool) -> Self {
+        self.spec.shared = shared;
+        self
+    }
+
+    /// How a colliding key finds its new cell.
+    #[must_use]
+    pub fn moves(mut self, moves: Moves) -> Self {
+        self.spec.moves = moves;
+        self
+    }
+}

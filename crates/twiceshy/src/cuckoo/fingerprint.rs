@@ -1,0 +1,150 @@
+//! From hash words to what a cell holds.
+
+use super::shape::Spot;
+use crate::hash::{Words, reduce};
+
+/// The number of a fingerprint function: the selector of a Cyclic cell, the cell number in Swapping, the table in
+/// Cuckooing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Function(pub u8);
+
+/// The cell values that a fingerprint function takes: `start .. start + len`. Value 0 of a cell means empty and belongs
+/// to none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Values {
+    /// The first value.
+    pub start: u64,
+    /// How many there are.
+    pub len: u64,
+}
+
+impl Values {
+    /// All values of a cell of this width but the empty one.
+    pub(crate) fn all(width: u32) -> Values {
+        Values { start: 1, len: (1 << width) - 1 }
+    }
+
+    /// The value that a hash word stands for; its high bits decide.
+    #[inline]
+    pub(crate) fn pick(self, word: u64) -> u32 {
+        (self.start + reduce(word, self.len)) as u32
+    }
+}
+
+/// A filter's fingerprint rule: which function a cell uses, and which values that function takes.
+///
+/// This is all that tells the full-key cuckoo filters apart when they look up, insert and remove.
+pub trait Rule: Clone + std::fmt::Debug + sealed::Sealed {
+    /// The function that the value in a cell at this spot was made with.
+    fn function(&self, spot: Spot, value: u32) -> Function;
+
+    /// The function for a key that comes to this spot. `carried` is the one that it had where it was; a new key carries
+    /// function 0.
+    fn arriving(&self, spot: Spot, carried: Function) -> Function;
+
+    /// The values that a function takes.
+    fn values(&self, function: Function) -> Values;
+
+    /// The functions that may be used at this spot, over all states of the filter.
+    fn functions_at(&self, spot: Spot) -> std::ops::Range<u8>;
+}
+
+pub(crate) mod sealed {
+    /// Rules are the library's own: a cell's meaning is part of the file format.
+    pub trait Sealed {}
+}
+
+/// How many fingerprints share a hash word: four of 16 bits for cells up to 12 bits, two of 32 up to 24 bits, else one of
+/// 64. The spare bits keep the range reduction's bias below what 10^7 look-ups can show.
+fn per_word(width: u32) -> u64 {
+    match width {
+        0..=12 => 4,
+        13..=24 => 2,
+        _ => 1,
+    }
+}
+
+/// The fingerprints of one key, each hash word computed when it is first needed.
+pub(crate) struct Prints<'k> {
+    words: Words<'k>,
+    /// The first hash word that the buckets do not use.
+    base: u64,
+    per_word: u64,
+    cached: Option<(u64, u64)>,
+}
+
+impl<'k> Prints<'k> {
+    #[inline]
+    pub(crate) fn new(words: Words<'k>, base: u64, width: u32) -> Prints<'k> {
+        Prints { words, base, per_word: per_word(width), cached: None }
+    }
+
+    /// The value that `function` gives the key, among `values`.
+    #[inline]
+    pub(crate) fn value(&mut self, Function(function): Function, values: Values) -> u32 {
+        let (at, slice) = (u64::from(function) / self.per_word, u64::from(function) % self.per_word);
+        let word = match self.cached {
+            Some((cached, word)) if cached == at => word,
+            _ => {
+                let word = self.words.word(self.base + at);
+                self.cached = Some((at, word));
+                word
+            }
+        };
+        let bits = 64 / self.per_word;
+        // The slice moves to the top of the word and what is below it is cut off.
+        let aligned = if bits == 64 { word } else { word >> (slice * bits) << (64 - bits) };
+        values.pick(aligned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::HashKey;
+
+    #[test]
+    fn fingerprints_take_all_their_values_evenly() {
+        let hash = HashKey::fixed(1);
+        let values = Values { start: 5, len: 24 };
+        for width in [5, 12, 13, 24, 25, 32] {
+            for function in [0u8, 1, 3, 4, 8] {
+                let mut seen = [0f64; 24];
+                for i in 0..24_000u64 {
+                    let bytes = i.to_le_bytes();
+                    let value = Prints::new(hash.words(&bytes), 2, width).value(Function(function), values);
+                    seen[value as usize - 5] += 1.0;
+                }
+                let chi_square: f64 = seen.iter().map(|n| (n - 1000.0).powi(2) / 1000.0).sum();
+                // 23 degrees of freedom: mean 23, standard deviation 6.8.
+                assert!((3.0..58.0).contains(&chi_square), "width {width} function {function}: {chi_square}");
+            }
+        }
+    }
+
+    #[test]
+    fn functions_of_one_key_are_independent() {
+        let hash = HashKey::fixed(2);
+        for width in [8, 16, 32] {
+            let mut equal = 0;
+            for i in 0..200_000u64 {
+                let bytes = i.to_le_bytes();
+                let mut prints = Prints::new(hash.words(&bytes), 2, width);
+                let values = Values { start: 1, len: 100 };
+                equal += u32::from(prints.value(Function(0), values) == prints.value(Function(1), values));
+            }
+            // 2,000 expected, standard deviation 44.5.
+            assert!((1_800..2_200).contains(&equal), "width {width}: {equal}");
+        }
+    }
+
+    #[test]
+    fn the_widest_cells_still_fit_their_values() {
+        let hash = HashKey::fixed(3);
+        let all = Values::all(32);
+        assert_eq!(all.start + all.len, 1 << 32);
+        for i in 0..1000u64 {
+            assert_ne!(Prints::new(hash.words(&i.to_le_bytes()), 2, 32).value(Function(0), all), 0);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! L: the bits of a full-key cuckoo filter, and what can be said from them alone.
+
+use super::fingerprint::{Function, Prints, Rule};
+use super::shape::{Buckets, Shape};
+use crate::hash::{HashKey, Words};
+use crate::packed::PackedCells;
+use crate::remote::{CellId, Generation, Key, Place, Schema};
+
+/// The value of an empty cell.
+pub(crate) const EMPTY: u32 = 0;
+
+/// One table of fingerprints under one hash key.
+#[derive(Clone, Debug)]
+pub(crate) struct Local<R> {
+    pub(crate) shape: Shape,
+    pub(crate) hash: HashKey,
+    pub(crate) rule: R,
+    pub(crate) cells: PackedCells,
+    pub(crate) generation: Generation,
+    /// Stored keys.
+    pub(crate) keys: u64,
+    /// Fingerprints that removals had to leave behind.
+    pub(crate) orphans: u64,
+}
+
+/// A key with its buckets under the hash key of one L.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Located {
+    pub(crate) key: Key,
+    pub(crate) buckets: Buckets,
+}
+
+/// New values for cells, and what they do to the counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Change {
+    pub(crate) cells: Vec<(CellId, u32)>,
+    pub(crate) keys: i64,
+    pub(crate) orphans: i64,
+}
+
+/// The cells of a query that hold its fingerprint: bit `table · c + cell` of `hits`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hits {
+    pub(crate) buckets: Buckets,
+    pub(crate) hits: u64,
+}
+
+impl<R: Rule> Local<R> {
+    /// An empty table; `None` where it cannot be allocated.
+    pub(crate) fn new(shape: Shape, width: u32, hash: HashKey, rule: R, generation: Generation) -> Option<Local<R>> {
+        let cells = PackedCells::new(shape.cells(), width)?;
+        Some(Local { shape, hash, rule, cells, generation, keys: 0, orphans: 0 })
+    }
+
+    pub(crate) fn schema(&self) -> Schema {
+        Schema {
+            hash: self.hash,
+            orders: self.shape.tables(),
+            cells: self.shape.cells(),
+            cells_per_bucket: self.shape.cells_per_bucket(),
+        }
+    }
+
+    #[inline]
+    fn prints<'k>(&self, words: Words<'k>) -> Prints<'k> {
+        Prints::new(words, self.shape.words_for_buckets(), self.cells.width())
+    }
+
+    /// All cells that match `key`.
+    #[inline]
+    pub(crate) fn hits(&self, key: &[u8]) -> Hits {
+        let words = self.hash.words(key);
+        let buckets = self.shape.buckets_of(&words);
+        let mut prints = self.prints(words);
+        let (mut hits, mut bit) = (0, 1);
+        for table in 0..self.shape.tables() {
+            let CellId(first) = self.shape.first_cell(table, buckets[usize::from(table)]);
+            for cell in 0..self.shape.cells_per_bucket() {
+                let value = self.cells.get(first + u64::from(cell));
+                let function = self.rule.function(super::Spot { table, cell }, value);
+                // An empty cell matches nothing: no function takes its value.
+                hits |= if prints.value(function, self.rule.values(function)) == value { bit } else { 0 };
+                bit <<= 1;
+            }
+        }
+        Hits { buckets, hits }
+    }
+
+    /// Whether any cell matches `key`.
+    #[inline]
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        self.hits(key).hits != 0
+    }
+
+    /// The cells behind hits.
+    pub(crate) fn cells_hit(&self, found: &Hits) -> impl Iterator<Item = CellId> + use<R> {
+        let hits = found.hits;
+        self.shape
+            .cells_of(&found.buckets)
+            .enumerate()
+            .filter(move |(bit, _)| hits >> bit & 1 == 1)
+            .map(|(_, cell)| cell)
+    }
+
+    pub(crate) fn locate(&self, key: Key) -> Located {
+        let buckets = self.shape.buckets_of(&self.hash.words(&key));
+        Located { key, buckets }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, CellId(cell): CellId) -> u32 {
+        self.cells.get(cell)
+    }
+
+    /// The function that a cell's value was made with.
+    pub(crate) fn function(&self, cell: CellId) -> Function {
+        self.rule.function(self.shape.spot(cell), self.get(cell))
+    }
+
+    /// The value that `function` gives a key.
+    pub(crate) fn value(&self, key: &[u8], function: Function) -> u32 {
+        self.prints(self.hash.words(key)).value(function, self.rule.values(function))
+    }
+
+    /// Whether a cell that holds `value` would match a key whose bucket it is in.
+    pub(crate) fn fits(&self, key: &[u8], cell: CellId, value: u32) -> bool {
+        value != EMPTY && self.value(key, self.rule.function(self.shape.spot(cell), value)) == value
+    }
+
+    pub(crate) fn place(&self, cell: CellId) -> Place {
+        self.shape.place(cell, self.generation)
+    }
+
+    pub(crate) fn apply(&mut self, change: &Change) {
+        for (CellId(cell), value) in &change.cells {
+            self.cells.set(*cell, *value);
+        }
+        self.keys = self.keys.saturating_add_signed(change.keys);
+        self.orphans = self.orphans.saturating_add_signed(change.orphans);
+    }
+
+    pub(crate) fn occupied(&self) -> u64 {
+        (0..self.shape.cells()).filter(|cell| self.cells.get(*cell) != EMPTY).count() as u64
+    }
+}

@@ -1,0 +1,149 @@
+//! A matching that gives every key a cell of its own.
+
+use super::local::Located;
+use super::owners::Trouble;
+use crate::remote::{CellId, Key};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
+
+/// Keys, the cells that each may be in, and the cell that each has been given.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    keys: Vec<(Rc<Located>, Vec<CellId>)>,
+    index: HashMap<Key, usize>,
+    known: HashSet<CellId>,
+    /// The key that a cell was given to.
+    taken: HashMap<CellId, usize>,
+}
+
+impl Parts {
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub(crate) fn knows(&self, key: &[u8]) -> bool {
+        self.index.contains_key(key)
+    }
+
+    pub(crate) fn is_new(&self, cell: CellId) -> bool {
+        !self.known.contains(&cell)
+    }
+
+    pub(crate) fn add(&mut self, key: Rc<Located>, cells: Vec<CellId>) {
+        self.known.extend(cells.iter().copied());
+        self.index.insert(key.key.clone(), self.keys.len());
+        self.keys.push((key, cells));
+    }
+
+    /// Gives every key a cell of its own; `false` where that cannot be.
+    pub(crate) fn match_all(&mut self) -> bool {
+        (0..self.keys.len()).all(|key| self.augment(key))
+    }
+
+    /// Finds `start` a cell by moving others, breadth-first over alternating paths.
+    fn augment(&mut self, start: usize) -> bool {
+        let mut came_from: HashMap<CellId, usize> = HashMap::new();
+        let mut queue = VecDeque::from([start]);
+        while let Some(key) = queue.pop_front() {
+            for &cell in &self.keys[key].1 {
+                if came_from.contains_key(&cell) {
+                    continue;
+                }
+                came_from.insert(cell, key);
+                match self.taken.get(&cell) {
+                    Some(holder) => queue.push_back(*holder),
+                    None => {
+                        self.flip(cell, start, &came_from);
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    fn flip(&mut self, free: CellId, start: usize, came_from: &HashMap<CellId, usize>) {
+        let mut cell = free;
+        while let Some(&key) = came_from.get(&cell) {
+            let before = self.keys[key].1.iter().find(|held| self.taken.get(held) == Some(&key)).copied();
+            self.taken.insert(cell, key);
+            match before {
+                Some(left) if key != start => cell = left,
+                _ => return,
+            }
+        }
+    }
+
+    /// The key that a cell was given to.
+    pub(crate) fn owner(&self, cell: CellId) -> Option<Rc<Located>> {
+        self.taken.get(&cell).map(|key| self.keys[*key].0.clone())
+    }
+
+    /// The cell that a key was given.
+    pub(crate) fn cell_of<E>(&self, key: &[u8]) -> Result<CellId, Trouble<E>> {
+        let index = self.index.get(key).ok_or(Trouble::Disagree)?;
+        let own = |cell: &&CellId| self.taken.get(cell) == Some(index);
+        self.keys[*index].1.iter().find(own).copied().ok_or(Trouble::Disagree)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix;
+
+    fn parts(edges: &[Vec<u64>]) -> Parts {
+        let mut parts = Parts::default();
+        for (key, cells) in edges.iter().enumerate() {
+            let located = Located { key: (key as u64).to_le_bytes()[..].into(), buckets: [0; 8] };
+            parts.add(Rc::new(located), cells.iter().copied().map(CellId).collect());
+        }
+        parts
+    }
+
+    /// Whether some choice of distinct cells exists, by trying all.
+    fn possible(edges: &[Vec<u64>], used: &mut Vec<u64>) -> bool {
+        let Some(cells) = edges.get(used.len()) else { return true };
+        cells.iter().any(|cell| {
+            if used.contains(cell) {
+                return false;
+            }
+            used.push(*cell);
+            let found = possible(edges, used);
+            used.pop();
+            found
+        })
+    }
+
+    #[test]
+    fn a_matching_is_found_exactly_when_trying_all_choices_finds_one() {
+        let (mut yes, mut no) = (0, 0);
+        for seed in 0..3000u64 {
+            let mut random = (0..).map(|i| mix(seed << 20 | i));
+            let mut next = |bound: u64| random.next().unwrap_or(0) % bound;
+            let keys = 1 + next(6);
+            let edges: Vec<Vec<u64>> = (0..keys)
+                .map(|_| {
+                    let mut cells: Vec<u64> = (0..1 + next(3)).map(|_| next(keys + 1)).collect();
+                    cells.sort_unstable();
+                    cells.dedup();
+                    cells
+                })
+                .collect();
+            let mut parts = parts(&edges);
+            let found = parts.match_all();
+            assert_eq!(found, possible(&edges, &mut Vec::new()), "{edges:?}");
+            if found {
+                yes += 1;
+                for (key, cells) in edges.iter().enumerate() {
+                    let cell = parts.cell_of::<()>(&(key as u64).to_le_bytes()).unwrap();
+                    assert!(cells.contains(&cell.0));
+                    assert_eq!(*parts.owner(cell).unwrap().key, (key as u64).to_le_bytes());
+                }
+            } else {
+                no += 1;
+            }
+        }
+        assert!(yes > 500 && no > 500, "{yes} and {no}");
+    }
+}

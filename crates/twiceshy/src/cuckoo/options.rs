@@ -1,0 +1,127 @@
+//! How a full-key cuckoo filter is asked for.
+
+use super::fingerprint::{Function, Rule};
+use super::full_key::FullKeyCuckoo;
+use super::search::Search;
+use super::shape::Shape;
+use crate::error::{BuildError, OptionsError};
+use crate::hash::HashKey;
+use crate::persist::{LoadError, Reader, Writer};
+use crate::remote::Remote;
+use crate::sizing;
+
+/// What one kind of full-key cuckoo filter can be told beyond the common [`Options`].
+pub trait RuleSpec: Clone {
+    /// The rule that these options make.
+    type Rule: Rule;
+    /// The kind's number in saved filters.
+    const KIND: u16;
+
+    /// The rule for cells of this width in this shape, or why there is none.
+    fn rule(&self, shape: Shape, width: u32) -> Result<Self::Rule, OptionsError>;
+
+    /// Saves what tells this rule from others of its kind.
+    fn write(rule: &Self::Rule, out: &mut Writer<'_>);
+
+    /// Reads what [`RuleSpec::write`] wrote.
+    fn read(from: &mut Reader) -> Result<Self, LoadError>;
+}
+
+/// How large the filter is to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Size {
+    Capacity { keys: u64, rate: f64 },
+    Cells { cells: u64, width: u32 },
+}
+
+/// What to build: the size, the shape, the search for room, and the kind's own options.
+///
+/// Every setting is checked in [`Options::build`], and a combination that cannot work is refused with a sentence that says
+/// what would.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options<S> {
+    size: Size,
+    tables: u64,
+    cells_per_bucket: u64,
+    search: Search,
+    pub(crate) spec: S,
+}
+
+impl<S: RuleSpec> Options<S> {
+    pub(crate) fn for_capacity(
+        keys: u64,
+        rate: f64,
+        tables: u64,
+        per_bucket: u64,
+        spec: S,
+    ) -> Result<Self, OptionsError> {
+        sizing::check_capacity(keys)?;
+        sizing::check_rate(rate)?;
+        Ok(Options { size: Size::Capacity { keys, rate }, ..Options::with_cells(0, 0, tables, per_bucket, spec) })
+    }
+
+    pub(crate) fn with_cells(cells: u64, width: u32, tables: u64, cells_per_bucket: u64, spec: S) -> Self {
+        Options { size: Size::Cells { cells, width }, tables, cells_per_bucket, search: Search::DEFAULT, spec }
+    }
+
+    /// d tables instead of the kind's default.
+    #[must_use]
+    pub fn tables(self, tables: u64) -> Self {
+        Options { tables, ..self }
+    }
+
+    /// c cells a bucket instead of the kind's default.
+    #[must_use]
+    pub fn cells_per_bucket(self, cells_per_bucket: u64) -> Self {
+        Options { cells_per_bucket, ..self }
+    }
+
+    /// How insertions look for room.
+    #[must_use]
+    pub fn search(self, search: Search) -> Self {
+        Options { search, ..self }
+    }
+
+    /// The shape and the width of a cell that these options come to.
+    pub fn geometry(&self) -> Result<(Shape, u32), OptionsError> {
+        let (tables, per_bucket) = (self.tables, self.cells_per_bucket);
+        match self.size {
+            Size::Cells { cells, width } => {
+                sizing::check_width(width)?;
+                Ok((Shape::with_cells(tables, per_bucket, cells.max(1))?, width))
+            }
+            Size::Capacity { keys, rate } => {
+                let shape = Shape::with_cells(tables, per_bucket, sizing::cuckoo_cells(keys, tables, per_bucket))?;
+                let load = keys as f64 / shape.cells() as f64;
+                let enough = |width: &u32| {
+                    let values = self.spec.rule(shape, *width).ok().map(|rule| rule.values(Function(0)).len);
+                    values.is_some_and(|values| sizing::cuckoo_rate(load, values, tables * per_bucket) <= rate)
+                };
+                Ok((shape, sizing::WIDTHS.clone().find(enough).ok_or(OptionsError::Rate(rate))?))
+            }
+        }
+    }
+
+    fn parts(&self) -> Result<(Shape, u32, S::Rule), OptionsError> {
+        self.search.check()?;
+        let (shape, width) = self.geometry()?;
+        Ok((shape, width, self.spec.rule(shape, width)?))
+    }
+
+    /// An empty filter over a remote that holds no set yet. The hash key decides everything that looks random.
+    pub fn build<R: Remote>(
+        &self,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<FullKeyCuckoo<S::Rule>, BuildError<R::Error>> {
+        let (shape, width, rule) = self.parts()?;
+        FullKeyCuckoo::build(shape, width, rule, self.search, hash, remote)
+    }
+
+    /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
+    /// a saved filter was damaged. Takes one ordered scan of the remote; what an earlier filter had learned is gone.
+    pub fn recover<R: Remote>(&self, remote: &mut R) -> Result<FullKeyCuckoo<S::Rule>, BuildError<R::Error>> {
+        let (shape, width, rule) = self.parts()?;
+        FullKeyCuckoo::recover(shape, width, rule, self.search, remote)
+    }
+}

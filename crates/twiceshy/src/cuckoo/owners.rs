@@ -1,0 +1,244 @@
+//! Who owns a fingerprint: one matching between cells and keys, taken on L before a plan.
+//!
+//! A remote by hash answers with candidates. Draw an edge between an occupied cell and every key of L's set that has the
+//! cell among its own and whose fingerprint there, under the function that the cell's value names, is the cell's value.
+//! The true owners are a matching that leaves out no key.
+//!
+//! **Any such matching is as good as the true one.** Let M be the true matching and M′ another one that leaves out no key.
+//! A plan built on M′ rewrites some cells and puts every key that M′ had in them into another cell, under a fingerprint
+//! of its own, and so ends with each of those keys matched to a cell that holds its fingerprint; every other key keeps the
+//! cell that M′ gave it, whose value did not change. So after the plan every key still has a cell of its own, which is all
+//! that a look-up sees: it compares values, and does not know who wrote them.
+//!
+//! **Cell by cell.** [`Owners`] keeps the cells and keys that it has decided and takes them out of the graph. What is left
+//! always has a matching that leaves out no key:
+//! * A cell with one key left: some matching of what is left covers that key; move it to this cell, and it still covers
+//!   every key. So the pair may be decided. The same holds for a key with one cell left.
+//! * A cell with no key left is nobody's: an orphan.
+//! * Otherwise the whole connected part is searched for a matching, and the cell gets what that matching gives it, which
+//!   may be nobody.
+//!
+//! Two matchings taken separately would not do: they may give two cells to one key and lose another.
+
+use super::fingerprint::Rule;
+use super::local::{EMPTY, Local, Located};
+use super::matching::Parts;
+use super::shape::Shape;
+use crate::hash::HashKey;
+use crate::remote::{CellId, Key, Position, Remote};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The most keys that a connected part may have before its cells' owners count as unknown.
+const PART_BOUND: usize = 64;
+
+/// Why a plan could not be made.
+#[derive(Debug)]
+pub(crate) enum Trouble<E> {
+    /// The remote failed.
+    Remote(E),
+    /// Some key of the remote has no cell: L and R disagree.
+    Disagree,
+}
+
+/// Who is in a cell.
+#[derive(Clone, Debug)]
+pub(crate) enum Owner {
+    Key(Rc<Located>),
+    /// An orphan of an earlier removal.
+    Nobody,
+    /// The connected part is too large.
+    Unknown,
+}
+
+/// The keys that L holds so far while it is being filled: those up to the cursor, by the order word 0 of the hash key that
+/// the source is ordered by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut<'a> {
+    pub(crate) cursor: Option<&'a Position>,
+    pub(crate) hash: HashKey,
+}
+
+impl Cut<'_> {
+    pub(crate) fn holds(&self, key: &[u8]) -> bool {
+        let word = Shape::order_word(&self.hash.words(key), 0);
+        self.cursor.is_some_and(|cursor| (word, key) <= (cursor.word, &*cursor.key))
+    }
+}
+
+/// What the search for owners cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PartSizes {
+    /// The most keys that had to be told apart for one cell.
+    pub(crate) largest: usize,
+    /// Cells whose owner could not be told.
+    pub(crate) unknown: u64,
+}
+
+/// The matching of one plan, decided cell by cell.
+pub(crate) struct Owners<'a, R, Rem> {
+    local: &'a Local<R>,
+    remote: &'a Rem,
+    cut: Option<Cut<'a>>,
+    read: HashMap<CellId, Vec<Rc<Located>>>,
+    decided: HashMap<CellId, Owner>,
+    cell_of: HashMap<Key, CellId>,
+    pub(crate) sizes: PartSizes,
+}
+
+impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
+    pub(crate) fn new(local: &'a Local<R>, remote: &'a Rem, cut: Option<Cut<'a>>) -> Self {
+        Owners {
+            local,
+            remote,
+            cut,
+            read: HashMap::new(),
+            decided: HashMap::new(),
+            cell_of: HashMap::new(),
+            sizes: PartSizes::default(),
+        }
+    }
+
+    /// The keys that R knows for the bucket of a cell, or for the cell itself where R knows cells. One read for each.
+    pub(crate) fn candidates(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, Trouble<Rem::Error>> {
+        let shape = self.local.shape;
+        let first = shape.first_cell(shape.spot(cell).table, shape.bucket_of_cell(cell));
+        let asked = if self.remote.knows_cells() { cell } else { first };
+        if let Some(found) = self.read.get(&asked) {
+            return Ok(found.clone());
+        }
+        let mut found = Vec::new();
+        let keep = |key: &[u8]| self.cut.is_none_or(|cut| self.remote.knows_cells() || cut.holds(key));
+        self.remote
+            .candidates(&self.local.place(cell), &mut |key| {
+                if keep(key) {
+                    found.push(Rc::new(self.local.locate(key.into())));
+                }
+            })
+            .map_err(Trouble::Remote)?;
+        self.read.insert(asked, found.clone());
+        Ok(found)
+    }
+
+    /// Who is in an occupied cell of L.
+    pub(crate) fn owner(&mut self, cell: CellId) -> Result<Owner, Trouble<Rem::Error>> {
+        if let Some(owner) = self.decided.get(&cell) {
+            return Ok(owner.clone());
+        }
+        let left = self.fitting(cell)?;
+        self.sizes.largest = self.sizes.largest.max(left.len());
+        let owner = match left.as_slice() {
+            [] => Owner::Nobody,
+            [only] => Owner::Key(only.clone()),
+            _ => match left.iter().find(|key| self.cells_left(key).len() == 1) {
+                Some(key) => Owner::Key(key.clone()),
+                None => self.match_part(cell)?,
+            },
+        };
+        self.decide(cell, &owner);
+        Ok(owner)
+    }
+
+    /// The cell of a key that is in L's set; `None` where its part is too large to tell.
+    pub(crate) fn cell_of(&mut self, key: &Rc<Located>) -> Result<Option<CellId>, Trouble<Rem::Error>> {
+        if let Some(cell) = self.cell_of.get(&key.key) {
+            return Ok(Some(*cell));
+        }
+        let cells = self.cells_left(key);
+        let cell = match cells.as_slice() {
+            [] => return Err(Trouble::Disagree),
+            [only] => Some(*only),
+            _ => {
+                // By hash the key itself fits all of these; a mirror names the owner, which may be another key.
+                let sole = |cell: &CellId| -> Result<bool, Trouble<Rem::Error>> {
+                    Ok(matches!(self.fitting(*cell)?.as_slice(), [only] if only.key == key.key))
+                };
+                match find_ok(&cells, sole)? {
+                    Some(cell) => Some(cell),
+                    None => self.part(cells[0])?.map(|part| part.cell_of(&key.key)).transpose()?,
+                }
+            }
+        };
+        match cell {
+            Some(cell) => self.decide(cell, &Owner::Key(key.clone())),
+            None => self.sizes.unknown += 1,
+        }
+        Ok(cell)
+    }
+
+    /// The cell that a key was given, if it was asked for.
+    pub(crate) fn decided_cell(&self, key: &[u8]) -> Option<CellId> {
+        self.cell_of.get(key).copied()
+    }
+
+    fn decide(&mut self, cell: CellId, owner: &Owner) {
+        match owner {
+            Owner::Key(key) => {
+                self.cell_of.insert(key.key.clone(), cell);
+            }
+            Owner::Unknown => self.sizes.unknown += 1,
+            Owner::Nobody => {}
+        }
+        self.decided.insert(cell, owner.clone());
+    }
+
+    /// The undecided keys whose fingerprint for the cell is what it holds.
+    fn fitting(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, Trouble<Rem::Error>> {
+        let mut keys = self.candidates(cell)?;
+        let value = self.local.get(cell);
+        keys.retain(|key| !self.cell_of.contains_key(&key.key) && self.local.fits(&key.key, cell, value));
+        Ok(keys)
+    }
+
+    /// The undecided cells that hold a key's fingerprint.
+    fn cells_left(&self, key: &Located) -> Vec<CellId> {
+        let cells = self.local.shape.cells_of(&key.buckets);
+        let holds = |cell: &CellId| {
+            let value = self.local.get(*cell);
+            value != EMPTY && !self.is_decided(*cell) && self.local.fits(&key.key, *cell, value)
+        };
+        cells.filter(holds).collect()
+    }
+
+    fn is_decided(&self, cell: CellId) -> bool {
+        matches!(self.decided.get(&cell), Some(Owner::Key(_) | Owner::Nobody))
+    }
+
+    fn match_part(&mut self, cell: CellId) -> Result<Owner, Trouble<Rem::Error>> {
+        Ok(match self.part(cell)? {
+            None => Owner::Unknown,
+            Some(part) => part.owner(cell).map_or(Owner::Nobody, Owner::Key),
+        })
+    }
+
+    /// A matching of the connected part around a cell, or `None` where the part passes the bound.
+    fn part(&mut self, cell: CellId) -> Result<Option<Parts>, Trouble<Rem::Error>> {
+        let mut part = Parts::default();
+        let mut to_visit = vec![cell];
+        while let Some(cell) = to_visit.pop() {
+            for key in self.fitting(cell)? {
+                if part.knows(&key.key) {
+                    continue;
+                }
+                let cells = self.cells_left(&key);
+                to_visit.extend(cells.iter().copied().filter(|cell| part.is_new(*cell)));
+                part.add(key, cells);
+                if part.len() > PART_BOUND {
+                    return Ok(None);
+                }
+            }
+        }
+        self.sizes.largest = self.sizes.largest.max(part.len());
+        if part.match_all() { Ok(Some(part)) } else { Err(Trouble::Disagree) }
+    }
+}
+
+/// The first cell for which a fallible question is answered with yes.
+fn find_ok<E>(cells: &[CellId], mut ask: impl FnMut(&CellId) -> Result<bool, E>) -> Result<Option<CellId>, E> {
+    for cell in cells {
+        if ask(cell)? {
+            return Ok(Some(*cell));
+        }
+    }
+    Ok(None)
+}

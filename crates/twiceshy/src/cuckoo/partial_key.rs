@@ -1,0 +1,384 @@
+//! The partial-key cuckoo filter of 002 section 3: it needs no remote, and never learns.
+
+use super::fingerprint::Values;
+use super::save::{read_cells, read_frame, write_frame};
+use super::search::{Nest, Path, Resident, Search};
+use super::shape::{Buckets, Shape};
+use crate::error::OptionsError;
+use crate::filter::Filter;
+use crate::hash::{HashKey, Words, mix};
+use crate::packed::PackedCells;
+use crate::persist::{LoadError, Reader, Writer};
+use crate::remote::{CellId, MAX_ORDERS};
+use crate::rng::SplitMix64;
+use crate::sizing;
+use std::convert::Infallible;
+use std::io;
+
+const KIND: u16 = 0;
+const EMPTY: u32 = 0;
+
+/// The partial-key cuckoo filter, 2×4 by default.
+///
+/// *Cost.* One hash word (two for fingerprints of more than 24 bits) and two buckets a look-up.
+///
+/// *Layout.* A cell is a fingerprint; 0 means empty. With h the key's bucket in table 0, its bucket in table t is
+/// `(h + g_t(fingerprint)) mod b`, with g_0 = 0: whoever finds a fingerprint in any table knows its bucket in all others
+/// without the key, at any number of buckets b.
+///
+/// *Paper.* 002 section 3. A sum modulo b stands where the paper has an exclusive or, which needs b to be a power of two.
+/// Lemma 2 there: keys with the same bucket and fingerprint have the same d·c cells, and so the fingerprint must grow with
+/// log n / (d·c). From 8 bits, 2×4 reaches 95 % load up to millions of keys; below, look at [`CuckooFull`] early.
+///
+/// *Departure.* An insertion that finds no path changes nothing, where the usual implementation drops the last
+/// fingerprint that it displaced, and with it a key that was stored.
+///
+/// **It is a multiset, and it trusts you.** Inserting a key twice stores it twice. Removing a key that was never inserted
+/// may take away the fingerprint of another key, which is then reported absent although it is stored. Use
+/// [`FullKeyFilter`](super::FullKeyFilter) where that may happen: it asks its remote.
+///
+/// ```
+/// use twiceshy::cuckoo::CuckooFilter;
+/// use twiceshy::filter::Filter;
+/// use twiceshy::hash::HashKey;
+///
+/// let mut filter = CuckooFilter::options(1000, 0.01)?.build(HashKey::random()?)?;
+/// filter.insert(b"owl")?;
+/// assert!(filter.contains(b"owl"));
+/// assert!(filter.remove(b"owl"));
+/// assert!(!filter.contains(b"owl"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CuckooFilter {
+    shape: Shape,
+    hash: HashKey,
+    cells: PackedCells,
+    /// The keys of g_1, g_2, …
+    displacements: [u64; MAX_ORDERS],
+    keys: u64,
+    search: Search,
+    rng: SplitMix64,
+}
+
+/// What to build.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CuckooOptions {
+    size: Result<(u64, f64), (u64, u32)>,
+    tables: u64,
+    cells_per_bucket: u64,
+    search: Search,
+}
+
+/// There is no room for one more key. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the filter is full with {keys} keys in {cells} cells: build a larger one, or take more bits a fingerprint")]
+pub struct CuckooFull {
+    /// The keys in it.
+    pub keys: u64,
+    /// The cells that it has.
+    pub cells: u64,
+}
+
+impl CuckooOptions {
+    /// d tables instead of 2.
+    #[must_use]
+    pub fn tables(self, tables: u64) -> Self {
+        CuckooOptions { tables, ..self }
+    }
+
+    /// c cells a bucket instead of 4.
+    #[must_use]
+    pub fn cells_per_bucket(self, cells_per_bucket: u64) -> Self {
+        CuckooOptions { cells_per_bucket, ..self }
+    }
+
+    /// How insertions look for room.
+    #[must_use]
+    pub fn search(self, search: Search) -> Self {
+        CuckooOptions { search, ..self }
+    }
+
+    fn geometry(&self) -> Result<(Shape, u32), OptionsError> {
+        let (tables, per_bucket) = (self.tables, self.cells_per_bucket);
+        match self.size {
+            Err((cells, width)) => {
+                sizing::check_width(width)?;
+                Ok((Shape::with_cells(tables, per_bucket, cells.max(1))?, width))
+            }
+            Ok((keys, rate)) => {
+                let shape = Shape::with_cells(tables, per_bucket, sizing::cuckoo_cells(keys, tables, per_bucket))?;
+                let load = keys as f64 / shape.cells() as f64;
+                let compared = tables * per_bucket;
+                let enough = |width: &u32| sizing::cuckoo_rate(load, Values::all(*width).len, compared) <= rate;
+                Ok((shape, sizing::WIDTHS.clone().find(enough).ok_or(OptionsError::Rate(rate))?))
+            }
+        }
+    }
+
+    /// An empty filter.
+    pub fn build(&self, hash: HashKey) -> Result<CuckooFilter, OptionsError> {
+        self.search.check()?;
+        let (shape, width) = self.geometry()?;
+        let cells =
+            PackedCells::new(shape.cells(), width).ok_or(OptionsError::Memory { cells: shape.cells(), width })?;
+        Ok(CuckooFilter { search: self.search, ..CuckooFilter::over(shape, hash, cells, 0) })
+    }
+}
+
+impl CuckooFilter {
+    /// Room for `capacity` keys at this false-positive rate, 2×4.
+    pub fn options(capacity: u64, rate: f64) -> Result<CuckooOptions, OptionsError> {
+        sizing::check_capacity(capacity)?;
+        sizing::check_rate(rate)?;
+        Ok(CuckooOptions { size: Ok((capacity, rate)), ..CuckooFilter::with_cells(0, 0) })
+    }
+
+    /// At least `cells` cells of `bits` bits, 2×4.
+    pub fn with_cells(cells: u64, bits: u32) -> CuckooOptions {
+        CuckooOptions { size: Err((cells, bits)), tables: 2, cells_per_bucket: 4, search: Search::DEFAULT }
+    }
+
+    fn over(shape: Shape, hash: HashKey, cells: PackedCells, keys: u64) -> CuckooFilter {
+        let mut displacements = [0; MAX_ORDERS];
+        let words = hash.words(b"twiceshy displacements");
+        displacements.iter_mut().zip(0..).for_each(|(key, index)| *key = words.word(index));
+        CuckooFilter {
+            shape,
+            hash,
+            cells,
+            displacements,
+            keys,
+            search: Search::DEFAULT,
+            rng: SplitMix64::for_key(&hash),
+        }
+    }
+
+    /// The shape of the table.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The width of a fingerprint in bits.
+    pub fn width(&self) -> u32 {
+        self.cells.width()
+    }
+
+    /// Stores the key once more. `Full` leaves everything as it was.
+    pub fn insert(&mut self, key: &[u8]) -> Result<(), CuckooFull> {
+        let (home, fingerprint) = self.locate(&self.hash.words(key));
+        let buckets = self.buckets(home, fingerprint);
+        let (search, mut rng) = (self.search, self.rng.clone());
+        let Ok(path) = search.find(self, &buckets, &mut rng);
+        let Some(Path(path)) = path else {
+            return Err(CuckooFull { keys: self.keys, cells: self.shape.cells() });
+        };
+        let mut homeless = fingerprint;
+        for CellId(cell) in path {
+            let displaced = self.cells.get(cell);
+            self.cells.set(cell, homeless);
+            homeless = displaced;
+        }
+        self.rng = rng;
+        self.keys += 1;
+        Ok(())
+    }
+
+    /// Takes one copy of the key away; `false` where no fingerprint of it is found. **Only for keys that were inserted**:
+    /// otherwise another key may lose its fingerprint.
+    pub fn remove(&mut self, key: &[u8]) -> bool {
+        let (home, fingerprint) = self.locate(&self.hash.words(key));
+        let buckets = self.buckets(home, fingerprint);
+        let found = self.shape.cells_of(&buckets).find(|CellId(cell)| self.cells.get(*cell) == fingerprint);
+        if let Some(CellId(cell)) = found {
+            self.cells.set(cell, EMPTY);
+            self.keys -= 1;
+        }
+        found.is_some()
+    }
+
+    /// Checks that as many cells are occupied as keys are counted.
+    pub fn validate(&self) -> Result<(), String> {
+        let occupied = (0..self.shape.cells()).filter(|cell| self.cells.get(*cell) != EMPTY).count() as u64;
+        if occupied == self.keys { Ok(()) } else { Err(format!("{occupied} cells are occupied by {} keys", self.keys)) }
+    }
+
+    /// Writes the filter with its hash key.
+    pub fn save(&self, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
+        let mut fields = Writer::new();
+        write_frame(self.shape, self.cells.width(), &self.hash, &mut fields);
+        fields.u64(self.keys);
+        fields.u64(self.rng.state());
+        fields.bytes(self.cells.as_bytes());
+        fields.finish(KIND, 0, out)
+    }
+
+    /// Reads a filter that [`CuckooFilter::save`] wrote. Insertions look for room breadth-first.
+    pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<CuckooFilter, LoadError> {
+        let mut from = Reader::open(source)?;
+        from.expect_kind(KIND)?;
+        let (shape, width, hash) = read_frame(&mut from)?;
+        let keys = from.u64()?;
+        let rng = SplitMix64::from_state(from.u64()?);
+        let cells = read_cells(&mut from, shape, width, Some(keys))?;
+        from.finish()?;
+        Ok(CuckooFilter { rng, ..CuckooFilter::over(shape, hash, cells, keys) })
+    }
+
+    /// The bucket in table 0 and the fingerprint. Both come from word 0, one from its high bits and one from its low ones.
+    #[inline]
+    fn locate(&self, words: &Words<'_>) -> (u64, u32) {
+        let word = words.word(0);
+        let low = if self.cells.width() <= 24 { word << 32 } else { words.word(1) };
+        (self.shape.bucket(word), Values::all(self.cells.width()).pick(low))
+    }
+
+    /// g_t: how far from its bucket in table 0 a fingerprint's bucket in table t is.
+    #[inline]
+    fn displacement(&self, table: u8, fingerprint: u32) -> u64 {
+        if table == 0 {
+            0
+        } else {
+            self.shape.bucket(mix(self.displacements[usize::from(table)] ^ u64::from(fingerprint)))
+        }
+    }
+
+    #[inline]
+    fn bucket(&self, home: u64, table: u8, fingerprint: u32) -> u64 {
+        let sum = home + self.displacement(table, fingerprint);
+        if sum < self.shape.buckets() { sum } else { sum - self.shape.buckets() }
+    }
+
+    #[inline]
+    fn buckets(&self, home: u64, fingerprint: u32) -> Buckets {
+        let mut buckets = [0; MAX_ORDERS];
+        for table in 0..self.shape.tables() {
+            buckets[usize::from(table)] = self.bucket(home, table, fingerprint);
+        }
+        buckets
+    }
+}
+
+impl Filter for CuckooFilter {
+    #[inline]
+    fn contains(&self, key: &[u8]) -> bool {
+        let (home, fingerprint) = self.locate(&self.hash.words(key));
+        let mut found = false;
+        for table in 0..self.shape.tables() {
+            let CellId(first) = self.shape.first_cell(table, self.bucket(home, table, fingerprint));
+            for cell in first..first + u64::from(self.shape.cells_per_bucket()) {
+                found |= self.cells.get(cell) == fingerprint;
+            }
+        }
+        found
+    }
+
+    fn len(&self) -> u64 {
+        self.keys
+    }
+
+    fn cells(&self) -> u64 {
+        self.shape.cells()
+    }
+
+    fn local_bits(&self) -> u64 {
+        self.cells.allocated_bits() + size_of::<Self>() as u64 * 8
+    }
+}
+
+impl Nest for CuckooFilter {
+    type Error = Infallible;
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn is_free(&mut self, CellId(cell): CellId) -> Result<bool, Infallible> {
+        Ok(self.cells.get(cell) == EMPTY)
+    }
+
+    fn resident(&mut self, cell: CellId) -> Result<Resident, Infallible> {
+        let fingerprint = self.cells.get(cell.0);
+        let there = self.shape.bucket_of_cell(cell) + self.shape.buckets();
+        let home = (there - self.displacement(self.shape.spot(cell).table, fingerprint)) % self.shape.buckets();
+        Ok(Resident::At(self.buckets(home, fingerprint)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(i: u64) -> [u8; 8] {
+        i.to_le_bytes()
+    }
+
+    #[test]
+    fn eight_bits_reach_95_percent_in_two_by_four_at_any_size() {
+        for keys in [1_000u64, 9_999, 100_003] {
+            let options = CuckooFilter::with_cells((keys as f64 / 0.95).ceil() as u64, 8);
+            let mut filter = options.build(HashKey::fixed(keys)).unwrap();
+            for i in 0..keys {
+                filter.insert(&key(i)).unwrap();
+            }
+            assert!((0..keys).all(|i| filter.contains(&key(i))));
+            filter.validate().unwrap();
+            assert!((0..keys).all(|i| filter.remove(&key(i))));
+            assert!(filter.is_empty() && (0..keys).all(|i| !filter.contains(&key(i))));
+        }
+    }
+
+    #[test]
+    fn a_full_filter_says_so_and_keeps_every_key() {
+        for (tables, per_bucket, width) in [(2, 4, 8), (4, 1, 12), (3, 2, 5), (2, 1, 16)] {
+            let options = CuckooFilter::with_cells(500, width).tables(tables).cells_per_bucket(per_bucket);
+            let mut filter = options.build(HashKey::fixed(1)).unwrap();
+            let stored = (0..).find(|i| filter.insert(&key(*i)).is_err()).unwrap();
+            assert_eq!(filter.insert(&key(stored)), Err(CuckooFull { keys: stored, cells: filter.cells() }));
+            assert!((0..stored).all(|i| filter.contains(&key(i))), "{tables}×{per_bucket}");
+            filter.validate().unwrap();
+        }
+    }
+
+    #[test]
+    fn the_ninth_copy_of_a_key_does_not_fit_and_harms_nobody() {
+        let mut filter = CuckooFilter::with_cells(1000, 12).build(HashKey::fixed(2)).unwrap();
+        filter.insert(b"other").unwrap();
+        let copies = (0..).find(|_| filter.insert(b"same").is_err()).unwrap();
+        assert_eq!(copies, 8);
+        assert!(filter.contains(b"other"));
+    }
+
+    #[test]
+    fn whoever_finds_a_fingerprint_anywhere_knows_all_its_buckets() {
+        let mut filter =
+            CuckooFilter::with_cells(999, 9).tables(5).cells_per_bucket(1).build(HashKey::fixed(3)).unwrap();
+        for i in 0..500 {
+            let (home, fingerprint) = filter.locate(&filter.hash.words(&key(i)));
+            let buckets = filter.buckets(home, fingerprint);
+            for cell in filter.shape.cells_of(&buckets).collect::<Vec<_>>() {
+                filter.cells.set(cell.0, fingerprint);
+                let Ok(Resident::At(found)) = filter.resident(cell) else { panic!("somebody is there") };
+                assert_eq!(found, buckets);
+                filter.cells.set(cell.0, EMPTY);
+            }
+        }
+    }
+
+    #[test]
+    fn a_saved_filter_answers_as_before_and_a_damaged_one_is_refused() {
+        let mut filter = CuckooFilter::with_cells(100, 7).build(HashKey::fixed(4)).unwrap();
+        (0..80).for_each(|i| filter.insert(&key(i)).unwrap());
+        let mut file = Vec::new();
+        filter.save(&mut file).unwrap();
+        let again = CuckooFilter::load(&mut file.as_slice()).unwrap();
+        assert!((0..5000).all(|i| again.contains(&key(i)) == filter.contains(&key(i))));
+        assert_eq!(again.len(), 80);
+        for at in 0..file.len() {
+            file[at] ^= 1;
+            assert!(CuckooFilter::load(&mut file.as_slice()).is_err(), "byte {at}");
+            assert!(CuckooFilter::load(&mut &file[..at]).is_err(), "cut at {at}");
+            file[at] ^= 1;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The full-key filter that does not adapt: the papers' baseline.
+
+use super::fingerprint::{Function, Rule, Values, sealed};
+use super::full_key::FullKeyCuckoo;
+use super::options::{Options, RuleSpec};
+use super::shape::{Shape, Spot};
+use crate::error::OptionsError;
+use crate::persist::{LoadError, Reader, Writer};
+use std::ops::Range;
+
+/// The rule of [`FullKeyFilter`]: one fingerprint function for every cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plain {
+    values: Values,
+}
+
+/// The full-key cuckoo filter without adaptation, 4×1 by default: the baseline of 003 section 4.
+///
+/// *Cost.* Three hash words and four cells a look-up, which can all be loaded at once. An insertion writes one entry to R
+/// for each table.
+///
+/// *Layout.* A cell is a fingerprint of the whole width; 0 means empty, so `2^w − 1` values are in use.
+///
+/// *Paper.* 003 section 2 with the full keys of section 3; 000 section 2.2. See [`CuckooFilter`](super::CuckooFilter) for
+/// the partial-key form that needs no remote.
+///
+/// ```
+/// use twiceshy::cuckoo::FullKeyFilter;
+/// use twiceshy::filter::{Backed, Filter, Inserted};
+/// use twiceshy::hash::HashKey;
+/// use twiceshy::remote::ByHash;
+///
+/// let mut remote = ByHash::new();
+/// let mut filter = FullKeyFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut remote)?;
+/// assert_eq!(filter.insert(b"owl", &mut remote)?, Inserted::New);
+/// assert!(filter.contains(b"owl"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type FullKeyFilter = FullKeyCuckoo<Plain>;
+
+impl sealed::Sealed for Plain {}
+
+impl Rule for Plain {
+    #[inline]
+    fn function(&self, _: Spot, _: u32) -> Function {
+        Function(0)
+    }
+
+    fn arriving(&self, _: Spot, _: Function) -> Function {
+        Function(0)
+    }
+
+    #[inline]
+    fn values(&self, _: Function) -> Values {
+        self.values
+    }
+
+    fn functions_at(&self, _: Spot) -> Range<u8> {
+        0..1
+    }
+}
+
+/// The options of [`FullKeyFilter`] beyond the common ones: none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlainSpec;
+
+impl RuleSpec for PlainSpec {
+    type Rule = Plain;
+    const KIND: u16 = 1;
+
+    fn rule(&self, _: Shape, width: u32) -> Result<Plain, OptionsError> {
+        Ok(Plain { values: Values::all(width) })
+    }
+
+    fn write(_: &Plain, _: &mut Writer<'_>) {}
+
+    fn read(_: &mut Reader) -> Result<PlainSpec, LoadError> {
+        Ok(PlainSpec)
+    }
+}
+
+impl FullKeyFilter {
+    /// Room for `capacity` keys at this false-positive rate, 4×1.
+    pub fn options(capacity: u64, rate: f64) -> Result<Options<PlainSpec>, OptionsError> {
+        Options::for_capacity(capacity, rate, 4, 1, PlainSpec)
+    }
+
+    /// At least `cells` cells of `bits` bits, 4×1.
+    pub fn with_cells(cells: u64, bits: u32) -> Options<PlainSpec> {
+        Options::with_cells(cells, bits, 4, 1, PlainSpec)
+    }
+}

@@ -1,0 +1,176 @@
+//! The way to a free cell: breadth-first, or at random.
+//!
+//! Both searches only look; nothing changes before a path is known. They see the tables through [`Nest`], so the exact
+//! hash table and the filters' plans share them.
+
+use super::shape::{Buckets, Shape};
+use crate::error::OptionsError;
+use crate::remote::CellId;
+use crate::rng::SplitMix64;
+use std::collections::{HashMap, HashSet};
+
+/// Tables as a search sees them.
+pub(crate) trait Nest {
+    /// What a failed look at a cell brings.
+    type Error;
+
+    /// The shape of the tables.
+    fn shape(&self) -> Shape;
+
+    /// Whether nobody is in the cell.
+    fn is_free(&mut self, cell: CellId) -> Result<bool, Self::Error>;
+
+    /// Who is in a cell that is not free.
+    fn resident(&mut self, cell: CellId) -> Result<Resident, Self::Error>;
+}
+
+/// Whom a search finds in a cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Resident {
+    /// A key with these buckets.
+    At(Buckets),
+    /// A fingerprint that belongs to no key: as good as a free cell.
+    Nobody,
+    /// It cannot be found out: the path must go another way.
+    Unknown,
+}
+
+/// The cells of a kick path: the newcomer goes to the first, the key there to the second, …, and the last is free.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Path(pub(crate) Vec<CellId>);
+
+/// How an insertion looks for room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Shortest path first: looks at up to `cells` cells.
+    BreadthFirst {
+        /// The most cells whose owner is asked for.
+        cells: u32,
+    },
+    /// The random walk of 003 section 2.1: a random one of the key's cells, then of the displaced key's other tables, …
+    RandomWalk {
+        /// The most keys that a walk displaces.
+        steps: u32,
+    },
+}
+
+impl Search {
+    /// Breadth-first over at most 5,000 cells. At 95 % load of 4×1 tables the median look is at a dozen.
+    pub const DEFAULT: Search = Search::BreadthFirst { cells: 5_000 };
+
+    /// Refuses a bound that finds nothing.
+    pub(crate) fn check(self) -> Result<(), OptionsError> {
+        let (Search::BreadthFirst { cells: bound } | Search::RandomWalk { steps: bound }) = self;
+        if bound == 0 {
+            return Err(OptionsError::Bound(
+                "a search of 0 cells finds no room: allow at least 1 (5000 is the default)",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A path for a newcomer with these buckets, or none within the bound.
+    pub(crate) fn find<N: Nest>(
+        self,
+        nest: &mut N,
+        buckets: &Buckets,
+        rng: &mut SplitMix64,
+    ) -> Result<Option<Path>, N::Error> {
+        match self {
+            Search::BreadthFirst { cells } => breadth_first(nest, buckets, |_| true, cells),
+            Search::RandomWalk { steps } => random_walk(nest, buckets, steps, rng),
+        }
+    }
+}
+
+/// The shortest path from one of the newcomer's `allowed` cells to a free cell.
+pub(crate) fn breadth_first<N: Nest>(
+    nest: &mut N,
+    buckets: &Buckets,
+    allowed: impl Fn(CellId) -> bool,
+    budget: u32,
+) -> Result<Option<Path>, N::Error> {
+    let shape = nest.shape();
+    // A node is a cell with the node that its newcomer is displaced from.
+    let mut nodes: Vec<(CellId, Option<usize>)> = Vec::new();
+    let mut seen: HashSet<CellId> = HashSet::new();
+    for cell in shape.cells_of(buckets).filter(|cell| allowed(*cell)) {
+        if nest.is_free(cell)? {
+            return Ok(Some(Path(vec![cell])));
+        }
+        if seen.insert(cell) {
+            nodes.push((cell, None));
+        }
+    }
+    for at in 0..budget as usize {
+        let Some(&(cell, _)) = nodes.get(at) else { break };
+        let home = match nest.resident(cell)? {
+            Resident::At(home) => home,
+            Resident::Nobody => return Ok(Some(back(&nodes[..=at]))),
+            Resident::Unknown => continue,
+        };
+        let table = shape.spot(cell).table;
+        for next in shape.cells_of(&home).filter(|next| shape.spot(*next).table != table) {
+            if !allowed(next) || !seen.insert(next) {
+                continue;
+            }
+            nodes.push((next, Some(at)));
+            if nest.is_free(next)? {
+                return Ok(Some(back(&nodes)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The path that ends in the last node.
+fn back(nodes: &[(CellId, Option<usize>)]) -> Path {
+    let mut cells = Vec::new();
+    let mut at = nodes.len().checked_sub(1);
+    while let Some((cell, parent)) = at.and_then(|at| nodes.get(at)) {
+        cells.push(*cell);
+        at = *parent;
+    }
+    cells.reverse();
+    Path(cells)
+}
+
+/// A walk that puts each displaced key into a random cell of another of its tables, unless one of its cells is free. A
+/// walk that returns to a cell finds the key that it put there itself.
+fn random_walk<N: Nest>(
+    nest: &mut N,
+    buckets: &Buckets,
+    steps: u32,
+    rng: &mut SplitMix64,
+) -> Result<Option<Path>, N::Error> {
+    let shape = nest.shape();
+    let mut path: Vec<CellId> = Vec::new();
+    let mut put: HashMap<CellId, Buckets> = HashMap::new();
+    let mut homeless = *buckets;
+    for _ in 0..=steps {
+        let left = path.last().map(|cell| shape.spot(*cell).table);
+        for cell in shape.cells_of(&homeless) {
+            if !put.contains_key(&cell) && nest.is_free(cell)? {
+                path.push(cell);
+                return Ok(Some(Path(path)));
+            }
+        }
+        let others = u64::from(shape.tables()) - u64::from(left.is_some());
+        let mut table = rng.below(others) as u8;
+        table += u8::from(left.is_some_and(|left| table >= left));
+        let first = shape.first_cell(table, homeless[usize::from(table)]);
+        let cell = CellId(first.0 + rng.below(u64::from(shape.cells_per_bucket())));
+        path.push(cell);
+        let resident = match put.get(&cell) {
+            Some(own) => Resident::At(*own),
+            None => nest.resident(cell)?,
+        };
+        put.insert(cell, homeless);
+        homeless = match resident {
+            Resident::At(displaced) => displaced,
+            Resident::Nobody => return Ok(Some(Path(path))),
+            Resident::Unknown => return Ok(None),
+        };
+    }
+    Ok(None)
+}

@@ -1,0 +1,258 @@
+//! The shape of a cuckoo table, and the way from hash words to buckets.
+
+use crate::hash::{Words, reduce};
+use crate::remote::{CellId, Generation, MAX_ORDERS, Order, OrderWords, Place};
+
+/// d tables of b buckets of c cells.
+///
+/// Cells are numbered table by table, bucket by bucket, so that the cells of a bucket lie together. The bucket of a key in
+/// table t is the range reduction of its *order word* for t, `word · b / 2^64`: the high bits decide, an interval of words
+/// is a bucket at any b, and b needs not be a power of two.
+///
+/// Two orders share a hash word: order 2i takes word i as it is, order 2i + 1 takes it rotated by 32 bits. Each order sees
+/// 32 bits that the other does not, which is why a table has at most 2^32 buckets, and a 4×1 look-up needs two words for
+/// its buckets instead of four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    tables: u8,
+    cells_per_bucket: u8,
+    buckets: u64,
+}
+
+/// A shape that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShapeError {
+    /// Too few or too many tables.
+    #[error("{0} tables: a cuckoo table needs 2 to 8 (4 with one cell a bucket, or 2 with four, reach 95 % load)")]
+    Tables(u64),
+    /// Too few or too many cells in a bucket.
+    #[error("{0} cells a bucket: 1 to 8 are possible (1 with four tables, or 4 with two, reach 95 % load)")]
+    CellsPerBucket(u64),
+    /// No bucket, or more than hash words can tell apart.
+    #[error("{0} buckets a table: 1 to 4294967296 are possible")]
+    Buckets(u64),
+}
+
+/// Where in its bucket a cell is: what a fingerprint may depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The number of the table.
+    pub table: u8,
+    /// The number of the cell in its bucket.
+    pub cell: u8,
+}
+
+/// The buckets of a key, one in each table.
+pub(crate) type Buckets = [u64; MAX_ORDERS];
+
+impl Shape {
+    /// `tables` tables of `buckets` buckets of `cells_per_bucket` cells.
+    pub fn new(tables: u64, buckets: u64, cells_per_bucket: u64) -> Result<Shape, ShapeError> {
+        if !(2..=MAX_ORDERS as u64).contains(&tables) {
+            return Err(ShapeError::Tables(tables));
+        }
+        if !(1..=8).contains(&cells_per_bucket) {
+            return Err(ShapeError::CellsPerBucket(cells_per_bucket));
+        }
+        if !(1..=1 << 32).contains(&buckets) {
+            return Err(ShapeError::Buckets(buckets));
+        }
+        Ok(Shape { tables: tables as u8, cells_per_bucket: cells_per_bucket as u8, buckets })
+    }
+
+    /// The smallest shape of this kind with at least `cells` cells.
+    pub fn with_cells(tables: u64, cells_per_bucket: u64, cells: u64) -> Result<Shape, ShapeError> {
+        let per_row = tables.saturating_mul(cells_per_bucket).max(1);
+        Shape::new(tables, cells.div_ceil(per_row), cells_per_bucket)
+    }
+
+    /// d, the number of tables.
+    #[inline]
+    pub fn tables(&self) -> u8 {
+        self.tables
+    }
+
+    /// b, the number of buckets in a table.
+    #[inline]
+    pub fn buckets(&self) -> u64 {
+        self.buckets
+    }
+
+    /// c, the number of cells in a bucket.
+    #[inline]
+    pub fn cells_per_bucket(&self) -> u8 {
+        self.cells_per_bucket
+    }
+
+    /// The number of cells in all tables.
+    #[inline]
+    pub fn cells(&self) -> u64 {
+        u64::from(self.tables) * self.buckets * u64::from(self.cells_per_bucket)
+    }
+
+    /// The order word of a key for `table`.
+    #[inline]
+    pub(crate) fn order_word(words: &Words<'_>, table: u8) -> u64 {
+        words.word(u64::from(table / 2)).rotate_left(u32::from(table % 2) * 32)
+    }
+
+    /// The order words of a key for all tables.
+    pub(crate) fn order_words(&self, words: &Words<'_>) -> OrderWords {
+        let mut all = [0; MAX_ORDERS];
+        for (table, word) in all.iter_mut().enumerate().take(usize::from(self.tables)) {
+            *word = Shape::order_word(words, table as u8);
+        }
+        OrderWords::new(&all[..usize::from(self.tables)])
+    }
+
+    /// How many hash words the buckets use up: fingerprints come from the words after them.
+    #[inline]
+    pub(crate) fn words_for_buckets(&self) -> u64 {
+        u64::from(self.tables).div_ceil(2)
+    }
+
+    /// The bucket that an order word leads to.
+    #[inline]
+    pub(crate) fn bucket(&self, order_word: u64) -> u64 {
+        reduce(order_word, self.buckets)
+    }
+
+    /// The buckets of a key, one in each table.
+    #[inline]
+    pub(crate) fn buckets_of(&self, words: &Words<'_>) -> Buckets {
+        let mut buckets = [0; MAX_ORDERS];
+        for pair in 0..self.words_for_buckets() {
+            let word = words.word(pair);
+            let table = 2 * pair as usize;
+            buckets[table] = self.bucket(word);
+            if table + 1 < usize::from(self.tables) {
+                buckets[table + 1] = self.bucket(word.rotate_left(32));
+            }
+        }
+        buckets
+    }
+
+    /// The first cell of a bucket.
+    #[inline]
+    pub(crate) fn first_cell(&self, table: u8, bucket: u64) -> CellId {
+        CellId((u64::from(table) * self.buckets + bucket) * u64::from(self.cells_per_bucket))
+    }
+
+    /// All cells of a bucket.
+    #[inline]
+    pub(crate) fn bucket_cells(&self, table: u8, bucket: u64) -> impl Iterator<Item = CellId> + use<> {
+        let CellId(first) = self.first_cell(table, bucket);
+        (first..first + u64::from(self.cells_per_bucket)).map(CellId)
+    }
+
+    /// All cells that a key with these buckets may be in, table by table.
+    pub(crate) fn cells_of(&self, buckets: &Buckets) -> impl Iterator<Item = CellId> + use<> {
+        let (shape, buckets) = (*self, *buckets);
+        (0..shape.tables).flat_map(move |table| shape.bucket_cells(table, buckets[usize::from(table)]))
+    }
+
+    /// Where in its bucket a cell is.
+    #[inline]
+    pub(crate) fn spot(&self, CellId(cell): CellId) -> Spot {
+        let per_bucket = u64::from(self.cells_per_bucket);
+        Spot { table: (cell / per_bucket / self.buckets) as u8, cell: (cell % per_bucket) as u8 }
+    }
+
+    /// The bucket of a cell in its table.
+    #[inline]
+    pub(crate) fn bucket_of_cell(&self, CellId(cell): CellId) -> u64 {
+        cell / u64::from(self.cells_per_bucket) % self.buckets
+    }
+
+    /// Where to ask a remote about a cell.
+    pub(crate) fn place(&self, cell: CellId, generation: Generation) -> Place {
+        let bucket = u128::from(self.bucket_of_cell(cell));
+        let first_word = |bucket: u128| (bucket << 64).div_ceil(u128::from(self.buckets));
+        let words = first_word(bucket) as u64..=(first_word(bucket + 1) - 1) as u64;
+        Place { generation, order: Order(self.spot(cell).table), words, cell }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::{HashKey, mix};
+
+    #[test]
+    fn the_interval_of_a_bucket_holds_exactly_the_words_that_lead_to_it() {
+        for buckets in [1u64, 2, 3, 7, 1000, 32_768, 1_000_003, 1 << 32] {
+            let shape = Shape::new(4, buckets, 1).unwrap();
+            for i in 0..200 {
+                let bucket = if i < 2 { i * (buckets - 1) } else { mix(i) % buckets };
+                let place = shape.place(shape.first_cell(2, bucket), Generation(0));
+                let (first, last) = (*place.words.start(), *place.words.end());
+                assert_eq!((shape.bucket(first), shape.bucket(last)), (bucket, bucket));
+                assert!(first == 0 && bucket == 0 || shape.bucket(first - 1) == bucket - 1);
+                assert!(last == u64::MAX && bucket == buckets - 1 || shape.bucket(last + 1) == bucket + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn cells_know_their_table_bucket_and_spot() {
+        let shape = Shape::new(3, 7, 4).unwrap();
+        let mut expected = 0;
+        for table in 0..3 {
+            for bucket in 0..7 {
+                for (cell, id) in shape.bucket_cells(table, bucket).enumerate() {
+                    assert_eq!(id, CellId(expected));
+                    assert_eq!(shape.spot(id), Spot { table, cell: cell as u8 });
+                    assert_eq!(
+                        (shape.bucket_of_cell(id), shape.place(id, Generation(0)).order),
+                        (bucket, Order(table))
+                    );
+                    expected += 1;
+                }
+            }
+        }
+        assert_eq!(shape.cells(), expected);
+    }
+
+    #[test]
+    fn order_words_and_buckets_agree() {
+        for tables in 2..=8 {
+            let shape = Shape::new(tables, 12_345, 2).unwrap();
+            let key = HashKey::fixed(tables);
+            for i in 0..100u64 {
+                let bytes = i.to_le_bytes();
+                let words = key.words(&bytes);
+                let buckets = shape.buckets_of(&words);
+                for (Order(table), word) in shape.order_words(&words).iter() {
+                    assert_eq!(shape.bucket(word), buckets[usize::from(table)]);
+                    assert_eq!(Shape::order_word(&words, table), word);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tables_that_share_a_word_have_independent_buckets() {
+        let shape = Shape::new(2, 16, 1).unwrap();
+        let key = HashKey::fixed(3);
+        let mut seen = [0u32; 256];
+        for i in 0..256_000u64 {
+            let buckets = shape.buckets_of(&key.words(&i.to_le_bytes()));
+            seen[(buckets[0] * 16 + buckets[1]) as usize] += 1;
+        }
+        let chi_square: f64 = seen.iter().map(|n| (f64::from(*n) - 1000.0).powi(2) / 1000.0).sum();
+        // 255 degrees of freedom: mean 255, standard deviation 22.6.
+        assert!((165.0..345.0).contains(&chi_square), "{chi_square}");
+    }
+
+    #[test]
+    fn impossible_shapes_are_refused_by_name() {
+        assert_eq!(Shape::new(1, 10, 1), Err(ShapeError::Tables(1)));
+        assert_eq!(Shape::new(9, 10, 1), Err(ShapeError::Tables(9)));
+        assert_eq!(Shape::new(4, 10, 0), Err(ShapeError::CellsPerBucket(0)));
+        assert_eq!(Shape::new(4, 10, 9), Err(ShapeError::CellsPerBucket(9)));
+        assert_eq!(Shape::new(4, 0, 1), Err(ShapeError::Buckets(0)));
+        assert_eq!(Shape::with_cells(4, 1, u64::MAX), Err(ShapeError::Buckets(1 << 62)));
+        assert_eq!(Shape::with_cells(4, 1, 1001).unwrap().cells(), 1004);
+    }
+}

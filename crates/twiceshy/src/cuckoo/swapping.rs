@@ -1,0 +1,180 @@
+//! The Swapping filter: two keys of a bucket change places.
+
+use super::adapt::{Plans, Verdict};
+use super::fingerprint::{Function, Rule, Values, sealed};
+use super::full_key::FullKeyCuckoo;
+use super::local::Located;
+use super::options::{Options, RuleSpec};
+use super::owners::Trouble;
+use super::planner::{Lodger, Planner};
+use super::shape::{Shape, Spot};
+use crate::error::OptionsError;
+use crate::persist::{LoadError, Reader, Writer};
+use crate::remote::{CellId, Remote};
+use std::ops::Range;
+
+/// The rule of [`SwappingFilter`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swapping {
+    values: Values,
+    cells: u8,
+    all: bool,
+}
+
+/// The adaptive cuckoo filter whose fingerprint function is the cell's number in its bucket, 2×4 by default.
+///
+/// *Cost.* Two buckets of four cells a look-up, which lie in two cache lines, and two hash words for cells of up to 12
+/// bits. No bit is spent on adapting, but eight cells are compared where 4×1 compares four. An adaptation reads R once
+/// for the bucket (a mirror twice) and writes nothing to a remote by hash.
+///
+/// *Layout.* A cell is a fingerprint of the whole width; 0 means empty. A key in cell j is stored under function j.
+///
+/// *Paper.* 003 section 3.3 and Algorithms 3 and 4, 000 section 2.5: the colliding key changes places with a random other
+/// cell of its bucket, empty or not. One swap for each false positive, as footnote 2 of 003 says; all colliding cells with
+/// [`Options::all_cells`].
+///
+/// ```
+/// use twiceshy::cuckoo::SwappingFilter;
+/// use twiceshy::filter::{Adaptive, Backed, Filter};
+/// use twiceshy::hash::HashKey;
+/// use twiceshy::remote::ByHash;
+///
+/// let mut remote = ByHash::new();
+/// let mut filter = SwappingFilter::options(1000, 0.05)?.build(HashKey::fixed(1), &mut remote)?;
+/// for i in 0..1000u32 {
+///     filter.insert(&i.to_le_bytes(), &mut remote)?;
+/// }
+/// let mistake = (1000..u32::MAX).map(u32::to_le_bytes).find(|key| filter.contains(key)).expect("one in twenty");
+/// filter.adapt(&mistake, &mut remote)?;
+/// assert!((0..1000u32).all(|i| filter.contains(&i.to_le_bytes())), "nothing is lost");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type SwappingFilter = FullKeyCuckoo<Swapping>;
+
+impl sealed::Sealed for Swapping {}
+
+impl Rule for Swapping {
+    #[inline]
+    fn function(&self, spot: Spot, _: u32) -> Function {
+        Function(spot.cell)
+    }
+
+    fn arriving(&self, spot: Spot, _: Function) -> Function {
+        Function(spot.cell)
+    }
+
+    #[inline]
+    fn values(&self, _: Function) -> Values {
+        self.values
+    }
+
+    fn functions_at(&self, spot: Spot) -> Range<u8> {
+        spot.cell..spot.cell + 1
+    }
+}
+
+impl Swapping {
+    /// Another cell of the bucket, any of them with equal chance.
+    fn other<Rem: Remote>(&self, planner: &mut Planner<'_, Swapping, Rem>, cell: CellId) -> CellId {
+        let at = u64::from(planner.local.shape.spot(cell).cell);
+        let chosen = planner.rng.below(u64::from(self.cells) - 1);
+        CellId(cell.0 - at + chosen + u64::from(chosen >= at))
+    }
+
+    fn swap<Rem: Remote>(
+        &self,
+        planner: &mut Planner<'_, Swapping, Rem>,
+        cell: CellId,
+    ) -> Result<Option<Lodger>, Trouble<Rem::Error>> {
+        let Some(Some(colliding)) = planner.lodger(cell)? else { return Ok(None) };
+        let other = self.other(planner, cell);
+        // An owner that cannot be told stays where it is: the next false positive draws another cell.
+        let Some(swapped) = planner.lodger(other)? else { return Ok(Some(colliding)) };
+        match swapped {
+            Some(swapped) => planner.arrive(cell, swapped),
+            None => planner.clear(cell),
+        }
+        planner.arrive(other, colliding.clone());
+        Ok(Some(colliding))
+    }
+}
+
+impl Plans for Swapping {
+    fn plan<Rem: Remote>(
+        &self,
+        planner: &mut Planner<'_, Swapping, Rem>,
+        query: &Located,
+        cells: &[CellId],
+    ) -> Result<Verdict, Trouble<Rem::Error>> {
+        let mut verdict = Verdict::Planned;
+        for cell in cells.iter().take(if self.all { cells.len() } else { 1 }) {
+            // An earlier swap of this plan may have cleared the collision, or brought a new one.
+            if !planner.matches(query, *cell) {
+                continue;
+            }
+            if let Some(colliding) = self.swap(planner, *cell)? {
+                let local = planner.local;
+                let agree = |function| {
+                    local.value(&colliding.located.key, Function(function))
+                        == local.value(&query.key, Function(function))
+                };
+                if (0..self.cells).all(agree) {
+                    verdict = Verdict::Unfixable;
+                }
+            }
+        }
+        Ok(verdict)
+    }
+}
+
+/// The options of [`SwappingFilter`] beyond the common ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SwappingSpec {
+    all: bool,
+}
+
+impl RuleSpec for SwappingSpec {
+    type Rule = Swapping;
+    const KIND: u16 = 3;
+
+    fn rule(&self, shape: Shape, width: u32) -> Result<Swapping, OptionsError> {
+        if shape.cells_per_bucket() < 2 {
+            return Err(OptionsError::Bound(
+                "swapping needs at least 2 cells a bucket, since keys change places within one",
+            ));
+        }
+        Ok(Swapping { values: Values::all(width), cells: shape.cells_per_bucket(), all: self.all })
+    }
+
+    fn write(rule: &Swapping, out: &mut Writer<'_>) {
+        out.u8(rule.all.into());
+    }
+
+    fn read(from: &mut Reader) -> Result<SwappingSpec, LoadError> {
+        match from.u8()? {
+            flag @ 0..=1 => Ok(SwappingSpec { all: flag == 1 }),
+            other => Err(LoadError::invalid(format!("its flag for all cells is {other}"))),
+        }
+    }
+}
+
+impl SwappingFilter {
+    /// Room for `capacity` keys at this false-positive rate, 2×4.
+    pub fn options(capacity: u64, rate: f64) -> Result<Options<SwappingSpec>, OptionsError> {
+        Options::for_capacity(capacity, rate, 2, 4, SwappingSpec::default())
+    }
+
+    /// At least `cells` cells of `bits` bits, 2×4.
+    pub fn with_cells(cells: u64, bits: u32) -> Options<SwappingSpec> {
+        Options::with_cells(cells, bits, 2, 4, SwappingSpec::default())
+    }
+}
+
+impl Options<SwappingSpec> {
+    /// Whether every colliding cell is swapped at a false positive, or only the first. Only the first by default.
+    #[must_use]
+    pub fn all_cells(mut self, all: bool) -> Self {
+        self.spec.all = all;
+        self
+    }
+}

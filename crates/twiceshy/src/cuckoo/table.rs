@@ -1,0 +1,432 @@
+//! The exact cuckoo hash table of 002 section 2.
+
+use super::search::{Nest, Path, Resident, Search};
+use super::shape::{Buckets, Shape, ShapeError};
+use crate::hash::HashKey;
+use crate::remote::{CellId, Key, Position};
+use crate::rng::SplitMix64;
+use std::convert::Infallible;
+
+/// How often an insertion that finds no path tries again under a new hash key before it reports `Full`.
+const REHASHES: u32 = 4;
+
+/// How a [`CuckooTable`] makes room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Insertion {
+    /// A path that is known before anything moves.
+    Search(Search),
+    /// Algorithm 2 of 002: two tables of one cell; the newcomer's second cell if it is free, else it takes the first, and
+    /// displaced keys go to and fro between their two cells, `Max = ⌈6 log_{1+δ/2} |T|⌉` times at the most. The table
+    /// grows when it passes the load `1/(2 + δ)`.
+    Alternating {
+        /// δ: how far the table stays below one half full. Above 0.
+        slack: f64,
+    },
+}
+
+/// A hash table of whole keys with d buckets of c cells for each key: worst-case constant look-ups and removals.
+///
+/// *Cost.* Sixteen bytes a cell, and the keys. A look-up reads at most d buckets. An insertion that finds no path
+/// re-hashes the table under a new hash key, O(n), up to four times; at 95 % load of 4×1 or 2×4 and above a thousand keys
+/// that is rare.
+///
+/// *Paper.* 002 section 2: Algorithm 1 is [`CuckooTable::contains`], Algorithm 2 is [`Insertion::Alternating`]; section
+/// 2.2 for more tables and cells. 003 section 3 uses such a table as the mirror of a filter's cells:
+/// [`Mirror`](crate::remote::Mirror).
+///
+/// *Departure.* A failed insertion changes nothing: a re-hash is built beside the table and replaces it only when every
+/// key has found its cell.
+///
+/// ```
+/// use twiceshy::cuckoo::{CuckooTable, Shape};
+/// use twiceshy::hash::HashKey;
+///
+/// let mut table = CuckooTable::new(Shape::with_cells(4, 1, 1000)?, HashKey::random()?);
+/// assert!(table.insert(b"owl")?);
+/// assert!(!table.insert(b"owl")?, "it was there");
+/// assert!(table.contains(b"owl") && !table.contains(b"wren"));
+/// assert!(table.remove(b"owl"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CuckooTable {
+    shape: Shape,
+    hash: HashKey,
+    cells: Vec<Option<Key>>,
+    len: u64,
+    insertion: Insertion,
+    rng: SplitMix64,
+    rehashes: u64,
+    /// The number of keys at which every re-hash failed: from there on `Full` is said at once.
+    full_at: u64,
+}
+
+/// The table has no room for one more key, under this hash key and under some others. Nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the table is full with {len} keys in {cells} cells: grow it, or remove keys")]
+pub struct TableFull {
+    /// The keys in it.
+    pub len: u64,
+    /// The cells that it has.
+    pub cells: u64,
+}
+
+impl CuckooTable {
+    /// An empty table.
+    pub fn new(shape: Shape, hash: HashKey) -> CuckooTable {
+        CuckooTable {
+            shape,
+            hash,
+            cells: vec![None; shape.cells() as usize],
+            len: 0,
+            insertion: Insertion::Search(Search::DEFAULT),
+            rng: SplitMix64::for_key(&hash),
+            rehashes: 0,
+            full_at: shape.cells(),
+        }
+    }
+
+    /// The table of 002 section 2: two halves of single cells with room for `capacity` keys at load `1/(2 + slack)`.
+    pub fn alternating(capacity: u64, slack: f64, hash: HashKey) -> Result<CuckooTable, ShapeError> {
+        let slack = if slack > 0.0 { slack } else { f64::MIN_POSITIVE };
+        let cells = (capacity.max(1) as f64 * (2.0 + slack)).ceil() as u64;
+        let table = CuckooTable::new(Shape::with_cells(2, 1, cells)?, hash);
+        Ok(CuckooTable { insertion: Insertion::Alternating { slack }, ..table })
+    }
+
+    /// The same table with another way to make room. [`Insertion::Alternating`] needs two tables of one cell, and is
+    /// ignored for other shapes.
+    #[must_use]
+    pub fn with_insertion(mut self, insertion: Insertion) -> CuckooTable {
+        let fits = (self.shape.tables(), self.shape.cells_per_bucket()) == (2, 1);
+        if fits || !matches!(insertion, Insertion::Alternating { .. }) {
+            self.insertion = insertion;
+        }
+        self
+    }
+
+    /// The shape of the table.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The keys in it.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether no key is in it.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How often it took a new hash key by itself.
+    pub fn rehashes(&self) -> u64 {
+        self.rehashes
+    }
+
+    /// The keys, cell by cell.
+    pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        self.cells.iter().flatten().map(|key| &**key)
+    }
+
+    /// Whether `key` is in the table (Algorithm 1).
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// The cell that holds `key`.
+    pub fn find(&self, key: &[u8]) -> Option<CellId> {
+        let buckets = self.buckets_of(key);
+        self.shape.cells_of(&buckets).find(|cell| self.at(*cell).is_some_and(|resident| **resident == *key))
+    }
+
+    /// Puts a key into the table; `false` where it was there.
+    pub fn insert(&mut self, key: &[u8]) -> Result<bool, TableFull> {
+        if self.contains(key) {
+            return Ok(false);
+        }
+        let key = Key::from(key);
+        if self.over_slack() && self.grow_to(self.shape.cells().saturating_mul(2)) {
+            self.rehashes += 1;
+        }
+        if !self.place(key.clone()) {
+            self.rehash_with(key)?;
+        }
+        Ok(true)
+    }
+
+    /// Takes a key out of the table; `false` where it was not there.
+    pub fn remove(&mut self, key: &[u8]) -> bool {
+        let found = self.find(key);
+        if let Some(cell) = found {
+            self.take(cell);
+            self.full_at = self.shape.cells();
+        }
+        found.is_some()
+    }
+
+    /// Moves every key to its cells under another hash key. `Full` where they do not fit; nothing has changed then.
+    pub fn rekey(&mut self, hash: HashKey) -> Result<(), TableFull> {
+        self.rebuild(self.shape, hash, None).ok_or(self.full())
+    }
+
+    /// Moves every key to a table with at least `cells` cells. `Full` where they do not fit.
+    pub fn grow(&mut self, cells: u64) -> Result<(), TableFull> {
+        if self.grow_to(cells) { Ok(()) } else { Err(self.full()) }
+    }
+
+    fn grow_to(&mut self, cells: u64) -> bool {
+        let (tables, per_bucket) = (self.shape.tables().into(), self.shape.cells_per_bucket().into());
+        let grown = Shape::with_cells(tables, per_bucket, cells);
+        grown.is_ok_and(|shape| self.rebuild(shape, self.hash, None).is_some())
+    }
+
+    fn full(&self) -> TableFull {
+        TableFull { len: self.len, cells: self.shape.cells() }
+    }
+
+    fn over_slack(&self) -> bool {
+        match self.insertion {
+            Insertion::Alternating { slack } => (self.len + 1) as f64 * (2.0 + slack) > self.shape.cells() as f64,
+            Insertion::Search(_) => false,
+        }
+    }
+
+    /// The last lines of Algorithm 2: new hash functions, every key again, and the newcomer.
+    fn rehash_with(&mut self, newcomer: Key) -> Result<(), TableFull> {
+        if self.len < self.full_at.min(self.shape.cells()) {
+            let mut hash = self.hash;
+            for _ in 0..REHASHES {
+                hash = hash.successor();
+                if self.rebuild(self.shape, hash, Some(newcomer.clone())).is_some() {
+                    self.rehashes += 1;
+                    return Ok(());
+                }
+            }
+            self.full_at = self.len;
+        }
+        Err(self.full())
+    }
+
+    /// Replaces the table by one of another shape or hash key with the same keys and one more, if all fit.
+    fn rebuild(&mut self, shape: Shape, hash: HashKey, newcomer: Option<Key>) -> Option<()> {
+        let mut fresh = CuckooTable { insertion: self.insertion, ..CuckooTable::new(shape, hash) };
+        for key in self.cells.iter().flatten().cloned().chain(newcomer) {
+            if !fresh.place(key) {
+                return None;
+            }
+        }
+        fresh.rehashes = self.rehashes;
+        *self = fresh;
+        Some(())
+    }
+
+    /// Gives a key that is not in the table a cell, if a path is found.
+    fn place(&mut self, key: Key) -> bool {
+        let buckets = self.buckets_of(&key);
+        let path = match self.insertion {
+            Insertion::Search(search) => {
+                let mut rng = self.rng.clone();
+                let Ok(path) = search.find(self, &buckets, &mut rng);
+                self.rng = rng;
+                path
+            }
+            Insertion::Alternating { slack } => self.alternate(&buckets, slack),
+        };
+        let Some(Path(path)) = path else { return false };
+        let mut homeless = Some(key);
+        for CellId(cell) in path {
+            std::mem::swap(&mut self.cells[cell as usize], &mut homeless);
+        }
+        self.len += 1;
+        true
+    }
+
+    /// Lines 2 to 13 of Algorithm 2, as a path: nothing moves before it is known to end.
+    fn alternate(&self, buckets: &Buckets, slack: f64) -> Option<Path> {
+        let cell = |buckets: &Buckets, table: u8| self.shape.first_cell(table, buckets[usize::from(table)]);
+        let second = cell(buckets, 1);
+        if self.at(second).is_none() {
+            return Some(Path(vec![second]));
+        }
+        let max = (6.0 * (self.shape.cells() as f64).ln() / (slack / 2.0).ln_1p()).ceil();
+        let mut path: Vec<CellId> = Vec::new();
+        let mut put: std::collections::HashMap<CellId, Buckets> = std::collections::HashMap::new();
+        let mut hold = *buckets;
+        for step in 0..=max as u64 {
+            let index = cell(&hold, (step % 2) as u8);
+            path.push(index);
+            let resident = put.insert(index, hold).or_else(|| self.at(index).map(|key| self.buckets_of(key)));
+            let Some(displaced) = resident else { return Some(Path(path)) };
+            hold = displaced;
+        }
+        None
+    }
+
+    fn buckets_of(&self, key: &[u8]) -> Buckets {
+        self.shape.buckets_of(&self.hash.words(key))
+    }
+
+    /// Whoever is in a cell.
+    pub(crate) fn at(&self, CellId(cell): CellId) -> Option<&Key> {
+        self.cells.get(cell as usize)?.as_ref()
+    }
+
+    /// Empties a cell.
+    pub(crate) fn take(&mut self, CellId(cell): CellId) -> Option<Key> {
+        let taken = self.cells.get_mut(cell as usize)?.take();
+        self.len -= u64::from(taken.is_some());
+        taken
+    }
+
+    /// Puts a key into an empty cell of somebody else's choice: how a mirror follows its filter.
+    pub(crate) fn put(&mut self, CellId(cell): CellId, key: Key) {
+        if let Some(slot) = self.cells.get_mut(cell as usize) {
+            self.len += u64::from(slot.is_none());
+            *slot = Some(key);
+        }
+    }
+
+    /// The keys with their words of order 0.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = Position> + '_ {
+        self.cells.iter().flatten().map(|key| self.position(key))
+    }
+
+    pub(crate) fn position(&self, key: &Key) -> Position {
+        Position { word: Shape::order_word(&self.hash.words(key), 0), key: key.clone() }
+    }
+}
+
+impl Nest for CuckooTable {
+    type Error = Infallible;
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn is_free(&mut self, cell: CellId) -> Result<bool, Infallible> {
+        Ok(self.at(cell).is_none())
+    }
+
+    fn resident(&mut self, cell: CellId) -> Result<Resident, Infallible> {
+        Ok(self.at(cell).map_or(Resident::Nobody, |key| Resident::At(self.buckets_of(key))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(i: u64) -> [u8; 8] {
+        i.to_le_bytes()
+    }
+
+    fn fill(mut table: CuckooTable, keys: u64) -> CuckooTable {
+        for i in 0..keys {
+            assert_eq!(table.insert(&key(i)), Ok(true), "key {i} of {keys}");
+        }
+        table
+    }
+
+    fn holds_exactly(table: &CuckooTable, keys: u64) {
+        assert_eq!(table.len(), keys);
+        assert!((0..keys).all(|i| table.contains(&key(i))));
+        assert!((keys..2 * keys).all(|i| !table.contains(&key(i))));
+        assert_eq!(table.keys().count() as u64, keys);
+    }
+
+    #[test]
+    fn four_by_one_and_two_by_four_reach_95_percent_from_a_thousand_keys_up() {
+        for (tables, per_bucket) in [(4, 1), (2, 4)] {
+            for (keys, seeds) in [(1_000, 40), (3_000, 10), (30_000, 3)] {
+                for seed in 0..seeds {
+                    let shape = Shape::with_cells(tables, per_bucket, (keys as f64 / 0.95) as u64).unwrap();
+                    holds_exactly(&fill(CuckooTable::new(shape, HashKey::fixed(seed)), keys), keys);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_random_walk_reaches_95_percent_as_well() {
+        let shape = Shape::with_cells(4, 1, 21_053).unwrap();
+        let walk = Insertion::Search(Search::RandomWalk { steps: 5_000 });
+        holds_exactly(&fill(CuckooTable::new(shape, HashKey::fixed(1)).with_insertion(walk), 20_000), 20_000);
+    }
+
+    #[test]
+    fn past_what_is_possible_full_is_said_and_nothing_changes() {
+        for (tables, per_bucket) in [(2, 1), (4, 1), (2, 4)] {
+            let shape = Shape::with_cells(tables, per_bucket, 200).unwrap();
+            let mut table = CuckooTable::new(shape, HashKey::fixed(2));
+            // In small tables one key may find room where another does not.
+            let mut inserted = 0;
+            for i in 1000..2000 {
+                let before = table.cells.clone();
+                match table.insert(&key(i)) {
+                    Ok(_) => inserted += 1,
+                    Err(full) => {
+                        assert_eq!(full, TableFull { len: inserted, cells: shape.cells() });
+                        assert_eq!(table.cells, before);
+                    }
+                }
+            }
+            assert!(inserted <= 200 && table.keys().all(|key| table.contains(key)));
+            let mut table = CuckooTable::new(shape, HashKey::fixed(2));
+            let inserted = (0..).find(|i| table.insert(&key(*i)).is_err()).unwrap();
+            holds_exactly(&table, inserted);
+            assert!(table.remove(&key(0)) && !table.remove(&key(0)));
+            table.grow(400).unwrap();
+            assert_eq!(table.insert(&key(0)), Ok(true));
+            holds_exactly(&table, inserted);
+        }
+    }
+
+    #[test]
+    fn algorithm_2_keeps_its_load_below_one_half_by_growing() {
+        let table = fill(CuckooTable::alternating(10, 0.2, HashKey::fixed(3)).unwrap(), 5_000);
+        holds_exactly(&table, 5_000);
+        assert!(table.len() as f64 / table.shape().cells() as f64 <= 1.0 / 2.2);
+    }
+
+    #[test]
+    fn algorithm_2_rehashes_when_a_walk_passes_max() {
+        // Tiny tables meet bad configurations often: every key must survive the new hash functions.
+        let rehashes: u64 = (0..200)
+            .map(|seed| {
+                let table = fill(CuckooTable::alternating(12, 0.1, HashKey::fixed(seed)).unwrap(), 12);
+                holds_exactly(&table, 12);
+                table.rehashes()
+            })
+            .sum();
+        assert!(rehashes > 0);
+    }
+
+    #[test]
+    fn breadth_first_paths_are_shorter_than_random_walks() {
+        let shape = Shape::with_cells(4, 1, 4_000).unwrap();
+        let mut table = fill(CuckooTable::new(shape, HashKey::fixed(4)), 3_780);
+        let mut rng = SplitMix64::from_state(5);
+        let (mut shortest, mut random) = (0, 0);
+        for i in 10_000..10_300u64 {
+            let buckets = table.buckets_of(&key(i));
+            let Ok(path) = Search::DEFAULT.find(&mut table, &buckets, &mut rng);
+            shortest += path.unwrap().0.len();
+            let Ok(path) = Search::RandomWalk { steps: 5_000 }.find(&mut table, &buckets, &mut rng);
+            random += path.unwrap().0.len();
+        }
+        assert!(shortest * 2 < random, "{shortest} against {random}");
+    }
+
+    #[test]
+    fn a_new_key_or_a_failed_one_keeps_every_key() {
+        let shape = Shape::with_cells(4, 1, 1_000).unwrap();
+        let mut table = fill(CuckooTable::new(shape, HashKey::fixed(6)), 900);
+        table.rekey(HashKey::fixed(7)).unwrap();
+        holds_exactly(&table, 900);
+        assert!(table.grow(500).is_err());
+        holds_exactly(&table, 900);
+    }
+}

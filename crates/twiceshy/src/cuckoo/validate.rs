@@ -1,0 +1,80 @@
+//! Every invariant of a full-key cuckoo filter, checked against its remote.
+
+use super::fingerprint::Rule;
+use super::full_key::FullKeyCuckoo;
+use super::local::Local;
+use super::matching::Parts;
+use crate::remote::{CellId, Generation, Key, Position, Remote};
+use std::rc::Rc;
+
+/// The first thing that is wrong, in words.
+pub(crate) fn check<R: Rule, Rem: Remote>(filter: &FullKeyCuckoo<R>, remote: &Rem) -> Result<(), String> {
+    if filter.is_in_doubt() {
+        return Ok(());
+    }
+    let sequence = remote.sequence().map_err(|error| error.to_string())?;
+    if sequence != filter.sequence {
+        return Err(format!("the filter is at commit {}, the remote at {sequence}", filter.sequence));
+    }
+    let keys = all_keys(remote, filter.live.generation)?;
+    check_table(&filter.live, &keys, remote)?;
+    if let Some(next) = &filter.next {
+        let passed: Vec<Position> = keys.into_iter().filter(|at| next.has_passed(&at.key)).collect();
+        check_table(&next.local, &passed, remote).map_err(|wrong| format!("in the table being filled: {wrong}"))?;
+    }
+    Ok(())
+}
+
+fn all_keys<Rem: Remote>(remote: &Rem, generation: Generation) -> Result<Vec<Position>, String> {
+    let mut keys: Vec<Position> = Vec::new();
+    remote.walk(generation, None, usize::MAX, &mut |at| keys.push(at)).map_err(|error| error.to_string())?;
+    if !keys.is_sorted_by(|a, b| a < b) {
+        return Err("the remote walks out of order".into());
+    }
+    Ok(keys)
+}
+
+fn check_table<R: Rule, Rem: Remote>(local: &Local<R>, keys: &[Position], remote: &Rem) -> Result<(), String> {
+    if local.keys != keys.len() as u64 {
+        return Err(format!("the filter counts {} keys, the remote {}", local.keys, keys.len()));
+    }
+    let occupied = local.occupied();
+    if occupied != local.keys + local.orphans {
+        return Err(format!("{occupied} cells are occupied by {} keys and {} orphans", local.keys, local.orphans));
+    }
+    let mut parts = Parts::default();
+    for at in keys {
+        let located = Rc::new(local.locate(at.key.clone()));
+        let found: Vec<CellId> = local.cells_hit(&local.hits(&at.key)).collect();
+        if found.is_empty() {
+            return Err(format!("the stored key {:02x?} is not found", short(&at.key)));
+        }
+        if remote.knows_cells() {
+            check_mirrored(local, &at.key, &found, remote)?;
+        }
+        parts.add(located, found);
+    }
+    if parts.match_all() { Ok(()) } else { Err("the keys cannot all have a cell of their own".into()) }
+}
+
+fn check_mirrored<R: Rule, Rem: Remote>(
+    local: &Local<R>,
+    key: &Key,
+    found: &[CellId],
+    remote: &Rem,
+) -> Result<(), String> {
+    let mut owned = 0;
+    for cell in found {
+        let asked = remote.candidates(&local.place(*cell), &mut |candidate| owned += u32::from(*candidate == **key));
+        asked.map_err(|error| error.to_string())?;
+    }
+    if owned == 1 {
+        Ok(())
+    } else {
+        Err(format!("the mirror has the key {:02x?} in {owned} matching cells", short(key)))
+    }
+}
+
+fn short(key: &[u8]) -> &[u8] {
+    &key[..key.len().min(16)]
+}

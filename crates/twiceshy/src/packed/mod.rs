@@ -1,0 +1,181 @@
+//! Fixed-width cells over bytes: any width from 2 to 32 bits, any number of cells.
+//!
+//! Cell `i` holds the bits `i·w .. (i+1)·w` of a little-endian bit string, so the waste is under eight bits, plus the
+//! seven bytes of padding that let every cell be read with a single unaligned 64-bit load:
+//!
+//! ```text
+//!   byte  0        1        2        3        4            w = 5
+//!        ┌────────┬────────┬────────┬────────┬────────┐
+//!   bits │11100000│32222211│44443333│65555544│…       │    a digit is the number of the cell, bit 7 first
+//!        └────────┴────────┴────────┴────────┴────────┘
+//! ```
+//!
+//! A cell starts in byte `i·w / 8` at bit `i·w % 8 ≤ 7` and ends at bit 39 at the latest: inside the eight bytes that
+//! the load brings. The load touches one 64-bit word or two neighbours, and seldom two cache lines.
+
+/// The padding that a load of the last cell may touch.
+const PADDING: usize = 7;
+
+/// A fixed number of cells of the same width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedCells {
+    width: u32,
+    len: u64,
+    bytes: Vec<u8>,
+}
+
+impl PackedCells {
+    /// The narrowest cell.
+    pub const MIN_WIDTH: u32 = 2;
+    /// The widest cell.
+    pub const MAX_WIDTH: u32 = 32;
+
+    /// `len` cells of `width` bits, all zero. `None` where the width is outside 2 to 32, or the bits could not be
+    /// addressed or allocated.
+    pub fn new(len: u64, width: u32) -> Option<PackedCells> {
+        let size = Self::byte_size(len, width)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).ok()?;
+        bytes.resize(size, 0);
+        Some(PackedCells { width, len, bytes })
+    }
+
+    /// Cells over bytes that were saved with [`PackedCells::as_bytes`]. `None` where they are not exactly as many as
+    /// `len` cells take, or where a bit outside every cell is set.
+    pub fn from_bytes(len: u64, width: u32, saved: &[u8]) -> Option<PackedCells> {
+        let size = Self::byte_size(len, width)?;
+        if saved.len() != size - PADDING {
+            return None;
+        }
+        let spare = (saved.len() as u64 * 8 - len * u64::from(width)) as u32;
+        if saved.last().is_some_and(|last| u32::from(*last) >> (8 - spare) != 0) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).ok()?;
+        bytes.extend_from_slice(saved);
+        bytes.resize(size, 0);
+        Some(PackedCells { width, len, bytes })
+    }
+
+    fn byte_size(len: u64, width: u32) -> Option<usize> {
+        if !(Self::MIN_WIDTH..=Self::MAX_WIDTH).contains(&width) {
+            return None;
+        }
+        let bits = len.checked_mul(u64::from(width))?;
+        usize::try_from(bits.div_ceil(8)).ok()?.checked_add(PADDING).filter(|size| *size <= isize::MAX as usize)
+    }
+
+    /// The cells' bytes without the padding.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - PADDING]
+    }
+
+    /// The number of cells.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "the number of cells is fixed; emptiness is the filter's notion")]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The width of a cell in bits.
+    #[inline]
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// The bits allocated, padding included.
+    pub fn allocated_bits(&self) -> u64 {
+        self.bytes.len() as u64 * 8
+    }
+
+    #[inline]
+    fn mask(&self) -> u64 {
+        (1 << self.width) - 1
+    }
+
+    #[inline]
+    fn load(&self, bit: u64) -> u64 {
+        let at = (bit / 8) as usize;
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.bytes[at..at + 8]);
+        u64::from_le_bytes(word)
+    }
+
+    /// The value of cell `index`.
+    ///
+    /// # Panics
+    /// If the cell lies outside the allocation; within the padding the value means nothing.
+    #[inline]
+    pub fn get(&self, index: u64) -> u32 {
+        let bit = index * u64::from(self.width);
+        (self.load(bit) >> (bit % 8) & self.mask()) as u32
+    }
+
+    /// Writes cell `index`; bits of `value` above the width are dropped.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    #[inline]
+    pub fn set(&mut self, index: u64, value: u32) {
+        assert!(index < self.len, "cell {index} of {}", self.len);
+        let bit = index * u64::from(self.width);
+        let shift = bit % 8;
+        let word = self.load(bit) & !(self.mask() << shift) | (u64::from(value) & self.mask()) << shift;
+        let at = (bit / 8) as usize;
+        self.bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix;
+
+    #[test]
+    fn every_width_and_small_length_agrees_with_a_plain_vector() {
+        for width in 2..=32u32 {
+            for len in [1u64, 2, 3, 7, 8, 63, 64, 65, 130] {
+                let mut cells = PackedCells::new(len, width).unwrap();
+                let mut plain = vec![0u32; len as usize];
+                for step in 0..4 * len {
+                    let random = mix(step << 32 | u64::from(width) << 16 | len);
+                    let (at, value) = (random % len, (random >> 32) as u32);
+                    cells.set(at, value);
+                    plain[at as usize] = (u64::from(value) & ((1 << width) - 1)) as u32;
+                    assert!((0..len).all(|i| cells.get(i) == plain[i as usize]), "width {width} len {len}");
+                }
+                let again = PackedCells::from_bytes(len, width, cells.as_bytes()).unwrap();
+                assert_eq!(again, cells);
+            }
+        }
+    }
+
+    #[test]
+    fn the_waste_is_the_padding_and_less_than_a_byte() {
+        for width in 2..=32 {
+            let cells = PackedCells::new(1001, width).unwrap();
+            let waste = cells.allocated_bits() - 1001 * u64::from(width);
+            assert!((56..64).contains(&waste), "{waste} bits at width {width}");
+        }
+    }
+
+    #[test]
+    fn impossible_cells_are_refused() {
+        for (len, width) in [(10, 0), (10, 1), (10, 33), (u64::MAX, 32), (u64::MAX / 2, 2), (1 << 60, 32)] {
+            assert_eq!(PackedCells::new(len, width), None, "{len} cells of {width} bits");
+        }
+        assert!(PackedCells::new(0, 2).is_some());
+    }
+
+    #[test]
+    fn saved_bytes_of_the_wrong_number_or_with_stray_bits_are_refused() {
+        let cells = PackedCells::new(3, 5).unwrap();
+        assert_eq!(cells.as_bytes().len(), 2);
+        for wrong in [&[0u8, 0, 0][..], &[0], &[], &[0, 0x80]] {
+            assert_eq!(PackedCells::from_bytes(3, 5, wrong), None, "{wrong:?}");
+        }
+        assert!(PackedCells::from_bytes(3, 5, &[0xFF, 0x7F]).is_some());
+        assert!(PackedCells::from_bytes(0, 5, &[]).is_some());
+    }
+}

@@ -1,0 +1,266 @@
+//! The remote by hash, in memory.
+
+use super::{
+    CommitError, Generation, Key, MemoryError, Order, OrderWords, Place, Plan, Position, Remote, Schema, Write,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// An ordered set of (order, hash word, whole key), in memory.
+///
+/// A pure function of the set and the hash key: nothing that a filter does on its own (kicks, swaps, adaptations, growth
+/// under the same key) is written here, and keys with equal words coexist. The keys are shared between the orders; an
+/// entry costs about 36 bytes beside that.
+///
+/// ```
+/// use twiceshy::hash::HashKey;
+/// use twiceshy::cuckoo::CyclicFilter;
+/// use twiceshy::filter::{Backed, Filter};
+/// use twiceshy::remote::ByHash;
+///
+/// let mut remote = ByHash::new();
+/// let mut filter = CyclicFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut remote)?;
+/// filter.insert(b"owl", &mut remote)?;
+/// assert!(filter.contains(b"owl"));
+/// assert_eq!(remote.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ByHash {
+    sequence: u64,
+    in_use: Option<Generation>,
+    generations: BTreeMap<Generation, Entries>,
+}
+
+#[derive(Clone, Debug)]
+struct Entries {
+    schema: Schema,
+    orders: Vec<BTreeSet<(u64, Key)>>,
+}
+
+impl ByHash {
+    /// A remote that knows no key.
+    pub fn new() -> ByHash {
+        ByHash::default()
+    }
+
+    /// How many keys the generation in use holds.
+    pub fn len(&self) -> usize {
+        let used = self.in_use.and_then(|generation| self.generations.get(&generation));
+        used.and_then(|entries| entries.orders.first()).map_or(0, BTreeSet::len)
+    }
+
+    /// Whether it holds no key.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn entries(&self, generation: Generation) -> Result<&Entries, MemoryError> {
+        self.generations.get(&generation).ok_or(MemoryError::NoGeneration(generation))
+    }
+
+    /// Whether every write speaks of a generation that is there when its turn comes.
+    fn check(&self, plan: &Plan) -> Result<(), MemoryError> {
+        let mut known: BTreeSet<Generation> = self.generations.keys().copied().collect();
+        for write in &plan.writes {
+            let needed = match write {
+                Write::Begin { generation, .. } => {
+                    if self.in_use == Some(*generation) {
+                        return Err(MemoryError::GenerationInUse(*generation));
+                    }
+                    known.insert(*generation);
+                    continue;
+                }
+                Write::Move { .. } => continue,
+                Write::Add { generation, .. }
+                | Write::Remove { generation, .. }
+                | Write::Switch { generation }
+                | Write::Abandon { generation } => generation,
+            };
+            if !known.contains(needed) {
+                return Err(MemoryError::NoGeneration(*needed));
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, write: &Write) {
+        match write {
+            Write::Begin { generation, schema } => {
+                let orders = vec![BTreeSet::new(); usize::from(schema.orders)];
+                self.generations.insert(*generation, Entries { schema: *schema, orders });
+                self.in_use.get_or_insert(*generation);
+            }
+            Write::Add { generation, key, words, .. } => self.each(*generation, words, |set, word| {
+                set.insert((word, Arc::clone(key)));
+            }),
+            Write::Remove { generation, key, words, .. } => self.each(*generation, words, |set, word| {
+                set.remove(&(word, Arc::clone(key)));
+            }),
+            Write::Move { .. } => {}
+            Write::Switch { generation } => {
+                self.generations.retain(|kept, _| kept == generation);
+                self.in_use = Some(*generation);
+            }
+            Write::Abandon { generation } => {
+                self.generations.remove(generation);
+            }
+        }
+    }
+
+    fn each(
+        &mut self,
+        generation: Generation,
+        words: &OrderWords,
+        mut change: impl FnMut(&mut BTreeSet<(u64, Key)>, u64),
+    ) {
+        if let Some(entries) = self.generations.get_mut(&generation) {
+            for (set, word) in entries.orders.iter_mut().zip(words.as_slice()) {
+                change(set, *word);
+            }
+        }
+    }
+
+    fn order(&self, generation: Generation, Order(order): Order) -> Result<&BTreeSet<(u64, Key)>, MemoryError> {
+        let entries = self.entries(generation)?;
+        entries.orders.get(usize::from(order)).ok_or(MemoryError::NoGeneration(generation))
+    }
+}
+
+impl Remote for ByHash {
+    type Error = MemoryError;
+
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), MemoryError> {
+        let (first, last) = (*place.words.start(), *place.words.end());
+        // The empty key comes first among keys with the same word, so this bound leaves out nothing.
+        let from = (first, Key::from(&[][..]));
+        for (_, key) in self.order(place.generation, place.order)?.range(from..).take_while(|(word, _)| *word <= last) {
+            found(key);
+        }
+        Ok(())
+    }
+
+    fn walk(
+        &self,
+        generation: Generation,
+        after: Option<&Position>,
+        limit: usize,
+        found: &mut dyn FnMut(Position),
+    ) -> Result<(), MemoryError> {
+        let from = after.map_or(Bound::Unbounded, |at| Bound::Excluded((at.word, Arc::clone(&at.key))));
+        for (word, key) in self.order(generation, Order(0))?.range((from, Bound::Unbounded)).take(limit) {
+            found(Position { word: *word, key: Arc::clone(key) });
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
+        if plan.sequence != self.sequence + 1 {
+            return Err(CommitError::OutOfStep { wanted: plan.sequence, found: self.sequence });
+        }
+        self.check(plan).map_err(CommitError::Failed)?;
+        plan.writes.iter().for_each(|write| self.apply(write));
+        self.sequence = plan.sequence;
+        Ok(())
+    }
+
+    fn sequence(&self) -> Result<u64, MemoryError> {
+        Ok(self.sequence)
+    }
+
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, MemoryError> {
+        let with_schema = |generation| Ok((generation, self.entries(generation)?.schema));
+        self.in_use.map(with_schema).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::HashKey;
+    use crate::remote::CellId;
+
+    fn begin(generation: u32) -> Write {
+        let schema = Schema { hash: HashKey::fixed(0), orders: 2, cells: 0, cells_per_bucket: 1 };
+        Write::Begin { generation: Generation(generation), schema }
+    }
+
+    fn add(generation: u32, key: &[u8], words: [u64; 2]) -> Write {
+        Write::Add { generation: Generation(generation), key: key.into(), words: OrderWords::new(&words), cell: None }
+    }
+
+    fn at(order: u8, words: std::ops::RangeInclusive<u64>) -> Place {
+        Place { generation: Generation(0), order: Order(order), words, cell: CellId(0) }
+    }
+
+    fn found(remote: &ByHash, place: &Place) -> Vec<Vec<u8>> {
+        let mut keys = Vec::new();
+        remote.candidates(place, &mut |key| keys.push(key.to_vec())).unwrap();
+        keys
+    }
+
+    #[test]
+    fn keys_with_equal_words_coexist_and_intervals_include_both_ends() {
+        let mut remote = ByHash::new();
+        let writes = vec![
+            begin(0),
+            add(0, b"b", [5, 9]),
+            add(0, b"a", [5, 9]),
+            add(0, b"", [5, u64::MAX]),
+            add(0, b"c", [6, 0]),
+        ];
+        remote.commit(&Plan { sequence: 1, writes }).unwrap();
+        assert_eq!(found(&remote, &at(0, 5..=5)), [&b""[..], b"a", b"b"]);
+        assert_eq!(found(&remote, &at(0, 5..=6)).len(), 4);
+        assert_eq!(found(&remote, &at(0, 0..=4)).len(), 0);
+        assert_eq!(found(&remote, &at(1, 9..=u64::MAX)).len(), 3);
+        let go = Write::Remove {
+            generation: Generation(0),
+            key: b"a"[..].into(),
+            words: OrderWords::new(&[5, 9]),
+            cell: None,
+        };
+        remote.commit(&Plan { sequence: 2, writes: vec![go] }).unwrap();
+        assert_eq!(found(&remote, &at(1, 9..=9)), [b"b"]);
+    }
+
+    #[test]
+    fn a_walk_in_small_steps_meets_every_key_once_in_order() {
+        let mut remote = ByHash::new();
+        let mut writes = vec![begin(0)];
+        writes.extend((0..50u8).map(|i| add(0, &[i], [u64::from(i / 5), 0])));
+        remote.commit(&Plan { sequence: 1, writes }).unwrap();
+        let mut all: Vec<Position> = Vec::new();
+        loop {
+            let before = all.len();
+            let after = all.last().cloned();
+            remote.walk(Generation(0), after.as_ref(), 3, &mut |at| all.push(at)).unwrap();
+            if all.len() == before {
+                break;
+            }
+        }
+        assert!(all.is_sorted() && all.len() == 50);
+    }
+
+    #[test]
+    fn a_plan_out_of_step_or_with_one_bad_write_changes_nothing() {
+        let mut remote = ByHash::new();
+        remote.commit(&Plan { sequence: 1, writes: vec![begin(0)] }).unwrap();
+        let late = remote.commit(&Plan { sequence: 1, writes: vec![add(0, b"x", [1, 1])] });
+        assert!(matches!(late, Err(CommitError::OutOfStep { wanted: 1, found: 1 })));
+        let bad = remote.commit(&Plan { sequence: 2, writes: vec![add(0, b"x", [1, 1]), add(3, b"y", [1, 1])] });
+        assert!(matches!(bad, Err(CommitError::Failed(MemoryError::NoGeneration(Generation(3))))));
+        assert_eq!((remote.len(), remote.sequence()), (0, Ok(1)));
+    }
+
+    #[test]
+    fn a_switch_ends_the_other_generations() {
+        let mut remote = ByHash::new();
+        let writes = vec![begin(0), begin(1), add(0, b"old", [1, 1]), add(1, b"new", [2, 2])];
+        remote.commit(&Plan { sequence: 1, writes }).unwrap();
+        remote.commit(&Plan { sequence: 2, writes: vec![Write::Switch { generation: Generation(1) }] }).unwrap();
+        assert!(remote.candidates(&at(0, 0..=9), &mut |_| ()).is_err());
+        assert_eq!(remote.len(), 1);
+    }
+}

@@ -1,0 +1,128 @@
+//! A wrapper that counts what a remote is asked.
+
+use super::{CommitError, Generation, Place, Plan, Position, Remote, Schema, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a remote was asked so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Reads of an interval or cell.
+    pub reads: u64,
+    /// Keys that those reads brought.
+    pub keys_read: u64,
+    /// Entries written or deleted: one for each order, or one for each cell in a mirror, whose moves count too.
+    pub writes: u64,
+    /// Commits.
+    pub commits: u64,
+    /// Keys that walks brought: growth and re-keying.
+    pub keys_walked: u64,
+}
+
+/// Counts the reads and writes of the remote inside. Failed calls count as well.
+#[derive(Debug, Default)]
+pub struct Counting<R> {
+    inner: R,
+    reads: AtomicU64,
+    keys_read: AtomicU64,
+    keys_walked: AtomicU64,
+    writes: u64,
+    commits: u64,
+}
+
+impl<R: Remote> Counting<R> {
+    /// Counts from zero.
+    pub fn new(inner: R) -> Counting<R> {
+        Counting {
+            inner,
+            reads: AtomicU64::new(0),
+            keys_read: AtomicU64::new(0),
+            keys_walked: AtomicU64::new(0),
+            writes: 0,
+            commits: 0,
+        }
+    }
+
+    /// The remote inside.
+    pub fn inner(&self) -> &R {
+        &self.inner
+    }
+
+    /// What was asked so far.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            reads: self.reads.load(Ordering::Relaxed),
+            keys_read: self.keys_read.load(Ordering::Relaxed),
+            keys_walked: self.keys_walked.load(Ordering::Relaxed),
+            writes: self.writes,
+            commits: self.commits,
+        }
+    }
+
+    /// Counts from zero again.
+    pub fn reset(&mut self) {
+        for counter in [&self.reads, &self.keys_read, &self.keys_walked] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        (self.writes, self.commits) = (0, 0);
+    }
+
+    fn entries(&self, write: &Write) -> u64 {
+        match write {
+            Write::Add { words, .. } | Write::Remove { words, .. } if !self.inner.knows_cells() => {
+                words.as_slice().len() as u64
+            }
+            Write::Add { .. } | Write::Remove { .. } => 1,
+            Write::Move { .. } => u64::from(self.inner.knows_cells()),
+            Write::Begin { .. } | Write::Switch { .. } | Write::Abandon { .. } => 0,
+        }
+    }
+}
+
+impl<R: Remote> Remote for Counting<R> {
+    type Error = R::Error;
+
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), R::Error> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let mut keys = 0;
+        let result = self.inner.candidates(place, &mut |key| {
+            keys += 1;
+            found(key);
+        });
+        self.keys_read.fetch_add(keys, Ordering::Relaxed);
+        result
+    }
+
+    fn walk(
+        &self,
+        generation: Generation,
+        after: Option<&Position>,
+        limit: usize,
+        found: &mut dyn FnMut(Position),
+    ) -> Result<(), R::Error> {
+        let mut keys = 0;
+        let result = self.inner.walk(generation, after, limit, &mut |at| {
+            keys += 1;
+            found(at);
+        });
+        self.keys_walked.fetch_add(keys, Ordering::Relaxed);
+        result
+    }
+
+    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<R::Error>> {
+        self.commits += 1;
+        self.writes += plan.writes.iter().map(|write| self.entries(write)).sum::<u64>();
+        self.inner.commit(plan)
+    }
+
+    fn sequence(&self) -> Result<u64, R::Error> {
+        self.inner.sequence()
+    }
+
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, R::Error> {
+        self.inner.in_use()
+    }
+
+    fn knows_cells(&self) -> bool {
+        self.inner.knows_cells()
+    }
+}

@@ -1,0 +1,232 @@
+//! The mirror of cells: the papers' remote.
+
+use super::{CommitError, Generation, MemoryError, Place, Plan, Position, Remote, Schema, Write};
+use crate::cuckoo::{CuckooTable, Shape};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+/// An exact cuckoo hash table with the same cells as the filter (003 section 3), in memory.
+///
+/// It answers with the owner of a cell, and so needs no matching, but it hears of every move: each kick and swap is a
+/// write, and a grown filter is a new mirror. Use [`ByHash`](super::ByHash) before a store; use this one to compare with
+/// the papers.
+#[derive(Clone, Debug, Default)]
+pub struct Mirror {
+    sequence: u64,
+    in_use: Option<(Generation, Schema)>,
+    generations: BTreeMap<Generation, CuckooTable>,
+    /// What the generations that are not in use look like.
+    beside: BTreeMap<Generation, Schema>,
+    /// While a generation is filled from another, the keys of that other by order 0.
+    walked: Option<(Generation, BTreeSet<Position>)>,
+}
+
+impl Mirror {
+    /// A mirror without cells; a filter brings its own.
+    pub fn new() -> Mirror {
+        Mirror::default()
+    }
+
+    /// The exact table behind the filter in use.
+    pub fn table(&self) -> Option<&CuckooTable> {
+        self.in_use.and_then(|(generation, _)| self.generations.get(&generation))
+    }
+
+    fn generation(&self, generation: Generation) -> Result<&CuckooTable, MemoryError> {
+        self.generations.get(&generation).ok_or(MemoryError::NoGeneration(generation))
+    }
+
+    /// Applies the plan to a copy of nothing but the changed cells: first every check, then every change.
+    fn check(&self, plan: &Plan) -> Result<(), MemoryError> {
+        let mut begun: BTreeMap<Generation, u64> =
+            self.generations.iter().map(|(generation, table)| (*generation, table.shape().cells())).collect();
+        let mut changed: BTreeMap<(Generation, super::CellId), bool> = BTreeMap::new();
+        let occupied = |changed: &BTreeMap<_, bool>, generation, cell| {
+            let before = || self.generations.get(&generation).is_some_and(|table| table.at(cell).is_some());
+            changed.get(&(generation, cell)).copied().unwrap_or_else(before)
+        };
+        // Removals, then all moves at once (every source is left before any target is taken), then additions.
+        for write in in_order(plan) {
+            match write {
+                Write::Begin { generation, schema } => {
+                    if self.in_use.is_some_and(|(used, _)| used == *generation) {
+                        return Err(MemoryError::GenerationInUse(*generation));
+                    }
+                    begun.insert(*generation, schema.cells);
+                }
+                Write::Switch { generation } | Write::Abandon { generation } => {
+                    begun.get(generation).ok_or(MemoryError::NoGeneration(*generation))?;
+                }
+                Write::Remove { generation, cell, .. } => {
+                    let cell = cell.ok_or(MemoryError::NoCell)?;
+                    if !occupied(&changed, *generation, cell) {
+                        return Err(MemoryError::Cell(cell));
+                    }
+                    changed.insert((*generation, cell), false);
+                }
+                Write::Move { generation, from, .. } => {
+                    if !occupied(&changed, *generation, *from) {
+                        return Err(MemoryError::Cell(*from));
+                    }
+                    changed.insert((*generation, *from), false);
+                }
+                Write::Add { .. } => {}
+            }
+        }
+        for write in &plan.writes {
+            let (generation, cell) = match write {
+                Write::Move { generation, to, .. } => (generation, *to),
+                Write::Add { generation, cell, .. } => (generation, cell.ok_or(MemoryError::NoCell)?),
+                _ => continue,
+            };
+            let cells = *begun.get(generation).ok_or(MemoryError::NoGeneration(*generation))?;
+            if cell.0 >= cells || occupied(&changed, *generation, cell) {
+                return Err(MemoryError::Cell(cell));
+            }
+            changed.insert((*generation, cell), true);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, plan: &Plan) {
+        let mut lifted = Vec::new();
+        for write in in_order(plan) {
+            match write {
+                Write::Begin { generation, schema } => self.begin(*generation, schema),
+                Write::Remove { generation, cell: Some(cell), .. } => {
+                    if let Some(table) = self.generations.get_mut(generation)
+                        && let Some(key) = table.take(*cell)
+                    {
+                        let position = table.position(&key);
+                        self.note(*generation, |set| set.remove(&position));
+                    }
+                }
+                Write::Move { generation, from, to } => {
+                    let key = self.generations.get_mut(generation).and_then(|table| table.take(*from));
+                    lifted.extend(key.map(|key| (*generation, *to, key)));
+                }
+                _ => {}
+            }
+        }
+        for (generation, to, key) in lifted {
+            if let Some(table) = self.generations.get_mut(&generation) {
+                table.put(to, key);
+            }
+        }
+        for write in &plan.writes {
+            match write {
+                Write::Add { generation, key, cell: Some(cell), .. } => {
+                    if let Some(table) = self.generations.get_mut(generation) {
+                        table.put(*cell, key.clone());
+                        let position = table.position(key);
+                        self.note(*generation, |set| set.insert(position));
+                    }
+                }
+                Write::Switch { generation } => {
+                    self.generations.retain(|kept, _| kept == generation);
+                    if let Some(schema) = self.beside.remove(generation) {
+                        self.in_use = Some((*generation, schema));
+                    }
+                    self.beside.clear();
+                    self.walked = None;
+                }
+                Write::Abandon { generation } => {
+                    self.generations.remove(generation);
+                    self.beside.remove(generation);
+                    self.walked = None;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn begin(&mut self, generation: Generation, schema: &Schema) {
+        match self.in_use {
+            Some((source, _)) => {
+                let positions = self.generations.get(&source).into_iter().flat_map(CuckooTable::positions);
+                self.walked = Some((source, positions.collect()));
+                self.beside.insert(generation, *schema);
+            }
+            None => self.in_use = Some((generation, *schema)),
+        }
+        let (orders, per_bucket) = (u64::from(schema.orders), u64::from(schema.cells_per_bucket));
+        if let Ok(shape) = Shape::with_cells(orders, per_bucket, schema.cells) {
+            self.generations.insert(generation, CuckooTable::new(shape, schema.hash));
+        }
+    }
+
+    fn note(&mut self, generation: Generation, change: impl FnOnce(&mut BTreeSet<Position>) -> bool) {
+        if let Some((walked, set)) = &mut self.walked
+            && *walked == generation
+        {
+            change(set);
+        }
+    }
+}
+
+/// Beginnings and removals before moves; the rest after, in the plan's own order.
+fn in_order(plan: &Plan) -> impl Iterator<Item = &Write> {
+    let stage = |write: &Write| match write {
+        Write::Begin { .. } => 0,
+        Write::Remove { .. } => 1,
+        Write::Move { .. } => 2,
+        Write::Add { .. } | Write::Switch { .. } | Write::Abandon { .. } => 3,
+    };
+    let mut writes: Vec<&Write> = plan.writes.iter().collect();
+    writes.sort_by_key(|write| stage(write));
+    writes.into_iter()
+}
+
+impl Remote for Mirror {
+    type Error = MemoryError;
+
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), MemoryError> {
+        if let Some(key) = self.generation(place.generation)?.at(place.cell) {
+            found(key);
+        }
+        Ok(())
+    }
+
+    fn walk(
+        &self,
+        generation: Generation,
+        after: Option<&Position>,
+        limit: usize,
+        found: &mut dyn FnMut(Position),
+    ) -> Result<(), MemoryError> {
+        let table = self.generation(generation)?;
+        let sorted_now: BTreeSet<Position>;
+        let set = match &self.walked {
+            Some((walked, set)) if *walked == generation => set,
+            _ => {
+                sorted_now = table.positions().collect();
+                &sorted_now
+            }
+        };
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        set.range((from, Bound::Unbounded)).take(limit).cloned().for_each(found);
+        Ok(())
+    }
+
+    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
+        if plan.sequence != self.sequence + 1 {
+            return Err(CommitError::OutOfStep { wanted: plan.sequence, found: self.sequence });
+        }
+        self.check(plan).map_err(CommitError::Failed)?;
+        self.apply(plan);
+        self.sequence = plan.sequence;
+        Ok(())
+    }
+
+    fn sequence(&self) -> Result<u64, MemoryError> {
+        Ok(self.sequence)
+    }
+
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, MemoryError> {
+        Ok(self.in_use)
+    }
+
+    fn knows_cells(&self) -> bool {
+        true
+    }
+}

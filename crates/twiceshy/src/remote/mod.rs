@@ -1,0 +1,245 @@
+//! The remote representation, R: how a filter gets from a place to the keys behind it.
+//!
+//! A filter L answers look-ups from its own bits. When it said *present*, and when it must know whose fingerprint a cell
+//! holds, it asks R. This module has the [`Remote`] trait and, in memory, its two kinds:
+//!
+//! * [`ByHash`]: an ordered set of (order, hash word, whole key). A pure function of the set and the hash key; kicks,
+//!   swaps, adaptations and growth write nothing to it. This is the form for stores.
+//! * [`Mirror`]: the papers' exact copy of the filter's cells (003 section 3), which knows the owner of each cell and
+//!   hears of every move.
+//!
+//! [`Counting`] wraps either and counts what they are asked.
+
+mod by_hash;
+mod counting;
+mod mirror;
+
+pub use by_hash::ByHash;
+pub use counting::{Counting, Counts};
+pub use mirror::Mirror;
+
+use crate::hash::HashKey;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// A stored key, shared between plans and remotes.
+pub type Key = Arc<[u8]>;
+
+/// Which cell of the filter: tables one after the other, in each table buckets, in each bucket cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellId(pub u64);
+
+/// Which layout of R: re-keying makes a new one beside the old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Generation(pub u32);
+
+/// One of the orders in which L is addressed: the table's number in the cuckoo family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Order(pub u8);
+
+/// Where to ask R about a fingerprint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The layout of R that the filter uses.
+    pub generation: Generation,
+    /// The order that the words belong to.
+    pub order: Order,
+    /// The hash words of that order that lead to this bucket.
+    pub words: RangeInclusive<u64>,
+    /// The very cell, for remotes that mirror cells.
+    pub cell: CellId,
+}
+
+/// The most orders that a filter uses.
+pub const MAX_ORDERS: usize = 8;
+
+/// A key's hash words, one for each order in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderWords {
+    words: [u64; MAX_ORDERS],
+    len: u8,
+}
+
+impl OrderWords {
+    /// The words of a key for as many orders as `words` has (at most [`MAX_ORDERS`], the rest is cut off).
+    pub fn new(words: &[u64]) -> OrderWords {
+        let len = words.len().min(MAX_ORDERS);
+        let mut all = [0; MAX_ORDERS];
+        all[..len].copy_from_slice(&words[..len]);
+        OrderWords { words: all, len: len as u8 }
+    }
+
+    /// The words, that of order 0 first.
+    #[inline]
+    pub fn as_slice(&self) -> &[u64] {
+        &self.words[..usize::from(self.len)]
+    }
+
+    /// The orders with their words.
+    pub fn iter(&self) -> impl Iterator<Item = (Order, u64)> + '_ {
+        self.as_slice().iter().enumerate().map(|(order, word)| (Order(order as u8), *word))
+    }
+}
+
+/// What a generation of R must know before its first entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// The hash key that makes the words.
+    pub hash: HashKey,
+    /// How many orders there are.
+    pub orders: u8,
+    /// How many cells the filter has, for remotes that mirror them.
+    pub cells: u64,
+    /// How many of them make a bucket.
+    pub cells_per_bucket: u8,
+}
+
+/// One change of R.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// A generation begins, empty. The first one is in use at once; a later one stands beside it until a switch, and
+    /// replaces one of the same number that was begun and not used.
+    Begin {
+        /// Its number.
+        generation: Generation,
+        /// What its entries will look like.
+        schema: Schema,
+    },
+    /// A key comes: one entry for each order. Adding an entry that is there changes nothing.
+    Add {
+        /// Where.
+        generation: Generation,
+        /// The whole key.
+        key: Key,
+        /// Its word for each order.
+        words: OrderWords,
+        /// The cell that L gives it, if it has been decided: remotes that mirror cells are always told.
+        cell: Option<CellId>,
+    },
+    /// A key goes, with its entries in all orders.
+    Remove {
+        /// Where.
+        generation: Generation,
+        /// The whole key.
+        key: Key,
+        /// Its word for each order.
+        words: OrderWords,
+        /// The cell that L clears for it; none where L leaves an orphan.
+        cell: Option<CellId>,
+    },
+    /// L moves a key. All moves of a plan happen at once, after its removals and before its additions. A remote that
+    /// does not mirror cells ignores them.
+    Move {
+        /// Where.
+        generation: Generation,
+        /// The cell that the key was in.
+        from: CellId,
+        /// The cell that the key is in from now on.
+        to: CellId,
+    },
+    /// The generation becomes the one in use, and the others end.
+    Switch {
+        /// Which.
+        generation: Generation,
+    },
+    /// The generation ends without having been used.
+    Abandon {
+        /// Which.
+        generation: Generation,
+    },
+}
+
+/// What R commits as a whole or not at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The sequence number that this commit creates: one above R's.
+    pub sequence: u64,
+    /// The changes.
+    pub writes: Vec<Write>,
+}
+
+/// Why a commit did not return success.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError<E> {
+    /// The remote failed, and nothing of the plan has happened.
+    #[error("the remote refused the commit, and nothing was changed: {0}")]
+    Failed(#[source] E),
+    /// The remote failed in such a way that the plan may have happened or not: only its sequence number can tell.
+    #[error("the remote's answer to a commit was lost, so it may have happened: {0}")]
+    Unknown(#[source] E),
+    /// The plan does not follow the remote's last commit: another filter writes to it, or this one is out of date.
+    #[error(
+        "the remote stands at commit {found}, so commit {wanted} cannot follow: rebuild the filter from the remote"
+    )]
+    OutOfStep {
+        /// The number that the plan would have created.
+        wanted: u64,
+        /// The number that the remote stands at.
+        found: u64,
+    },
+}
+
+/// A position in the walk over a generation by its order 0.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The hash word of order 0.
+    pub word: u64,
+    /// The key, which tells keys with equal words apart.
+    pub key: Key,
+}
+
+/// What a remote must keep.
+///
+/// It holds, for every generation, a set of keys with a word for each order. Reads see the last commit. A failed read or
+/// commit is an ordinary event: the filter reports it, and has not changed.
+pub trait Remote {
+    /// What goes wrong in the store behind.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Calls `found` with every stored key that the remote knows for `place`: all keys whose word of that order lies in
+    /// the interval, or, where [`Remote::knows_cells`], the key in the cell. Never fewer.
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), Self::Error>;
+
+    /// Calls `found` with up to `limit` keys of the generation that come after `after` in the order of
+    /// (word of order 0, key), in that order.
+    fn walk(
+        &self,
+        generation: Generation,
+        after: Option<&Position>,
+        limit: usize,
+        found: &mut dyn FnMut(Position),
+    ) -> Result<(), Self::Error>;
+
+    /// Makes the whole plan happen, or nothing of it. Refuses a plan whose number is not one above its own.
+    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<Self::Error>>;
+
+    /// The number of the last commit; 0 before the first.
+    fn sequence(&self) -> Result<u64, Self::Error>;
+
+    /// The generation in use and what its entries look like; none before the first [`Write::Begin`].
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, Self::Error>;
+
+    /// Whether [`Remote::candidates`] answers with the owner of the cell. Such a remote must hear of every move, and a
+    /// new table of cells is a new generation for it.
+    fn knows_cells(&self) -> bool {
+        false
+    }
+}
+
+/// What a commit to an in-memory remote can meet: a filter that speaks of something that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The generation has not begun, or has ended.
+    #[error("the remote has no generation {}: rebuild the filter from the remote", .0.0)]
+    NoGeneration(Generation),
+    /// The generation is in use.
+    #[error("the remote's generation {} is in use: a new one needs another number", .0.0)]
+    GenerationInUse(Generation),
+    /// A mirror was told of a cell that it does not have, or that holds something else than the filter believes.
+    #[error("the mirror and the filter disagree about cell {}: rebuild the filter from the remote", .0.0)]
+    Cell(CellId),
+    /// A mirror was not told the cell of a key.
+    #[error("a mirror of cells must be told the cell of every key")]
+    NoCell,
+}

@@ -1,0 +1,85 @@
+//! From the keys and the rate that a user wants to cells and bits: the one place where sizes are worked out.
+
+use crate::error::OptionsError;
+use crate::packed::PackedCells;
+
+/// The widths that a cell may have.
+pub(crate) const WIDTHS: std::ops::RangeInclusive<u32> = PackedCells::MIN_WIDTH..=PackedCells::MAX_WIDTH;
+
+/// The most keys that a filter is built for.
+const MOST_KEYS: u64 = 1 << 35;
+
+pub(crate) fn check_capacity(keys: u64) -> Result<(), OptionsError> {
+    if (1..=MOST_KEYS).contains(&keys) { Ok(()) } else { Err(OptionsError::Capacity(keys)) }
+}
+
+pub(crate) fn check_rate(rate: f64) -> Result<(), OptionsError> {
+    if rate > 0.0 && rate < 1.0 { Ok(()) } else { Err(OptionsError::Rate(rate)) }
+}
+
+pub(crate) fn check_width(width: u32) -> Result<(), OptionsError> {
+    if WIDTHS.contains(&width) { Ok(()) } else { Err(OptionsError::Width(width)) }
+}
+
+/// The static false-positive rate of a cuckoo filter: `d·c` cells are compared, each is occupied with probability `load`,
+/// and an occupied one holds the query's fingerprint with probability `1/values`.
+///
+/// ```
+/// // 4×1 at 95 % load with 8, 12 and 16 bits (003 section 4.1: about 1.5 %, 0.1 % and 0.006 %).
+/// let rate = |bits: u32| twiceshy::sizing::cuckoo_rate(0.95, (1 << bits) - 1, 4);
+/// assert_eq!(format!("{:.4} {:.6} {:.7}", rate(8), rate(12), rate(16)), "0.0148 0.000928 0.0000580");
+/// ```
+pub fn cuckoo_rate(load: f64, values: u64, compared: u64) -> f64 {
+    // 1 − (1 − x)^n without losing the small digits.
+    -f64::exp_m1(compared as f64 * f64::ln_1p(-(load / values as f64).min(1.0)))
+}
+
+/// The load that tables of this shape are planned for: three points below the threshold at which keys stop fitting, and
+/// at most 95 %.
+///
+/// The thresholds are those of random hypergraph orientation, which 002 section 2.2 and 003 section 2.1 quote for some
+/// shapes: 50 % for 2×1, 92 % for 3×1, 97 % and more for 4×1 and 2×4.
+pub fn design_load(tables: u64, cells_per_bucket: u64) -> f64 {
+    let threshold = match (tables, cells_per_bucket) {
+        (2, 1) => 0.5,
+        (2, 2) => 0.897,
+        (2, 3) => 0.959,
+        (3, 1) => 0.917,
+        _ => 0.976,
+    };
+    f64::min(threshold - 0.03, 0.95)
+}
+
+/// The cells for `keys` keys: the planned load, and two square roots of room for the luck of small tables.
+pub(crate) fn cuckoo_cells(keys: u64, tables: u64, cells_per_bucket: u64) -> u64 {
+    let keys = keys as f64;
+    (keys / design_load(tables, cells_per_bucket) + 2.0 * keys.sqrt()).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_wishes_are_refused() {
+        for rate in [0.0, -1.0, 1.0, 2.0, f64::NAN, f64::INFINITY] {
+            assert!(check_rate(rate).is_err(), "{rate}");
+        }
+        assert!(check_capacity(0).is_err() && check_capacity(u64::MAX).is_err() && check_capacity(1).is_ok());
+        assert!(check_width(1).is_err() && check_width(33).is_err() && check_width(2).is_ok());
+    }
+
+    #[test]
+    fn the_rate_is_exact_in_its_small_digits_and_never_above_one() {
+        assert!((cuckoo_rate(0.95, (1 << 32) - 1, 4) / (3.8 / 4_294_967_295.0) - 1.0).abs() < 1e-6);
+        assert_eq!(cuckoo_rate(1.0, 1, 4), 1.0);
+        assert_eq!(cuckoo_rate(0.0, 100, 4), 0.0);
+    }
+
+    #[test]
+    fn one_key_too_many_costs_one_cell_and_not_a_doubling() {
+        let step = cuckoo_cells(4_000_001, 4, 1) - cuckoo_cells(4_000_000, 4, 1);
+        assert!(step <= 2);
+        assert!(cuckoo_cells(1, 4, 1) >= 1);
+    }
+}

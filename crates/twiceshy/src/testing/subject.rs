@@ -1,0 +1,252 @@
+//! The filters under test, behind one face.
+
+use crate::cuckoo::{
+    Cuckooing, CuckooingFilter, Cyclic, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Moves, Plain, Search, Selectors,
+    Swapping, SwappingFilter,
+};
+use crate::error::{BuildError, SeamError};
+use crate::filter::{Adapted, Adaptive, Backed};
+use crate::hash::HashKey;
+use crate::persist::LoadError;
+use crate::remote::Remote;
+
+/// Every variant of a full-key cuckoo filter that the suite runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the filters and their options")]
+pub enum Variant {
+    FullKey,
+    CyclicOneBit,
+    CyclicNoBits,
+    CyclicFourBits,
+    CyclicRefined,
+    CyclicUnequal,
+    CyclicOffsets,
+    Swapping,
+    SwappingAll,
+    SwappingNarrow,
+    Cuckooing,
+    CuckooingShared,
+    CuckooingShortest,
+    CuckooingTwoTables,
+    CuckooingBuckets,
+}
+
+impl Variant {
+    /// All of them.
+    pub const ALL: [Variant; 15] = [
+        Variant::FullKey,
+        Variant::CyclicOneBit,
+        Variant::CyclicNoBits,
+        Variant::CyclicFourBits,
+        Variant::CyclicRefined,
+        Variant::CyclicUnequal,
+        Variant::CyclicOffsets,
+        Variant::Swapping,
+        Variant::SwappingAll,
+        Variant::SwappingNarrow,
+        Variant::Cuckooing,
+        Variant::CuckooingShared,
+        Variant::CuckooingShortest,
+        Variant::CuckooingTwoTables,
+        Variant::CuckooingBuckets,
+    ];
+
+    /// The narrowest cells that the variant's selectors fit into with some fingerprint.
+    pub fn narrowest(self) -> u32 {
+        match self {
+            Variant::CyclicFourBits => 6,
+            Variant::CyclicUnequal => 5,
+            Variant::CyclicOffsets => 4,
+            _ => 3,
+        }
+    }
+}
+
+/// A filter that the suite can drive without knowing its kind.
+pub trait Subject: Backed + Clone {
+    /// Adapts, where the filter can.
+    fn try_adapt<R: Remote>(&mut self, query: &[u8], remote: &mut R) -> Option<Result<Adapted, SeamError<R::Error>>>;
+
+    /// The saved bytes.
+    fn to_bytes(&self) -> Vec<u8>;
+
+    /// The filter from saved bytes.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, LoadError>;
+
+    /// Whether a commit's outcome is unknown.
+    fn in_doubt(&self) -> bool;
+
+    /// Builds a variant of this kind with at least `cells` cells.
+    fn build<R: Remote>(
+        variant: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>>;
+}
+
+macro_rules! common {
+    () => {
+        fn to_bytes(&self) -> Vec<u8> {
+            let mut bytes = Vec::new();
+            // A filter in doubt is not saved; it compares as nothing.
+            let _ = self.save(&mut bytes);
+            bytes
+        }
+
+        fn from_bytes(mut bytes: &[u8]) -> Result<Self, LoadError> {
+            Self::load(&mut bytes)
+        }
+
+        fn in_doubt(&self) -> bool {
+            self.is_in_doubt()
+        }
+    };
+}
+
+macro_rules! adapts {
+    () => {
+        fn try_adapt<R: Remote>(
+            &mut self,
+            query: &[u8],
+            remote: &mut R,
+        ) -> Option<Result<Adapted, SeamError<R::Error>>> {
+            Some(self.adapt(query, remote))
+        }
+    };
+}
+
+impl Subject for FullKeyCuckoo<Plain> {
+    common!();
+
+    fn try_adapt<R: Remote>(&mut self, _: &[u8], _: &mut R) -> Option<Result<Adapted, SeamError<R::Error>>> {
+        None
+    }
+
+    fn build<R: Remote>(
+        _: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>> {
+        FullKeyFilter::with_cells(cells, bits).build(hash, remote)
+    }
+}
+
+impl Subject for FullKeyCuckoo<Cyclic> {
+    common!();
+    adapts!();
+
+    fn build<R: Remote>(
+        variant: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>> {
+        let options = CyclicFilter::with_cells(cells, bits);
+        let options = match variant {
+            Variant::CyclicNoBits => options.selectors(Selectors::Equal { bits: 0 }),
+            Variant::CyclicFourBits => options.selectors(Selectors::Equal { bits: 4 }),
+            Variant::CyclicRefined => options.selectors(Selectors::Equal { bits: 2 }).refine(true),
+            Variant::CyclicUnequal => options.selectors(Selectors::Unequal { split: 2, bits: 1 }),
+            Variant::CyclicOffsets => options.selectors(Selectors::Offsets(vec![5, 6, 11])),
+            _ => options.search(Search::RandomWalk { steps: 300 }),
+        };
+        options.build(hash, remote)
+    }
+}
+
+impl Subject for FullKeyCuckoo<Swapping> {
+    common!();
+    adapts!();
+
+    fn build<R: Remote>(
+        variant: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>> {
+        let options = SwappingFilter::with_cells(cells, bits);
+        let options = match variant {
+            Variant::SwappingAll => options.all_cells(true),
+            Variant::SwappingNarrow => options.tables(3).cells_per_bucket(2).all_cells(true),
+            _ => options,
+        };
+        options.build(hash, remote)
+    }
+}
+
+impl Subject for FullKeyCuckoo<Cuckooing> {
+    common!();
+    adapts!();
+
+    fn build<R: Remote>(
+        variant: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>> {
+        let options = CuckooingFilter::with_cells(cells, bits);
+        let options = match variant {
+            Variant::CuckooingShared => options.shared_fingerprint(true),
+            Variant::CuckooingShortest => options.moves(Moves::ShortestPath { cells: 500 }),
+            Variant::CuckooingTwoTables => options.tables(2).moves(Moves::Walk { steps: 20 }),
+            Variant::CuckooingBuckets => options.tables(2).cells_per_bucket(3),
+            _ => options,
+        };
+        options.build(hash, remote)
+    }
+}
+
+/// Calls `$body` with a filter of the variant's own type. The body sees it as `$filter`, or the error of building it.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! with_variant {
+    ($variant:expr, |$kind:ident| $body:expr) => {
+        match $variant {
+            $crate::testing::Variant::FullKey => {
+                type $kind = $crate::cuckoo::FullKeyFilter;
+                $body
+            }
+            $crate::testing::Variant::CyclicOneBit
+            | $crate::testing::Variant::CyclicNoBits
+            | $crate::testing::Variant::CyclicFourBits
+            | $crate::testing::Variant::CyclicRefined
+            | $crate::testing::Variant::CyclicUnequal
+            | $crate::testing::Variant::CyclicOffsets => {
+                type $kind = $crate::cuckoo::CyclicFilter;
+                $body
+            }
+            $crate::testing::Variant::Swapping
+            | $crate::testing::Variant::SwappingAll
+            | $crate::testing::Variant::SwappingNarrow => {
+                type $kind = $crate::cuckoo::SwappingFilter;
+                $body
+            }
+            $crate::testing::Variant::Cuckooing
+            | $crate::testing::Variant::CuckooingShared
+            | $crate::testing::Variant::CuckooingShortest
+            | $crate::testing::Variant::CuckooingTwoTables
+            | $crate::testing::Variant::CuckooingBuckets => {
+                type $kind = $crate::cuckoo::CuckooingFilter;
+                $body
+            }
+        }
+    };
+}
+
+/// Builds a variant of a known kind.
+pub fn build<F: Subject, R: Remote>(
+    variant: Variant,
+    cells: u64,
+    bits: u32,
+    hash: HashKey,
+    remote: &mut R,
+) -> Result<F, BuildError<R::Error>> {
+    F::build(variant, cells, bits, hash, remote)
+}

@@ -1,0 +1,94 @@
+//! The keys of a text trace, line by line, in one reused buffer.
+
+use std::io::{self, BufRead};
+
+/// Reads one key a line: any bytes but the line end, which is `\n` or `\r\n`. Empty lines are skipped and counted.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    reader: R,
+    line: Vec<u8>,
+    keys: u64,
+    empty: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self { reader, line: Vec::new(), keys: 0, empty: 0 }
+    }
+
+    /// Goes on to the next key; `false` at the end.
+    pub(super) fn advance(&mut self) -> io::Result<bool> {
+        loop {
+            self.line.clear();
+            if self.reader.read_until(b'\n', &mut self.line)? == 0 {
+                return Ok(false);
+            }
+            self.strip(b'\n');
+            self.strip(b'\r');
+            if !self.line.is_empty() {
+                break;
+            }
+            self.empty += 1;
+        }
+        self.keys += 1;
+        Ok(true)
+    }
+
+    /// The key that `advance` went to.
+    pub(super) fn key(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// How many keys were read so far, repetitions included.
+    pub(super) fn keys(&self) -> u64 {
+        self.keys
+    }
+
+    /// How many empty lines were skipped so far.
+    pub(super) fn empty(&self) -> u64 {
+        self.empty
+    }
+
+    fn strip(&mut self, end: u8) {
+        self.line.pop_if(|last| *last == end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(text: &[u8]) -> (Vec<Vec<u8>>, u64) {
+        let mut lines = Lines::new(text);
+        let mut keys = Vec::new();
+        while lines.advance().expect("memory is readable") {
+            keys.push(lines.key().to_vec());
+        }
+        (keys, lines.empty())
+    }
+
+    #[test]
+    fn a_line_end_is_stripped_once_and_the_last_line_needs_none() {
+        let (found, empty) = keys(b"a\nb\r\n c \nd\r\r\n\xFF\0");
+        let expected: [&[u8]; 5] = [b"a", b"b", b" c ", b"d\r", b"\xFF\0"];
+        assert_eq!(found, expected);
+        assert_eq!(empty, 0);
+    }
+
+    #[test]
+    fn empty_lines_are_counted_and_are_no_keys() {
+        let (found, empty) = keys(b"\n\na\n\r\n");
+        assert_eq!(found, [b"a"]);
+        assert_eq!(empty, 3);
+        assert_eq!(keys(b""), (vec![], 0));
+    }
+
+    #[test]
+    fn a_line_of_ten_megabytes_is_one_key() {
+        let mut text = vec![b'x'; 10_000_000];
+        text.extend_from_slice(b"\ny\n");
+        let (found, _) = keys(&text);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].len(), 10_000_000);
+    }
+}

@@ -1,2 +1,39 @@
 //! The command `twiceshy`.
-fn main() {}
+
+mod demo;
+mod output;
+mod replay;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Membership filters that do not make the same mistake twice.
+#[derive(Parser)]
+#[command(name = "twiceshy", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// A plain filter and three adaptive ones before the same set, under skewed and under hostile traffic.
+    Demo(demo::Args),
+    /// Fill a filter, ask it for absent keys, adapt on every false positive, and report.
+    Replay(replay::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Replay(args) => replay::run(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("twiceshy: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

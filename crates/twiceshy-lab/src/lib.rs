@@ -1,4 +1,5 @@
 //! Workloads, models and experiments for the filters of `twiceshy`.
 
 pub mod models;
+pub mod replay;
 pub mod workload;

@@ -1,0 +1,225 @@
+//! `twiceshy replay`.
+
+use crate::output::{columns, grouped, print, progress_bar, rate};
+use anyhow::Context;
+use clap::ValueEnum;
+use std::fmt::Write as _;
+use twiceshy::hash::HashKind;
+use twiceshy_lab::replay::{
+    DEFAULT_CELLS, DEFAULT_PER_KEY, FilterName, FilterSpec, Insertion, MovesName, RemoteName, Report, Settings,
+    run as replay,
+};
+use twiceshy_lab::workload::Workload;
+
+/// Fill a filter to a load, ask it for absent keys, adapt on every false positive, and report what came of it.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The filter: cuckoo, cyclic, swapping or cuckooing
+    #[arg(long)]
+    filter: FilterName,
+    /// Cells of the filter (rounded up to whole buckets) [default: 16384; not with a trace]
+    #[arg(long)]
+    cells: Option<u64>,
+    /// Keys over cells
+    #[arg(long, default_value_t = 0.95)]
+    load: f64,
+    /// Bits of a cell, fingerprint and selector together
+    #[arg(long, default_value_t = 12)]
+    bits: u32,
+    /// A/S: distinct absent keys over stored keys
+    #[arg(long, default_value_t = 10.0)]
+    ratio: f64,
+    /// Queries for each distinct absent key, on average [default: 100; not with a trace]
+    #[arg(long)]
+    per_key: Option<u64>,
+    /// How often, each time with other keys and another hash key
+    #[arg(long, default_value_t = 3)]
+    trials: u32,
+    /// Where all randomness comes from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// uniform, zipf:EXPONENT, or trace:FILE (text, one key a line)
+    #[arg(long, default_value = "uniform")]
+    workload: Workload,
+    /// d, the number of tables (2 to 8)
+    #[arg(long)]
+    tables: Option<u64>,
+    /// c, the cells of a bucket (1 to 8)
+    #[arg(long)]
+    cells_per_bucket: Option<u64>,
+    /// cuckoo: find buckets from the fingerprint, without a remote, 2×4
+    #[arg(long)]
+    partial_key: bool,
+    /// cyclic: s, the selector bits of a cell (0 to 4) [default: 1]
+    #[arg(long)]
+    selector_bits: Option<u32>,
+    /// cyclic: r, the unequal split of the range (1 to 3; the first function gets all but 1 in 2^r)
+    #[arg(long)]
+    range_split: Option<u32>,
+    /// cyclic: the first value of the second function, of the third, …
+    #[arg(long, value_delimiter = ',')]
+    offsets: Option<Vec<u32>>,
+    /// cyclic: step on until the query really differs
+    #[arg(long)]
+    refine: bool,
+    /// swapping: swap every colliding cell, not only the first
+    #[arg(long)]
+    all_cells: bool,
+    /// cuckooing: one fingerprint for all tables
+    #[arg(long)]
+    shared_fingerprint: bool,
+    /// cuckooing: the paper's walk, or shortest paths
+    #[arg(long)]
+    moves: Option<MovesArg>,
+    /// cuckooing: the most keys that a walk moves (500), or cells that a shortest path looks at (5000)
+    #[arg(long)]
+    max_steps: Option<u32>,
+    /// How insertions look for room
+    #[arg(long, default_value = "breadth-first")]
+    insertion: InsertionArg,
+    /// The most cells or steps of that search [default: 5000]
+    #[arg(long)]
+    search_bound: Option<u32>,
+    /// What the filter's keys are found with
+    #[arg(long, default_value = "by-hash")]
+    remote: RemoteArg,
+    /// The hash function; xxh3 is for keys that nobody chooses with bad intent
+    #[arg(long, default_value = "siphash")]
+    hash: HashArg,
+    /// How many trials run at once [default: one for each processor]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MovesArg {
+    Walk,
+    Shortest,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum InsertionArg {
+    BreadthFirst,
+    RandomWalk,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RemoteArg {
+    ByHash,
+    Mirror,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum HashArg {
+    Siphash,
+    Xxh3,
+}
+
+impl Args {
+    fn settings(&self) -> Settings {
+        let filter = FilterSpec {
+            tables: self.tables,
+            cells_per_bucket: self.cells_per_bucket,
+            partial_key: self.partial_key,
+            selector_bits: self.selector_bits,
+            range_split: self.range_split,
+            offsets: self.offsets.clone(),
+            refine: self.refine,
+            all_cells: self.all_cells,
+            shared_fingerprint: self.shared_fingerprint,
+            moves: self.moves.map(|moves| match moves {
+                MovesArg::Walk => MovesName::Walk,
+                MovesArg::Shortest => MovesName::Shortest,
+            }),
+            max_steps: self.max_steps,
+            insertion: match self.insertion {
+                InsertionArg::BreadthFirst => Insertion::BreadthFirst,
+                InsertionArg::RandomWalk => Insertion::RandomWalk,
+            },
+            search_bound: self.search_bound,
+            remote: match self.remote {
+                RemoteArg::ByHash => RemoteName::ByHash,
+                RemoteArg::Mirror => RemoteName::Mirror,
+            },
+            hash: match self.hash {
+                HashArg::Siphash => HashKind::SipHash13,
+                HashArg::Xxh3 => HashKind::Xxh3,
+            },
+            ..FilterSpec::new(self.filter, self.bits)
+        };
+        let trace = matches!(self.workload, Workload::Trace(_));
+        Settings {
+            filter,
+            cells: self.cells.or((!trace).then_some(DEFAULT_CELLS)),
+            load: self.load,
+            ratio: self.ratio,
+            per_key: self.per_key.or((!trace).then_some(DEFAULT_PER_KEY)),
+            trials: self.trials,
+            seed: self.seed,
+            workload: self.workload.clone(),
+            jobs: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let settings = args.settings();
+    let bar = progress_bar(0, &format!("replaying {}", args.filter));
+    let report = replay(&settings, &|progress| {
+        bar.set_length(progress.of);
+        bar.set_position(progress.queries);
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    if args.json {
+        let text = serde_json::to_string(&report).context("the report could not be written as JSON")?;
+        return print(&format!("{text}\n"));
+    }
+    print(&words(&report))
+}
+
+/// The report for people.
+fn words(report: &Report) -> String {
+    let mut text = format!(
+        "{} {}, {} cells of {} bits at {:.1} % load: {} keys, {:.2} bits a key\n",
+        report.filter,
+        report.shape,
+        grouped(report.cells),
+        report.bits,
+        report.load * 100.0,
+        grouped(report.keys),
+        report.bits_per_key
+    );
+    let _ = writeln!(
+        text,
+        "{} queries for {} distinct absent keys, {}, {} trials, seed {}\n",
+        grouped(report.queries),
+        grouped(report.distinct_queries),
+        report.workload,
+        report.trials,
+        report.seed
+    );
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let mut rows = vec![
+        row("false-positive rate", rate(report.fpr)),
+        row("  standard deviation over trials", rate(report.fpr_sd)),
+        row("  of keys asked for the first time", rate(report.first_time_fpr)),
+        row("false positives", grouped(report.false_positives)),
+        row("  for each key that was ever wrong", format!("{:.2}", report.regret)),
+        row("  that nothing could fix", grouped(report.unfixable)),
+        row("rebuilds", grouped(report.rebuilds)),
+        row("look-ups a second, one thread", grouped(report.lookups_per_second as u64)),
+    ];
+    let each = |count: u64, of: u64| format!("{:.3}", count as f64 / of.max(1) as f64);
+    for (name, phase) in [("insertion", &report.filling), ("adaptation", &report.adapting)] {
+        if phase.operations > 0 {
+            rows.push(row(&format!("remote reads an {name}"), each(phase.remote_reads, phase.operations)));
+            rows.push(row(&format!("remote writes an {name}"), each(phase.remote_writes, phase.operations)));
+            rows.push(row(&format!("keys moved an {name}"), each(phase.keys_moved, phase.operations)));
+        }
+    }
+    text + &columns(&rows)
+}

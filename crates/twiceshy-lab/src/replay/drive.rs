@@ -1,0 +1,285 @@
+//! The trials.
+
+use super::report::Report;
+use super::spec::check_shape;
+use super::subject::{Outcome, Subject};
+use super::sum::add_up;
+use super::tally::{Known, Named, Numbered, Tally};
+use super::{DEFAULT_CELLS, DEFAULT_PER_KEY, Progress, ReplayError, Settings};
+use crate::workload::keys::Keys;
+use crate::workload::rng::Rng;
+use crate::workload::trace::Trace;
+use crate::workload::{Distribution, Workload};
+use std::num::NonZeroU64;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use twiceshy::cuckoo::{Shape, Stats};
+use twiceshy::filter::{Adapted, Filter};
+use twiceshy::hash::{HashKey, HashKind};
+use twiceshy::remote::Counts;
+
+/// How many hash keys filling may try.
+const HASH_KEYS: u32 = 20;
+
+/// How many queries go by between two words of progress.
+const PROGRESS_STEP: u64 = 1 << 16;
+
+/// Where keys and queries come from.
+pub(super) enum Source {
+    Generated { distribution: Distribution, keys: u64, absent: NonZeroU64, queries: u64 },
+    Trace(Box<Trace>),
+}
+
+impl Source {
+    pub(super) fn keys(&self) -> u64 {
+        match self {
+            Source::Generated { keys, .. } => *keys,
+            Source::Trace(trace) => trace.stored().len() as u64,
+        }
+    }
+
+    /// Queries a trial, as far as they are known beforehand.
+    fn queries(&self) -> u64 {
+        match self {
+            Source::Generated { queries, .. } => *queries,
+            Source::Trace(trace) => trace.requests(),
+        }
+    }
+}
+
+/// One trial's outcome.
+pub(super) struct Trial<S> {
+    /// The filter as the trial left it; only the first trial keeps it.
+    pub(super) subject: Option<S>,
+    pub(super) keys: Option<Keys>,
+    pub(super) tally: Tally,
+    pub(super) filling: (Counts, Stats),
+    pub(super) total: (Counts, Stats),
+    pub(super) rekeys: u64,
+}
+
+/// Trials in the order in which they ended.
+type Outcomes<S> = Mutex<Vec<(usize, Result<Trial<S>, ReplayError>)>>;
+
+pub(super) fn drive<S, B>(
+    settings: &Settings,
+    progress: &(dyn Fn(Progress) + Sync),
+    build: B,
+) -> Result<Report, ReplayError>
+where
+    S: Subject + Send,
+    B: Fn(u64, HashKey) -> Result<S, ReplayError> + Sync,
+{
+    let (source, cells) = prepare(settings)?;
+    check_shape(settings, cells)?;
+    let of = source.queries().saturating_mul(settings.trials.into());
+    let asked = AtomicU64::new(0);
+    let tell = |more: u64| progress(Progress { queries: asked.fetch_add(more, Ordering::Relaxed) + more, of });
+    let next = AtomicUsize::new(0);
+    let outcomes: Outcomes<S> = Mutex::new(Vec::new());
+    std::thread::scope(|threads| {
+        for _ in 0..settings.jobs.clamp(1, settings.trials as usize) {
+            threads.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= settings.trials as usize {
+                        break;
+                    }
+                    let mut trial = trial(settings, &source, cells, number as u64, &build, &tell);
+                    let failed = trial.is_err();
+                    if let Ok(trial) = &mut trial
+                        && number > 0
+                    {
+                        trial.subject = None;
+                    }
+                    if let Ok(mut outcomes) = outcomes.lock() {
+                        outcomes.push((number, trial));
+                    }
+                    if failed {
+                        next.store(usize::MAX / 2, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    let mut outcomes = outcomes.into_inner().unwrap_or_default();
+    outcomes.sort_by_key(|(number, _)| *number);
+    let trials = outcomes.into_iter().map(|(_, trial)| trial).collect::<Result<Vec<_>, _>>()?;
+    Ok(add_up(settings, &source, &trials))
+}
+
+fn prepare(settings: &Settings) -> Result<(Source, u64), ReplayError> {
+    match &settings.workload {
+        Workload::Trace(path) => {
+            let trace = Trace::open(path, settings.ratio)?;
+            let cells = (trace.stored().len() as f64 / settings.load).ceil() as u64;
+            Ok((Source::Trace(Box::new(trace)), cells))
+        }
+        Workload::Generated(distribution) => {
+            let (tables, per_bucket) = settings.filter.shape();
+            let asked = settings.cells.unwrap_or(DEFAULT_CELLS);
+            let shape = Shape::with_cells(tables, per_bucket, asked).map_err(twiceshy::error::OptionsError::from)?;
+            let keys = (settings.load * shape.cells() as f64).floor() as u64;
+            let absent = (settings.ratio * keys as f64).round();
+            let per_key = settings.per_key.unwrap_or(DEFAULT_PER_KEY);
+            let too_many =
+                || ReplayError::Setting("that is more than 2^50 queries: lower --cells, --ratio or --per-key".into());
+            if keys == 0 {
+                let why = format!(
+                    "a load of {} leaves no key in {} cells: raise --load or --cells",
+                    settings.load,
+                    shape.cells()
+                );
+                return Err(ReplayError::Setting(why));
+            }
+            if absent * per_key as f64 > f64::from(1u32 << 25) * f64::from(1u32 << 25) {
+                return Err(too_many());
+            }
+            let absent = NonZeroU64::new(absent as u64).ok_or_else(|| {
+                ReplayError::Setting(format!(
+                    "at A/S = {} there is no absent key to ask for: raise --ratio",
+                    settings.ratio
+                ))
+            })?;
+            let queries = absent.get().checked_mul(per_key).ok_or_else(too_many)?;
+            Ok((Source::Generated { distribution: *distribution, keys, absent, queries }, shape.cells()))
+        }
+    }
+}
+
+fn trial<S: Subject>(
+    settings: &Settings,
+    source: &Source,
+    cells: u64,
+    number: u64,
+    build: &impl Fn(u64, HashKey) -> Result<S, ReplayError>,
+    tell: &impl Fn(u64),
+) -> Result<Trial<S>, ReplayError> {
+    let mut rng = Rng::stream(settings.seed, number);
+    let hash = HashKey::fixed(rng.word());
+    let hash = if settings.filter.hash == HashKind::Xxh3 { hash.for_trusted_keys() } else { hash };
+    let key_seed = rng.word();
+    match source {
+        Source::Generated { distribution, keys, absent, .. } => {
+            let too_many = || ReplayError::Setting("that is more keys than 64 bits can tell apart".into());
+            let keys = Keys::new(*keys, absent.get(), key_seed).ok_or_else(too_many)?;
+            let (subject, rekeys) = fill(settings, cells, keys.stored_len(), hash, build, |put| {
+                keys.stored_keys().try_for_each(|key| put(&key))
+            })?;
+            let mut queries = distribution.queries(*absent, rng.word());
+            let left = &mut source.queries();
+            let mut next = || -> Result<Option<(u64, [u8; 8])>, ReplayError> {
+                *left = match left.checked_sub(1) {
+                    Some(left) => left,
+                    None => return Ok(None),
+                };
+                Ok(queries.next().map(|number| (number, keys.absent(number))))
+            };
+            let mut trial = ask(subject, rekeys, Numbered::new(absent.get()), tell, |use_key| match next()? {
+                Some((number, key)) => use_key(number, &key).map(|()| true),
+                None => Ok(false),
+            })?;
+            trial.keys = Some(keys);
+            Ok(trial)
+        }
+        Source::Trace(trace) => {
+            let stored = trace.stored();
+            let (subject, rekeys) =
+                fill(settings, cells, stored.len() as u64, hash, build, |put| stored.iter().try_for_each(put))?;
+            let mut queries = trace.queries()?;
+            ask(subject, rekeys, Named::default(), tell, |use_key| match queries.next_key()? {
+                Some(key) => use_key(0, key).map(|()| true),
+                None => Ok(false),
+            })
+        }
+    }
+}
+
+/// Why filling stopped.
+enum Stop {
+    Full,
+    Failed(ReplayError),
+}
+
+/// Fills a filter; where the keys do not fit, it takes another hash key, or begins again under one.
+fn fill<S: Subject>(
+    settings: &Settings,
+    cells: u64,
+    keys: u64,
+    mut hash: HashKey,
+    build: &impl Fn(u64, HashKey) -> Result<S, ReplayError>,
+    each: impl Fn(&mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop>,
+) -> Result<(S, u64), ReplayError> {
+    for tried in 0..HASH_KEYS {
+        let mut subject = build(cells, hash)?;
+        let filled = each(&mut |key| match subject.insert(key) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Stop::Full),
+            Err(error) => Err(Stop::Failed(error)),
+        });
+        match filled {
+            Ok(()) => return Ok((subject, tried.into())),
+            Err(Stop::Failed(error)) => return Err(error),
+            Err(Stop::Full) => hash = hash.successor(),
+        }
+    }
+    let (tables, per_bucket) = settings.filter.shape();
+    Err(ReplayError::Full { keys, cells, tries: HASH_KEYS, design: twiceshy::sizing::design_load(tables, per_bucket) })
+}
+
+/// Asks every query and adapts on each false positive. `next` hands out one query, or says that there is none left.
+fn ask<S: Subject, K: Known>(
+    mut subject: S,
+    rekeys: u64,
+    mut known: K,
+    tell: &impl Fn(u64),
+    mut next: impl FnMut(&mut dyn FnMut(u64, &[u8]) -> Result<(), ReplayError>) -> Result<bool, ReplayError>,
+) -> Result<Trial<S>, ReplayError> {
+    let filling = (subject.counts(), subject.stats());
+    let mut tally = Tally::default();
+    loop {
+        let more = next(&mut |number, key| {
+            tally.queries += 1;
+            let first = known.asked(number, key);
+            tally.distinct += u64::from(first);
+            if subject.filter().contains(key) {
+                tally.false_positives += 1;
+                tally.wrong_at_first += u64::from(first);
+                tally.ever_wrong += u64::from(known.wrong(number, key));
+                answer(&mut subject, key, &mut tally)?;
+            }
+            Ok(())
+        })?;
+        if tally.queries.is_multiple_of(PROGRESS_STEP) && more {
+            tell(PROGRESS_STEP);
+        }
+        if !more {
+            break;
+        }
+    }
+    tell(tally.queries % PROGRESS_STEP);
+    let total = (subject.counts(), subject.stats());
+    Ok(Trial { subject: Some(subject), keys: None, tally, filling, total, rekeys })
+}
+
+/// Tells the filter of its mistake, and rebuilds it under a new hash key where the papers do.
+fn answer<S: Subject>(subject: &mut S, key: &[u8], tally: &mut Tally) -> Result<(), ReplayError> {
+    match subject.wrong(key)? {
+        Outcome::Adapted(Adapted::Unfixable) => tally.unfixable += 1,
+        Outcome::Adapted(Adapted::Stored) => return Err(ReplayError::Seam("an absent key was found stored".into())),
+        Outcome::Adapted(Adapted::Fixed | Adapted::StillPresent) | Outcome::Static => {}
+    }
+    if subject.wants_rebuild() {
+        tally.rebuilds += 1;
+        let mut hash = HashKey::fixed(tally.queries);
+        let mut tries = 0;
+        while !subject.rekey(hash)? {
+            tries += 1;
+            if tries == HASH_KEYS {
+                return Err(ReplayError::Seam("no hash key could be found for a rebuild".into()));
+            }
+            hash = hash.successor();
+        }
+    }
+    Ok(())
+}

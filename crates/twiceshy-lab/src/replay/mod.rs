@@ -1,0 +1,116 @@
+//! Replaying a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
+
+mod drive;
+mod report;
+mod spec;
+mod subject;
+mod sum;
+mod tally;
+
+pub use report::{Phase, Report};
+pub use spec::{FilterName, FilterSpec, Insertion, MovesName, RemoteName};
+
+use crate::workload::Workload;
+use crate::workload::trace_error::TraceError;
+use twiceshy::error::OptionsError;
+
+/// What to replay.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The filter and its options.
+    pub filter: FilterSpec,
+    /// The cells of the filter; with a trace they follow from the load.
+    pub cells: Option<u64>,
+    /// Keys over cells.
+    pub load: f64,
+    /// A/S: distinct absent keys over stored keys.
+    pub ratio: f64,
+    /// Queries for each distinct absent key, on average; a trace has its own.
+    pub per_key: Option<u64>,
+    /// How often, each time under other keys and another hash key.
+    pub trials: u32,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// Which absent key is asked for next.
+    pub workload: Workload,
+    /// How many trials run at once.
+    pub jobs: usize,
+}
+
+/// How far a replay has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Queries asked so far, over all trials.
+    pub queries: u64,
+    /// Queries in all.
+    pub of: u64,
+}
+
+/// Why a replay could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// A setting that cannot work.
+    #[error("{0}")]
+    Setting(String),
+    /// The filter's options cannot work.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The trace cannot be used.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The keys do not fit.
+    #[error(
+        "{keys} keys do not fit into {cells} cells of this shape under any of {tries} hash keys: lower --load \
+         ({design:.2} is what the shape is good for)"
+    )]
+    Full {
+        /// The keys to be stored.
+        keys: u64,
+        /// The cells of the filter.
+        cells: u64,
+        /// The hash keys that were tried.
+        tries: u32,
+        /// The load that tables of this shape are planned for.
+        design: f64,
+    },
+    /// The filter and its remote disagree: a bug.
+    #[error("the filter and its remote failed together: {0}")]
+    Seam(String),
+}
+
+/// Runs all trials and adds them up. `progress` is told now and then, from any thread.
+pub fn run(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
+    settings.check()?;
+    spec::dispatch(settings, progress)
+}
+
+impl Settings {
+    fn check(&self) -> Result<(), ReplayError> {
+        let refuse = |why: String| Err(ReplayError::Setting(why));
+        if !(self.load > 0.0 && self.load <= 1.0) {
+            return refuse(format!("a load of {} is impossible: above 0 and up to 1, such as 0.95", self.load));
+        }
+        if !(self.ratio > 0.0 && self.ratio.is_finite()) {
+            return refuse(format!("a ratio A/S of {} is impossible: a number above 0, such as 10", self.ratio));
+        }
+        if self.trials == 0 {
+            return refuse("0 trials measure nothing: ask for at least 1".into());
+        }
+        match (&self.workload, self.cells, self.per_key) {
+            (Workload::Trace(_), Some(_), _) => refuse(
+                "a trace brings its own number of keys: leave --cells out, the table is sized from --load".into(),
+            ),
+            (Workload::Trace(_), _, Some(_)) => refuse("a trace brings its own queries: leave --per-key out".into()),
+            (Workload::Generated(_), Some(0), _) => refuse("0 cells hold nothing: ask for at least 8".into()),
+            (Workload::Generated(_), _, Some(0)) => refuse("0 queries a key ask nothing: ask for at least 1".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The cells of a filter whose size nobody chose.
+pub const DEFAULT_CELLS: u64 = 16_384;
+
+/// The queries a key where nobody chose.
+pub const DEFAULT_PER_KEY: u64 = 100;

@@ -1,0 +1,116 @@
+//! From trials to a report.
+
+use super::Settings;
+use super::drive::{Source, Trial};
+use super::report::{Phase, Report};
+use super::subject::Subject;
+use crate::workload::keys::Keys;
+use crate::workload::rng::Rng;
+use std::time::{Duration, Instant};
+use twiceshy::cuckoo::Stats;
+use twiceshy::filter::Filter;
+
+/// How many absent keys the timed pass asks for.
+const TIMED_KEYS: usize = 1 << 20;
+
+/// How long the timed pass takes at least.
+const TIMED_AT_LEAST: Duration = Duration::from_millis(300);
+
+/// Adds the trials up.
+pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Source, trials: &[Trial<S>]) -> Report {
+    let sum = |of: &dyn Fn(&Trial<S>) -> u64| trials.iter().map(of).sum::<u64>();
+    let rates: Vec<f64> =
+        trials.iter().map(|trial| trial.tally.false_positives as f64 / trial.tally.queries.max(1) as f64).collect();
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    let spread = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (rates.len().max(2) - 1) as f64;
+    let over = |part: u64, whole: u64, none: f64| if whole == 0 { none } else { part as f64 / whole as f64 };
+    let filling = Phase {
+        operations: sum(&|trial| trial.filling.1.insertions),
+        remote_reads: sum(&|trial| trial.filling.0.reads),
+        remote_keys_read: sum(&|trial| trial.filling.0.keys_read),
+        remote_writes: sum(&|trial| trial.filling.0.writes),
+        keys_moved: sum(&|trial| trial.filling.1.path_cells - trial.filling.1.insertions),
+    };
+    let adapting = Phase {
+        operations: sum(&|trial| trial.total.1.adapts),
+        remote_reads: sum(&|trial| trial.total.0.reads) - filling.remote_reads,
+        remote_keys_read: sum(&|trial| trial.total.0.keys_read) - filling.remote_keys_read,
+        remote_writes: sum(&|trial| trial.total.0.writes) - filling.remote_writes,
+        keys_moved: sum(&|trial| trial.total.1.moved_by_adapts),
+    };
+    let false_positives = sum(&|trial| trial.tally.false_positives);
+    let distinct_queries = sum(&|trial| trial.tally.distinct);
+    let most = |of: &dyn Fn(&Stats) -> u64| trials.iter().map(|trial| of(&trial.total.1)).max().unwrap_or(0);
+    let (tables, per_bucket) = settings.filter.shape();
+    let first = trials.first();
+    let subject = first.and_then(|trial| trial.subject.as_ref());
+    let filter = subject.map(Subject::filter);
+    Report {
+        filter: settings.filter.name.to_string(),
+        shape: format!("{tables}×{per_bucket}{}", if settings.filter.partial_key { ", partial-key" } else { "" }),
+        workload: settings.workload.to_string(),
+        cells: filter.map_or(0, Filter::cells),
+        keys: source.keys(),
+        load: filter.map_or(0.0, Filter::load),
+        bits: settings.filter.bits,
+        bits_per_key: filter.map_or(0.0, |filter| filter.local_bits() as f64 / source.keys() as f64),
+        trials: settings.trials,
+        queries: sum(&|trial| trial.tally.queries),
+        distinct_queries,
+        false_positives,
+        unfixable: sum(&|trial| trial.tally.unfixable),
+        rebuilds: sum(&|trial| trial.tally.rebuilds),
+        rekeys_while_filling: sum(&|trial| trial.rekeys),
+        remote_reads: filling.remote_reads + adapting.remote_reads,
+        remote_keys_read: filling.remote_keys_read + adapting.remote_keys_read,
+        remote_writes: filling.remote_writes + adapting.remote_writes,
+        fpr: mean,
+        fpr_sd: spread.sqrt(),
+        first_time_fpr: over(sum(&|trial| trial.tally.wrong_at_first), distinct_queries, 0.0),
+        regret: over(false_positives, sum(&|trial| trial.tally.ever_wrong), 1.0),
+        lookups_per_second: filter
+            .map_or(0.0, |filter| timed(filter, first.and_then(|trial| trial.keys.as_ref()), source)),
+        seed: settings.seed,
+        filling,
+        adapting,
+        longest_path: most(&|stats| stats.longest_path),
+        adapts_with_parts: sum(&|trial| trial.total.1.adapts_with_parts),
+        largest_part: most(&|stats| stats.largest_part),
+        unknown_owners: sum(&|trial| trial.total.1.unknown_owners),
+    }
+}
+
+/// A pass of look-ups alone, over absent keys that are made beforehand.
+fn timed(filter: &impl Filter, keys: Option<&Keys>, source: &Source) -> f64 {
+    match (source, keys) {
+        (Source::Generated { absent, .. }, Some(keys)) => {
+            let mut rng = Rng::new(1);
+            let asked: Vec<[u8; 8]> = (0..TIMED_KEYS).map(|_| keys.absent(rng.below(absent.get()))).collect();
+            pass(filter, &asked)
+        }
+        (Source::Trace(trace), _) => {
+            let mut asked: Vec<Box<[u8]>> = Vec::new();
+            if let Ok(mut queries) = trace.queries() {
+                while let Ok(Some(key)) = queries.next_key() {
+                    if asked.len() == TIMED_KEYS {
+                        break;
+                    }
+                    asked.push(key.into());
+                }
+            }
+            pass(filter, &asked)
+        }
+        _ => 0.0,
+    }
+}
+
+fn pass<K: AsRef<[u8]>>(filter: &impl Filter, keys: &[K]) -> f64 {
+    let begun = Instant::now();
+    let mut asked = 0usize;
+    while begun.elapsed() < TIMED_AT_LEAST && !keys.is_empty() {
+        let present = keys.iter().filter(|key| filter.contains(key.as_ref())).count();
+        std::hint::black_box(present);
+        asked += keys.len();
+    }
+    asked as f64 / begun.elapsed().as_secs_f64()
+}

@@ -1,0 +1,228 @@
+//! How often a filter that was never told of a mistake is wrong: within four standard deviations of the formula, on both
+//! sides.
+//!
+//! Given a table, the answers to fresh queries are independent, and the table itself enters through its load alone, but
+//! for terms of the order of 1/v²; so the number of false positives is binomial to good accuracy.
+
+use twiceshy::cuckoo::{
+    CuckooFilter, CuckooOptions, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec,
+    Selectors, Shape, SwappingFilter,
+};
+use twiceshy::filter::{Backed, Filter, Inserted};
+use twiceshy::hash::HashKey;
+use twiceshy::remote::ByHash;
+use twiceshy::sizing::cuckoo_rate;
+
+/// Each configuration is measured under this many hash keys.
+const HASH_KEYS: u64 = 10;
+/// Queries for each configuration, over all its hash keys.
+const MANY: u64 = 10_000_000;
+const SOME: u64 = 1_000_000;
+
+fn key(number: u64) -> [u8; 8] {
+    number.to_le_bytes()
+}
+
+/// Both hash functions take turns.
+fn hash_key(seed: u64) -> HashKey {
+    let key = HashKey::fixed(seed);
+    if seed.is_multiple_of(2) { key } else { key.for_trusted_keys() }
+}
+
+/// What was seen against what a formula says, summed over filters.
+#[derive(Default)]
+struct Tally {
+    queries: u64,
+    seen: u64,
+    expected: f64,
+    variance: f64,
+}
+
+impl Tally {
+    /// Asks a filter for keys that it does not hold.
+    fn ask(&mut self, filter: &impl Filter, queries: u64, rate: f64) {
+        // Stored keys are below 2^32.
+        let absent = (1 << 40)..(1 << 40) + queries;
+        self.seen += absent.filter(|number| filter.contains(&key(*number))).count() as u64;
+        self.queries += queries;
+        self.expected += queries as f64 * rate;
+        self.variance += queries as f64 * rate * (1.0 - rate);
+    }
+
+    /// How many standard deviations the count is away.
+    fn deviations(&self) -> f64 {
+        (self.seen as f64 - self.expected) / self.variance.sqrt()
+    }
+
+    fn report(&self, name: &str) -> f64 {
+        let (measured, predicted) = (self.seen as f64, self.expected);
+        let queries = self.queries as f64;
+        let z = self.deviations();
+        println!(
+            "{name:<34} {:.4e} measured, {:.4e} predicted, {z:+.2} sd",
+            measured / queries,
+            predicted / queries
+        );
+        z
+    }
+}
+
+fn odd(shape: Shape) -> u64 {
+    assert_eq!(shape.buckets() % 2, 1, "an even number of buckets hides what a power of two would");
+    u64::from(shape.tables()) * u64::from(shape.cells_per_bucket())
+}
+
+fn filled<S: RuleSpec>(options: &Options<S>, load: f64, hash: HashKey) -> FullKeyCuckoo<S::Rule> {
+    let mut remote = ByHash::new();
+    let mut filter = options.build(hash, &mut remote).expect("options that can be");
+    let keys = (filter.cells() as f64 * load) as u64;
+    for number in 0..keys {
+        let inserted = filter.insert(&key(number), &mut remote);
+        assert_eq!(inserted.expect("a load that fits"), Inserted::New);
+    }
+    filter
+}
+
+/// Measures a full-key filter whose keys start under a function of `values` values.
+fn agrees<S: RuleSpec>(name: &str, options: &Options<S>, load: f64, values: u64, queries: u64) {
+    let mut tally = Tally::default();
+    for seed in 0..HASH_KEYS {
+        let filter = filled(options, load, hash_key(seed));
+        let rate = cuckoo_rate(filter.load(), values, odd(filter.shape()));
+        tally.ask(&filter, queries / HASH_KEYS, rate);
+    }
+    let z = tally.report(name);
+    assert!(z.abs() < 4.0, "{name}: {z:.2} standard deviations from the formula");
+}
+
+fn all_values(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+#[test]
+fn full_key_filters_are_wrong_as_often_as_the_formula_says() {
+    agrees("full-key 4×1, 8 bits", &FullKeyFilter::with_cells(20_004, 8), 0.95, all_values(8), MANY);
+    agrees("full-key 4×1, 12 bits", &FullKeyFilter::with_cells(8_004, 12), 0.95, all_values(12), MANY);
+    for bits in [5, 6, 7, 10, 13, 16] {
+        let options = FullKeyFilter::with_cells(4_004, bits);
+        agrees(&format!("full-key 4×1, {bits} bits"), &options, 0.95, all_values(bits), SOME);
+    }
+    for (tables, per_bucket, cells, load) in [(2, 4, 4_008, 0.95), (3, 1, 4_005, 0.88), (3, 2, 4_002, 0.95)] {
+        for bits in [6, 9] {
+            let options = FullKeyFilter::with_cells(cells, bits).tables(tables).cells_per_bucket(per_bucket);
+            let name = format!("full-key {tables}×{per_bucket}, {bits} bits");
+            agrees(&name, &options, load, all_values(bits), SOME);
+        }
+    }
+}
+
+#[test]
+fn a_filter_that_is_half_full_is_wrong_half_as_often() {
+    for load in [0.1, 0.5, 0.75] {
+        let options = FullKeyFilter::with_cells(4_004, 8);
+        agrees(&format!("full-key 4×1, 8 bits, load {load}"), &options, load, all_values(8), SOME);
+    }
+}
+
+#[test]
+fn each_selector_bit_of_a_cyclic_filter_doubles_its_static_rate() {
+    for bits in 0..=4 {
+        let options = CyclicFilter::with_cells(4_004, 9).selectors(Selectors::Equal { bits });
+        agrees(&format!("cyclic s={bits}, 9 bits"), &options, 0.95, (1 << (9 - bits)) - 1, SOME);
+    }
+    let options = CyclicFilter::with_cells(20_004, 9);
+    agrees("cyclic s=1, 9 bits", &options, 0.95, 255, MANY);
+    let options = CyclicFilter::with_cells(4_004, 16).selectors(Selectors::Equal { bits: 4 });
+    agrees("cyclic s=4, 16 bits", &options, 0.95, 4095, SOME);
+}
+
+#[test]
+fn unequal_ranges_start_with_the_first_function_alone() {
+    for (split, bits, width) in [(1, 0, 5), (1, 2, 8), (2, 1, 8), (2, 2, 12), (3, 3, 8), (3, 0, 10)] {
+        let options = CyclicFilter::with_cells(4_004, width).selectors(Selectors::Unequal { split, bits });
+        let first = ((1u64 << width) >> split) * ((1 << split) - 1) - 1;
+        agrees(&format!("cyclic r={split} s={bits}, {width} bits"), &options, 0.95, first, SOME);
+    }
+    let options = CyclicFilter::with_cells(20_004, 8).selectors(Selectors::Unequal { split: 2, bits: 1 });
+    agrees("cyclic r=2 s=1, 8 bits", &options, 0.95, 191, MANY);
+}
+
+#[test]
+fn swapping_filters_are_wrong_as_often_as_the_formula_says() {
+    agrees("swapping 2×4, 8 bits", &SwappingFilter::with_cells(20_008, 8), 0.95, all_values(8), MANY);
+    for (tables, per_bucket, cells) in [(2, 4, 4_008), (3, 2, 4_002), (2, 8, 4_016)] {
+        for bits in [5, 8, 13] {
+            let options = SwappingFilter::with_cells(cells, bits).tables(tables).cells_per_bucket(per_bucket);
+            let name = format!("swapping {tables}×{per_bucket}, {bits} bits");
+            agrees(&name, &options, 0.95, all_values(bits), SOME);
+        }
+    }
+}
+
+#[test]
+fn cuckooing_filters_are_wrong_as_often_as_the_formula_says() {
+    agrees("cuckooing 4×1, 8 bits", &CuckooingFilter::with_cells(20_004, 8), 0.95, all_values(8), MANY);
+    for (tables, per_bucket, cells, load) in [(4, 1, 4_004, 0.95), (2, 1, 4_002, 0.45), (2, 3, 4_002, 0.92)] {
+        for bits in [5, 11] {
+            let options = CuckooingFilter::with_cells(cells, bits).tables(tables).cells_per_bucket(per_bucket);
+            let name = format!("cuckooing {tables}×{per_bucket}, {bits} bits");
+            agrees(&name, &options, load, all_values(bits), SOME);
+            let shared = options.shared_fingerprint(true);
+            agrees(&format!("{name}, shared"), &shared, load, all_values(bits), SOME);
+        }
+    }
+}
+
+/// A partial-key filter is exact about pairs of home bucket and fingerprint: a query is a false positive exactly when some
+/// stored key has the same pair, since whoever finds the fingerprint in any of the query's cells knows its home. With v
+/// fingerprints and b buckets, n keys leave a given pair out with probability (1 − 1/(v·b))^n, which is exp(−d·c·load/v).
+fn pairs_taken(filter: &CuckooFilter, values: u64) -> f64 {
+    let pairs = values * filter.shape().buckets();
+    -f64::exp_m1(filter.len() as f64 * f64::ln_1p(-1.0 / pairs as f64))
+}
+
+fn partial_key(options: &CuckooOptions, load: f64, hash: HashKey) -> CuckooFilter {
+    let mut filter = options.build(hash).expect("options that can be");
+    let keys = (filter.cells() as f64 * load) as u64;
+    (0..keys).for_each(|number| filter.insert(&key(number)).expect("a load that fits"));
+    filter
+}
+
+/// Measures a partial-key filter; the deviation from its own formula, and from the one of full keys.
+fn partial_key_deviations(name: &str, options: &CuckooOptions, load: f64, values: u64, queries: u64) -> (f64, f64) {
+    let (mut own, mut full_key) = (Tally::default(), Tally::default());
+    for seed in 0..HASH_KEYS {
+        let filter = partial_key(options, load, hash_key(seed));
+        let compared = odd(filter.shape());
+        own.ask(&filter, queries / HASH_KEYS, pairs_taken(&filter, values));
+        full_key.ask(&filter, queries / HASH_KEYS, cuckoo_rate(filter.load(), values, compared));
+    }
+    (own.report(name), full_key.report(&format!("{name}, as full-key")))
+}
+
+#[test]
+fn partial_key_filters_are_wrong_as_often_as_pairs_of_bucket_and_fingerprint_are_taken() {
+    let two_by_four = |cells, bits| CuckooFilter::with_cells(cells, bits);
+    let four_by_one = |cells, bits| CuckooFilter::with_cells(cells, bits).tables(4).cells_per_bucket(1);
+    for (name, options, bits, queries) in [
+        ("partial-key 2×4, 8 bits", two_by_four(40_008, 8), 8, MANY),
+        ("partial-key 4×1, 8 bits", four_by_one(40_004, 8), 8, MANY),
+        ("partial-key 2×4, 5 bits", two_by_four(20_008, 5), 5, SOME),
+        ("partial-key 2×4, 12 bits", two_by_four(20_008, 12), 12, SOME),
+        ("partial-key 4×1, 6 bits", four_by_one(20_004, 6), 6, SOME),
+        ("partial-key 4×1, 16 bits", four_by_one(20_004, 16), 16, SOME),
+    ] {
+        let (own, _) = partial_key_deviations(name, &options, 0.9, all_values(bits), queries);
+        assert!(own.abs() < 4.0, "{name}: {own:.2} standard deviations from the formula");
+    }
+}
+
+#[test]
+fn the_full_key_formula_is_an_upper_bound_for_narrow_partial_keys_and_exact_for_wide_ones() {
+    let narrow = CuckooFilter::with_cells(20_008, 5);
+    let (_, z) = partial_key_deviations("partial-key 2×4, 5 bits", &narrow, 0.9, all_values(5), SOME);
+    assert!(z < -4.0, "two keys with the same pair count once: {z:.2} standard deviations");
+    let wide = CuckooFilter::with_cells(20_008, 12);
+    let (_, z) = partial_key_deviations("partial-key 2×4, 12 bits", &wide, 0.9, all_values(12), SOME);
+    assert!(z.abs() < 4.0, "{z:.2} standard deviations");
+}

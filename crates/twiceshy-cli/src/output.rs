@@ -55,16 +55,15 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
+    let line = |row: &Vec<String>| {
+        let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
             let pad = " ".repeat(widths[column] - cell.chars().count());
-            let _ = if column == 0 { write!(text, "{cell}{pad}") } else { write!(text, "   {pad}{cell}") };
+            let _ = if column == 0 { write!(line, "{cell}{pad}") } else { write!(line, "   {pad}{cell}") };
         }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
-    }
-    text
+        line.trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -78,7 +77,7 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let rows = [vec!["a".into(), "1".into()], vec!["bcd".into(), "22".into()]];
-        assert_eq!(columns(&rows), "a      1\nbcd   22\n");
+        let rows = [vec!["a".into(), "1".into()], vec![], vec!["bcd".into(), "22".into()]];
+        assert_eq!(columns(&rows), "a      1\n\nbcd   22\n");
     }
 }

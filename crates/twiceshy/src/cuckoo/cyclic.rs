@@ -82,6 +82,8 @@ impl Selectors {
 /// The rule of [`CyclicFilter`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cyclic {
+    /// The values of function 0, which most cells use.
+    first: Values,
     bounds: [u64; MAX_FUNCTIONS + 1],
     functions: u8,
     refine: bool,
@@ -122,6 +124,12 @@ pub type CyclicFilter = FullKeyCuckoo<Cyclic>;
 impl sealed::Sealed for Cyclic {}
 
 impl Cyclic {
+    #[inline(never)]
+    fn later(&self, value: u32) -> Function {
+        let later = &self.bounds[1..usize::from(self.functions)];
+        Function(later.partition_point(|bound| *bound <= u64::from(value)) as u8)
+    }
+
     fn next(&self, Function(function): Function) -> Function {
         Function((function + 1) % self.functions)
     }
@@ -130,12 +138,7 @@ impl Cyclic {
 impl Rule for Cyclic {
     #[inline]
     fn function(&self, _: Spot, value: u32) -> Function {
-        let value = u64::from(value);
-        if value < self.bounds[1] {
-            return Function(0);
-        }
-        let later = &self.bounds[1..usize::from(self.functions)];
-        Function(later.partition_point(|bound| *bound <= value) as u8)
+        if u64::from(value) <= self.first.len { Function(0) } else { self.later(value) }
     }
 
     fn arriving(&self, _: Spot, carried: Function) -> Function {
@@ -144,6 +147,9 @@ impl Rule for Cyclic {
 
     #[inline]
     fn values(&self, Function(function): Function) -> Values {
+        if function == 0 {
+            return self.first;
+        }
         let start = self.bounds[usize::from(function)];
         Values { start, len: self.bounds[usize::from(function) + 1] - start }
     }
@@ -194,7 +200,8 @@ impl RuleSpec for CyclicSpec {
         let given = self.selectors.bounds(width)?;
         let mut bounds = [1 << width; MAX_FUNCTIONS + 1];
         bounds[..given.len()].copy_from_slice(&given);
-        Ok(Cyclic { bounds, functions: (given.len() - 1) as u8, refine: self.refine })
+        let first = Values { start: 1, len: bounds[1] - 1 };
+        Ok(Cyclic { first, bounds, functions: (given.len() - 1) as u8, refine: self.refine })
     }
 
     fn write(rule: &Cyclic, out: &mut Writer<'_>) {

@@ -56,45 +56,51 @@ pub(crate) mod sealed {
 
 /// How many fingerprints share a hash word: four of 16 bits for cells up to 12 bits, two of 32 up to 24 bits, else one of
 /// 64. The spare bits keep the range reduction's bias below what 10^7 look-ups can show.
-fn per_word(width: u32) -> u64 {
+///
+/// This is the exponent: 2, 1 or 0.
+fn sharing(width: u32) -> u32 {
     match width {
-        0..=12 => 4,
-        13..=24 => 2,
-        _ => 1,
+        0..=12 => 2,
+        13..=24 => 1,
+        _ => 0,
     }
 }
 
-/// The fingerprints of one key, each hash word computed when it is first needed.
+/// The fingerprints of one key. The hash word of the first functions is made at once, since nearly every look-up needs it;
+/// the next one when it is needed, and kept; the others whenever they are needed.
 pub(crate) struct Prints<'k> {
     words: Words<'k>,
     /// The first hash word that the buckets do not use.
     base: u64,
-    per_word: u64,
-    cached: Option<(u64, u64)>,
+    /// 2^sharing fingerprints come from one word.
+    sharing: u32,
+    first: u64,
+    second: Option<u64>,
 }
 
 impl<'k> Prints<'k> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(words: Words<'k>, base: u64, width: u32) -> Prints<'k> {
-        Prints { words, base, per_word: per_word(width), cached: None }
+        Prints { words, base, sharing: sharing(width), first: words.word(base), second: None }
     }
 
     /// The value that `function` gives the key, among `values`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value(&mut self, Function(function): Function, values: Values) -> u32 {
-        let (at, slice) = (u64::from(function) / self.per_word, u64::from(function) % self.per_word);
-        let word = match self.cached {
-            Some((cached, word)) if cached == at => word,
-            _ => {
-                let word = self.words.word(self.base + at);
-                self.cached = Some((at, word));
-                word
-            }
-        };
-        let bits = 64 / self.per_word;
-        // The slice moves to the top of the word and what is below it is cut off.
-        let aligned = if bits == 64 { word } else { word >> (slice * bits) << (64 - bits) };
-        values.pick(aligned)
+        let (at, slice) = (u64::from(function) >> self.sharing, u64::from(function) & ((1 << self.sharing) - 1));
+        let word = if at == 0 { self.first } else { self.later(at) };
+        // The slice moves to the top of the word, and what is below it is cut off.
+        let bits = 64 >> self.sharing;
+        values.pick((word >> (slice * bits)) << (64 - bits))
+    }
+
+    #[inline(never)]
+    fn later(&mut self, at: u64) -> u64 {
+        match (at, self.second) {
+            (1, Some(second)) => second,
+            (1, None) => *self.second.insert(self.words.word(self.base + 1)),
+            _ => self.words.word(self.base + at),
+        }
     }
 }
 

@@ -69,13 +69,24 @@ impl<R: Rule> Local<R> {
     /// All cells that match `key`.
     #[inline]
     pub(crate) fn hits(&self, key: &[u8]) -> Hits {
+        // The usual shapes get code of their own, with the loops unrolled.
+        match (self.shape.tables(), self.shape.cells_per_bucket()) {
+            (4, 1) => self.hits_in(key, 4, 1),
+            (2, 4) => self.hits_in(key, 2, 4),
+            (tables, cells) => self.hits_in(key, tables, cells),
+        }
+    }
+
+    #[inline(always)]
+    fn hits_in(&self, key: &[u8], tables: u8, cells_per_bucket: u8) -> Hits {
         let words = self.hash.words(key);
-        let buckets = self.shape.buckets_of(&words);
+        let buckets = self.shape.buckets_in(&words, tables);
         let mut prints = self.prints(words);
         let (mut hits, mut bit) = (0, 1);
-        for table in 0..self.shape.tables() {
-            let CellId(first) = self.shape.first_cell(table, buckets[usize::from(table)]);
-            for cell in 0..self.shape.cells_per_bucket() {
+        for table in 0..tables {
+            let first =
+                (u64::from(table) * self.shape.buckets() + buckets[usize::from(table)]) * u64::from(cells_per_bucket);
+            for cell in 0..cells_per_bucket {
                 let value = self.cells.get(first + u64::from(cell));
                 let function = self.rule.function(super::Spot { table, cell }, value);
                 // An empty cell matches nothing: no function takes its value.

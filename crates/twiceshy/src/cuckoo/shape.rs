@@ -121,13 +121,18 @@ impl Shape {
     /// The buckets of a key, one in each table.
     #[inline]
     pub(crate) fn buckets_of(&self, words: &Words<'_>) -> Buckets {
+        self.buckets_in(words, self.tables)
+    }
+
+    /// The same for callers that know the number of tables beforehand, so that the loop can be unrolled.
+    #[inline(always)]
+    pub(crate) fn buckets_in(&self, words: &Words<'_>, tables: u8) -> Buckets {
         let mut buckets = [0; MAX_ORDERS];
-        for pair in 0..self.words_for_buckets() {
-            let word = words.word(pair);
-            let table = 2 * pair as usize;
-            buckets[table] = self.bucket(word);
-            if table + 1 < usize::from(self.tables) {
-                buckets[table + 1] = self.bucket(word.rotate_left(32));
+        for pair in 0..usize::from(tables.div_ceil(2)) {
+            let word = words.word(pair as u64);
+            buckets[2 * pair] = self.bucket(word);
+            if 2 * pair + 1 < usize::from(tables) {
+                buckets[2 * pair + 1] = self.bucket(word.rotate_left(32));
             }
         }
         buckets

@@ -4,7 +4,7 @@
 //! set), has R commit, and applies.
 
 use super::filling::{Filling, addition, deletion, place, unplace};
-use super::fingerprint::Rule;
+use super::fingerprint::{Function, Rule};
 use super::local::{Change, Hits, Local};
 use super::owners::Trouble;
 use super::planner::{Finished, Planner};
@@ -167,6 +167,19 @@ impl<R: Rule> FullKeyCuckoo<R> {
     /// The hash key in use.
     pub fn hash_key(&self) -> HashKey {
         self.live.hash
+    }
+
+    /// The cells that a look-up of `key` compares, table by table.
+    pub fn cells_of(&self, key: &[u8]) -> impl Iterator<Item = CellId> + use<R> {
+        self.live.shape.cells_of(&self.live.shape.buckets_of(&self.live.hash.words(key)))
+    }
+
+    /// The value that a cell holds for `key` under a fingerprint function: for experiments that count collisions.
+    ///
+    /// # Panics
+    /// If the filter has no such function.
+    pub fn value_of(&self, key: &[u8], function: Function) -> u32 {
+        self.live.value(key, function)
     }
 
     /// What happened so far.

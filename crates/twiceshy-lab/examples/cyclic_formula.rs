@@ -1,0 +1,155 @@
+//! The Cyclic filter beside the formula of 003 section 3.1, over the paper's grid.
+//!
+//! `cargo run --release -p twiceshy-lab --example cyclic_formula -- [--quick]` prints a table: for each width of a cell,
+//! selector bits, ratio A/S and queries a key the measured rate, its standard error over the trials, the formula as printed
+//! (`rate`), and the refined one (`rate_finite`, binomial collisions and finitely many queries). A row is off where the
+//! formula lies more than 5 % and more than three standard errors away.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use twiceshy::cuckoo::{CyclicFilter, Selectors};
+use twiceshy::filter::{Adaptive, Backed, Filter};
+use twiceshy::hash::HashKey;
+use twiceshy::remote::ByHash;
+use twiceshy_lab::models::{CyclicModel, EmptyCell};
+use twiceshy_lab::uniform::false_positives;
+use twiceshy_lab::workload::keys::Keys;
+use twiceshy_lab::workload::rng::Rng;
+
+/// Queries that no trial passes.
+const MOST_QUERIES: u64 = 1_000_000_000;
+const CELLS: u64 = 131_072;
+const LOAD: f64 = 0.95;
+
+#[derive(Clone, Copy)]
+struct Point {
+    bits: u32,
+    selector_bits: u32,
+    ratio: u64,
+    per_key: u64,
+}
+
+impl Point {
+    /// 131,072 cells, or as many as keep a trial within a thousand million queries.
+    fn cells(self) -> u64 {
+        let most = (MOST_QUERIES as f64 / (self.ratio * self.per_key) as f64 / LOAD) as u64;
+        CELLS.min(most / 4 * 4)
+    }
+
+    fn model(self) -> CyclicModel {
+        let bits = self.bits - self.selector_bits;
+        CyclicModel::equal_ranges(4, LOAD, bits, self.selector_bits, EmptyCell::Reserved).expect("a possible model")
+    }
+
+    /// Whether looking again at the keys around each mistake is less work than asking every query.
+    fn skipping_pays(self) -> bool {
+        let (buckets, absent, queries) = self.shape();
+        self.model().rate(buckets, absent, queries) * 4.0 * (self.ratio as f64) < 1.0
+    }
+
+    fn shape(self) -> (u64, u64, u64) {
+        let cells = self.cells();
+        let absent = (cells as f64 * LOAD) as u64 * self.ratio;
+        (cells / 4, absent, absent * self.per_key)
+    }
+
+    fn measure(self, seed: u64) -> f64 {
+        let cells = self.cells();
+        let stored = (cells as f64 * LOAD) as u64;
+        let mut rng = Rng::stream(seed, u64::from(self.bits) << 32 | u64::from(self.selector_bits) << 16 | self.ratio);
+        loop {
+            let keys = Keys::new(stored, stored * self.ratio, rng.word()).expect("few enough keys");
+            let mut remote = ByHash::new();
+            let options = CyclicFilter::with_cells(cells, self.bits);
+            let options = options.selectors(Selectors::Equal { bits: self.selector_bits });
+            let hash = HashKey::fixed(rng.word()).for_trusted_keys();
+            let mut filter = options.build(hash, &mut remote).expect("possible options");
+            // A small table may be full a little early under an unlucky hash key: take another.
+            if !keys.stored_keys().all(|key| filter.insert(&key, &mut remote).is_ok()) {
+                continue;
+            }
+            assert_eq!(filter.len(), stored);
+            let queries = keys.absent_len() * self.per_key;
+            let count = if self.skipping_pays() {
+                false_positives(&mut filter, &mut remote, &keys, queries, &mut rng).expect("adaptations succeed")
+            } else {
+                ask_all(&mut filter, &mut remote, &keys, queries, &mut rng)
+            };
+            return count as f64 / queries as f64;
+        }
+    }
+}
+
+/// Every query, one after the other.
+fn ask_all(filter: &mut CyclicFilter, remote: &mut ByHash, keys: &Keys, queries: u64, rng: &mut Rng) -> u64 {
+    let mut count = 0;
+    for _ in 0..queries {
+        let query = keys.absent(rng.below(keys.absent_len()));
+        if filter.contains(&query) {
+            count += 1;
+            filter.adapt(&query, remote).expect("adaptations succeed");
+        }
+    }
+    count
+}
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let ratios: &[u64] = if quick { &[1, 10, 100] } else { &[1, 5, 10, 20, 50, 100] };
+    let per_key: &[u64] = if quick { &[100] } else { &[10, 100, 1000] };
+    let mut points = Vec::new();
+    for bits in [8, 12, 16] {
+        for selector_bits in [1, 2, 3] {
+            for &per_key in per_key {
+                points.extend(ratios.iter().map(|&ratio| Point { bits, selector_bits, ratio, per_key }));
+            }
+        }
+    }
+    println!("bits  s  A/S  per key    cells  trials   measured      error    formula   off %   finite   off %");
+    let next = AtomicUsize::new(0);
+    let off = Mutex::new(0);
+    std::thread::scope(|threads| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            threads.spawn(|| {
+                while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let bad = row(*point, quick);
+                    *off.lock().expect("nobody panics") += u32::from(bad);
+                }
+            });
+        }
+    });
+    println!("{} of {} rows are off the formula", off.lock().expect("nobody panics"), points.len());
+}
+
+/// Measures and prints one row; whether it is off.
+fn row(point: Point, quick: bool) -> bool {
+    let (buckets, absent, queries) = point.shape();
+    let (formula, finite) =
+        (point.model().rate(buckets, absent, queries), point.model().rate_finite(buckets, absent, queries));
+    // Rare mistakes need more trials; frequent ones need few.
+    let expected = formula * queries as f64;
+    let trials = ((2_000_000.0 / expected) as u64).clamp(2, if quick { 4 } else { 12 });
+    let rates: Vec<f64> = (0..trials).map(|trial| point.measure(trial + 1)).collect();
+    let mean = rates.iter().sum::<f64>() / trials as f64;
+    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (trials - 1) as f64;
+    let error = (variance / trials as f64).sqrt();
+    let off = |model: f64| 100.0 * (model / mean - 1.0);
+    let bad = off(formula).abs() > 5.0 && (formula - mean).abs() > 3.0 * error;
+    println!(
+        "{:>4} {:>2} {:>4} {:>8} {:>8} {:>7}   {:.3e}  {:.3e}  {:.3e}  {:>6.2}   {:.3e}  {:>6.2}{}",
+        point.bits,
+        point.selector_bits,
+        point.ratio,
+        point.per_key,
+        point.cells(),
+        trials,
+        mean,
+        error,
+        formula,
+        off(formula),
+        finite,
+        off(finite),
+        if bad { "  off" } else { "" }
+    );
+    bad
+}

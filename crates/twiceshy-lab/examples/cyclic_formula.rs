@@ -1,6 +1,6 @@
 //! The Cyclic filter beside the formula of 003 section 3.1, over the paper's grid.
 //!
-//! `cargo run --release -p twiceshy-lab --example cyclic_formula -- [--quick]` prints a table: for each width of a cell,
+//! `cargo run --release -p twiceshy-lab --example cyclic_formula -- [RATIOS]` prints a table: for each width of a cell,
 //! selector bits, ratio A/S and queries a key the measured rate, its standard error over the trials, the formula as printed
 //! (`rate`), and the refined one (`rate_finite`, binomial collisions and finitely many queries). A row is off where the
 //! formula lies more than 5 % and more than three standard errors away.
@@ -53,38 +53,56 @@ impl Point {
         (cells / 4, absent, absent * self.per_key)
     }
 
-    fn measure(self, seed: u64) -> f64 {
+    /// The rates of several sets of absent keys before one filled filter, which begins each time as it was filled.
+    fn measure(self, fill: u64, sets: u64) -> Vec<f64> {
         let cells = self.cells();
         let stored = (cells as f64 * LOAD) as u64;
-        let mut rng = Rng::stream(seed, u64::from(self.bits) << 32 | u64::from(self.selector_bits) << 16 | self.ratio);
+        let point = [self.bits.into(), self.selector_bits.into(), self.ratio, self.per_key];
+        let mut rng = Rng::stream(fill, point.iter().fold(0, |label, part| label * 1009 + part));
+        let (filled, mut remote, keys) = self.fill(cells, stored, sets, &mut rng);
+        let absent = stored * self.ratio;
+        let queries = absent * self.per_key;
+        let rate = |set: u64, rng: &mut Rng, remote: &mut ByHash| {
+            let mut filter = filled.clone();
+            let key = |number: u32| keys.absent(set * absent + u64::from(number));
+            let count = if self.skipping_pays() {
+                false_positives(&mut filter, remote, absent as u32, key, queries, rng).expect("adaptations succeed")
+            } else {
+                ask_all(&mut filter, remote, absent as u32, key, queries, rng)
+            };
+            count as f64 / queries as f64
+        };
+        (0..sets).map(|set| rate(set, &mut rng, &mut remote)).collect()
+    }
+
+    /// A small table may be full a little early under an unlucky hash key: then another is taken.
+    fn fill(self, cells: u64, stored: u64, sets: u64, rng: &mut Rng) -> (CyclicFilter, ByHash, Keys) {
         loop {
-            let keys = Keys::new(stored, stored * self.ratio, rng.word()).expect("few enough keys");
+            let keys = Keys::new(stored, stored * self.ratio * sets, rng.word()).expect("few enough keys");
             let mut remote = ByHash::new();
             let options = CyclicFilter::with_cells(cells, self.bits);
             let options = options.selectors(Selectors::Equal { bits: self.selector_bits });
             let hash = HashKey::fixed(rng.word()).for_trusted_keys();
             let mut filter = options.build(hash, &mut remote).expect("possible options");
-            // A small table may be full a little early under an unlucky hash key: take another.
-            if !keys.stored_keys().all(|key| filter.insert(&key, &mut remote).is_ok()) {
-                continue;
+            if keys.stored_keys().all(|key| filter.insert(&key, &mut remote).is_ok()) {
+                return (filter, remote, keys);
             }
-            assert_eq!(filter.len(), stored);
-            let queries = keys.absent_len() * self.per_key;
-            let count = if self.skipping_pays() {
-                false_positives(&mut filter, &mut remote, &keys, queries, &mut rng).expect("adaptations succeed")
-            } else {
-                ask_all(&mut filter, &mut remote, &keys, queries, &mut rng)
-            };
-            return count as f64 / queries as f64;
         }
     }
 }
 
 /// Every query, one after the other.
-fn ask_all(filter: &mut CyclicFilter, remote: &mut ByHash, keys: &Keys, queries: u64, rng: &mut Rng) -> u64 {
+fn ask_all(
+    filter: &mut CyclicFilter,
+    remote: &mut ByHash,
+    absent: u32,
+    key: impl Fn(u32) -> [u8; 8],
+    queries: u64,
+    rng: &mut Rng,
+) -> u64 {
     let mut count = 0;
     for _ in 0..queries {
-        let query = keys.absent(rng.below(keys.absent_len()));
+        let query = key(rng.below(absent.into()) as u32);
         if filter.contains(&query) {
             count += 1;
             filter.adapt(&query, remote).expect("adaptations succeed");
@@ -94,13 +112,15 @@ fn ask_all(filter: &mut CyclicFilter, remote: &mut ByHash, keys: &Keys, queries:
 }
 
 fn main() {
-    let quick = std::env::args().any(|argument| argument == "--quick");
-    let ratios: &[u64] = if quick { &[1, 10, 100] } else { &[1, 5, 10, 20, 50, 100] };
-    let per_key: &[u64] = if quick { &[100] } else { &[10, 100, 1000] };
+    let given = std::env::args().nth(1).unwrap_or_else(|| "1,2,3,4,5,10,20,30,40,50,60,70,80,90,100".into());
+    let Ok(ratios) = given.split(',').map(str::parse).collect::<Result<Vec<u64>, _>>() else {
+        eprintln!("give the ratios A/S as whole numbers, such as 1,10,100");
+        std::process::exit(2);
+    };
     let mut points = Vec::new();
-    for bits in [8, 12, 16] {
+    for bits in [16, 12, 8] {
         for selector_bits in [1, 2, 3] {
-            for &per_key in per_key {
+            for per_key in [10, 100, 1000] {
                 points.extend(ratios.iter().map(|&ratio| Point { bits, selector_bits, ratio, per_key }));
             }
         }
@@ -112,7 +132,7 @@ fn main() {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             threads.spawn(|| {
                 while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let bad = row(*point, quick);
+                    let bad = row(*point);
                     *off.lock().expect("nobody panics") += u32::from(bad);
                 }
             });
@@ -122,14 +142,15 @@ fn main() {
 }
 
 /// Measures and prints one row; whether it is off.
-fn row(point: Point, quick: bool) -> bool {
+fn row(point: Point) -> bool {
     let (buckets, absent, queries) = point.shape();
     let (formula, finite) =
         (point.model().rate(buckets, absent, queries), point.model().rate_finite(buckets, absent, queries));
     // Rare mistakes need more trials; frequent ones need few.
     let expected = formula * queries as f64;
-    let trials = ((2_000_000.0 / expected) as u64).clamp(2, if quick { 4 } else { 12 });
-    let rates: Vec<f64> = (0..trials).map(|trial| point.measure(trial + 1)).collect();
+    let sets = ((100_000.0 / expected) as u64).clamp(1, 10);
+    let rates: Vec<f64> = (1..=2).flat_map(|fill| point.measure(fill, sets)).collect();
+    let trials = rates.len();
     let mean = rates.iter().sum::<f64>() / trials as f64;
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (trials - 1) as f64;
     let error = (variance / trials as f64).sqrt();

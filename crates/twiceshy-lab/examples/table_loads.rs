@@ -19,7 +19,7 @@ fn main() {
                 for seed in 0..times {
                     let shape =
                         Shape::with_cells(tables, cells_per_bucket, (keys as f64 / 0.95) as u64).expect("possible");
-                    let table = CuckooTable::new(shape, HashKey::fixed(seed));
+                    let table = CuckooTable::new(shape, HashKey::fixed(seed)).expect("enough memory");
                     let mut table = table.with_insertion(Insertion::Search(search));
                     reached += u64::from((0..keys).all(|key| table.insert(&key.to_le_bytes()).is_ok()));
                     rehashes += table.rehashes();
@@ -34,7 +34,7 @@ fn main() {
     println!("\nshape  load at the first key without room (100,000 cells)");
     for (tables, cells_per_bucket) in [(2, 1), (3, 1), (4, 1), (2, 2), (2, 3), (2, 4), (2, 8), (3, 8), (4, 4)] {
         let shape = Shape::with_cells(tables, cells_per_bucket, 100_000).expect("possible");
-        let mut table = CuckooTable::new(shape, HashKey::fixed(1));
+        let mut table = CuckooTable::new(shape, HashKey::fixed(1)).expect("enough memory");
         let full = (0u64..).find(|key| table.insert(&key.to_le_bytes()).is_err() || table.rehashes() > 0);
         println!("{tables}×{cells_per_bucket}    {:.2} %", full.unwrap_or(0) as f64 / shape.cells() as f64 * 100.0);
     }

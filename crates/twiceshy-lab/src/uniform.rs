@@ -6,13 +6,13 @@
 //! false positives alone: each is a real look-up and a real adaptation, and what lies between is skipped by its exact law.
 //! This holds for filters that change only on a false positive.
 //!
-//! Whose answer an adaptation may have changed is known from the cells: the keys that share a cell with the query. That is
-//! right for a filter that adapts within the query's own cells, as Cyclic and Swapping do; not for Cuckooing.
+//! Whose answer an adaptation may have changed is known from the buckets: the keys that look at a bucket where the query
+//! matched. That is right for a filter that adapts within those buckets, as Cyclic and Swapping do; not for Cuckooing. No
+//! other bucket ever changes, so only those of the keys that are wrong at the beginning need to be watched.
 
-use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use twiceshy::cuckoo::{FullKeyCuckoo, Rule};
-use twiceshy::filter::{Adaptive, Filter};
+use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::remote::{CellId, Remote};
 
 /// The keys that are wrong now, each found in constant time.
@@ -42,69 +42,84 @@ impl Wrong {
     }
 }
 
-/// The absent keys that look at each cell.
+/// The absent keys that look at each of the watched buckets.
 struct Lookers {
-    begin: Vec<u32>,
-    keys: Vec<u32>,
+    cells_per_bucket: u64,
+    /// For each bucket its number among the watched ones, or `NOT_WATCHED`.
+    watched: Vec<u32>,
+    keys: Vec<Vec<u32>>,
 }
+
+const NOT_WATCHED: u32 = u32::MAX;
 
 impl Lookers {
-    fn new<R: Rule>(filter: &FullKeyCuckoo<R>, keys: &Keys) -> Lookers {
-        let mut begin = vec![0u32; filter.cells() as usize + 1];
-        for number in 0..keys.absent_len() {
-            filter.cells_of(&keys.absent(number)).for_each(|CellId(cell)| begin[cell as usize + 1] += 1);
-        }
-        for cell in 1..begin.len() {
-            begin[cell] += begin[cell - 1];
-        }
-        let mut next = begin.clone();
-        let mut lookers = vec![0u32; begin.last().map_or(0, |end| *end as usize)];
-        for number in 0..keys.absent_len() {
-            for CellId(cell) in filter.cells_of(&keys.absent(number)) {
-                lookers[next[cell as usize] as usize] = number as u32;
-                next[cell as usize] += 1;
+    /// Watches the buckets that the wrong keys match in.
+    fn new<R: Rule>(filter: &FullKeyCuckoo<R>, absent: &impl Fn(u32) -> [u8; 8], wrong: &Wrong) -> Lookers {
+        let cells_per_bucket = u64::from(filter.shape().cells_per_bucket());
+        let buckets = (filter.cells() / cells_per_bucket) as usize;
+        let mut lookers = Lookers { cells_per_bucket, watched: vec![NOT_WATCHED; buckets], keys: Vec::new() };
+        for key in &wrong.keys {
+            for bucket in lookers.matching(filter, &absent(*key)) {
+                if lookers.watched[bucket] == NOT_WATCHED {
+                    lookers.watched[bucket] = lookers.keys.len() as u32;
+                    lookers.keys.push(Vec::new());
+                }
             }
         }
-        Lookers { begin, keys: lookers }
+        for key in 0..wrong.position.len() as u32 {
+            let cells = filter.cells_of(&absent(key)).step_by(cells_per_bucket as usize);
+            for bucket in cells.map(|CellId(cell)| (cell / cells_per_bucket) as usize) {
+                if lookers.watched[bucket] != NOT_WATCHED {
+                    lookers.keys[lookers.watched[bucket] as usize].push(key);
+                }
+            }
+        }
+        lookers
     }
 
-    fn at(&self, CellId(cell): CellId) -> &[u32] {
-        &self.keys[self.begin[cell as usize] as usize..self.begin[cell as usize + 1] as usize]
+    /// The buckets in which a query matches now.
+    fn matching<R: Rule>(&self, filter: &FullKeyCuckoo<R>, query: &[u8]) -> Vec<usize> {
+        let places = filter.lookup(query).into_iter().flatten();
+        places.map(|place| (place.cell.0 / self.cells_per_bucket) as usize).collect()
+    }
+
+    fn at(&self, bucket: usize) -> &[u32] {
+        self.keys.get(self.watched[bucket] as usize).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The number of false positives among `queries` uniform queries for the absent keys, adapting on each. `None` where there
-/// are more than 2^29 absent keys, or where an adaptation fails.
+/// The number of false positives among `queries` uniform queries for `count` absent keys, adapting on each. `None` where an
+/// adaptation fails.
 pub fn false_positives<R: Rule, Rem: Remote>(
     filter: &mut FullKeyCuckoo<R>,
     remote: &mut Rem,
-    keys: &Keys,
+    count: u32,
+    absent: impl Fn(u32) -> [u8; 8],
     queries: u64,
     rng: &mut Rng,
 ) -> Option<u64>
 where
     FullKeyCuckoo<R>: Adaptive,
 {
-    let absent = u32::try_from(keys.absent_len()).ok().filter(|absent| *absent <= 1 << 29)?;
-    let lookers = Lookers::new(filter, keys);
-    let mut wrong = Wrong { keys: Vec::new(), position: vec![0; absent as usize] };
-    for key in 0..absent {
-        wrong.set(key, filter.contains(&keys.absent(key.into())));
+    let mut wrong = Wrong { keys: Vec::new(), position: vec![0; count as usize] };
+    for key in 0..count {
+        wrong.set(key, filter.contains(&absent(key)));
     }
-    let (mut asked, mut count) = (0u64, 0u64);
+    let lookers = Lookers::new(filter, &absent, &wrong);
+    let (mut asked, mut seen) = (0u64, 0u64);
     loop {
-        let share = wrong.keys.len() as f64 / f64::from(absent);
+        let share = wrong.keys.len() as f64 / f64::from(count);
         asked = asked.saturating_add(skipped(share, rng)).saturating_add(1);
         if share == 0.0 || asked > queries {
-            return Some(count);
+            return Some(seen);
         }
-        count += 1;
-        let chosen = wrong.keys[rng.below(wrong.keys.len() as u64) as usize];
-        let query = keys.absent(chosen.into());
+        seen += 1;
+        let query = absent(wrong.keys[rng.below(wrong.keys.len() as u64) as usize]);
+        let changed = lookers.matching(filter, &query);
         filter.adapt(&query, remote).ok()?;
-        for cell in filter.cells_of(&query) {
-            for key in lookers.at(cell) {
-                wrong.set(*key, filter.contains(&keys.absent(u64::from(*key))));
+        for bucket in changed {
+            for key in lookers.at(bucket) {
+                wrong.set(*key, filter.contains(&absent(*key)));
             }
         }
     }
@@ -123,9 +138,9 @@ fn skipped(share: f64, rng: &mut Rng) -> u64 {
 mod tests {
     use super::*;
     use crate::workload::Distribution;
+    use crate::workload::keys::Keys;
     use std::num::NonZeroU64;
     use twiceshy::cuckoo::CyclicFilter;
-    use twiceshy::filter::Backed;
     use twiceshy::hash::HashKey;
     use twiceshy::remote::ByHash;
 
@@ -144,7 +159,9 @@ mod tests {
         let (trials, queries) = (40, 200_000);
         for seed in 0..trials {
             let (mut filter, mut remote, keys) = filled(seed);
-            let count = false_positives(&mut filter, &mut remote, &keys, queries, &mut Rng::new(seed)).unwrap() as f64;
+            let absent = |key: u32| keys.absent(key.into());
+            let rng = &mut Rng::new(seed);
+            let count = false_positives(&mut filter, &mut remote, 9_000, absent, queries, rng).unwrap() as f64;
             (skipped, skipped_squares) = (skipped + count, skipped_squares + count * count);
             let (mut filter, mut remote, keys) = filled(seed);
             let mut count = 0.0;

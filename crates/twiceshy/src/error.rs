@@ -36,7 +36,8 @@ impl<E> SeamError<E> {
     }
 }
 
-/// Why an insertion failed. The filter and the remote are as they were.
+/// Why an insertion failed. The filter and the remote are as they were, unless an answer was lost
+/// ([`SeamError::Unknown`]).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InsertError<E> {
@@ -53,7 +54,7 @@ pub enum InsertError<E> {
     Seam(#[from] SeamError<E>),
 }
 
-/// Why a rebuild failed. The old table answers as before.
+/// Why a rebuild failed. The old table answers as before, unless an answer was lost ([`SeamError::Unknown`]).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RebuildError<E> {

@@ -79,7 +79,7 @@ pub trait Backed: Filter {
     fn lookup(&self, key: &[u8]) -> Option<Self::Places>;
 
     /// Puts a key into the filter and the remote. Reads the remote only where the filter matches already or must know
-    /// whom it displaces.
+    /// whom it displaces. A table that is being filled and has no room for the key is given up.
     fn insert<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Inserted, InsertError<R::Error>>;
 
     /// Takes exactly this key out of the filter and the remote.
@@ -88,7 +88,8 @@ pub trait Backed: Filter {
     /// The number of the last commit that is applied to the filter.
     fn sequence(&self) -> u64;
 
-    /// Finds out what became of a commit whose answer was lost, and applies or drops it. Does nothing otherwise.
+    /// Finds out what became of a commit whose answer was lost, and applies or drops it. Where nothing is in doubt it only
+    /// checks that filter and remote are at the same commit.
     fn resolve<R: Remote>(&mut self, remote: &R) -> Result<(), SeamError<R::Error>>;
 
     /// Begins a table of at least `cells` cells beside this one, under the same hash key. It is filled by
@@ -99,7 +100,8 @@ pub trait Backed: Filter {
     fn begin_rekey<R: Remote>(&mut self, hash: HashKey, remote: &mut R) -> Result<(), RebuildError<R::Error>>;
 
     /// Brings up to `limit` more keys into the table that was begun, and switches over after the last. `Full` gives the new
-    /// table up, and the old one goes on; any other error leaves the rebuild where it was.
+    /// table up, and the old one goes on; after any other error the keys brought over so far stay, and the next call goes on
+    /// from there. `NotBegun` comes as well where an insertion found the new table full and gave it up.
     fn rebuild_step<R: Remote>(&mut self, limit: usize, remote: &mut R) -> Result<Progress, RebuildError<R::Error>>;
 
     /// Whether a rebuild has begun and not ended.
@@ -121,7 +123,7 @@ pub trait Backed: Filter {
     }
 
     /// Checks every internal invariant, and with the remote that each of its keys has a cell of its own. Costs a walk over
-    /// all keys.
+    /// all keys. While a commit's outcome is unknown there is nothing to check.
     fn validate<R: Remote>(&self, remote: &R) -> Result<(), String>;
 }
 

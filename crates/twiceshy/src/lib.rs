@@ -11,3 +11,7 @@ mod rng;
 pub mod sizing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

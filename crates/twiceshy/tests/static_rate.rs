@@ -8,6 +8,7 @@ use twiceshy::cuckoo::{
     CuckooFilter, CuckooOptions, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec,
     Selectors, Shape, SwappingFilter,
 };
+use twiceshy::error::InsertError;
 use twiceshy::filter::{Backed, Filter, Inserted};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::ByHash;
@@ -23,10 +24,13 @@ fn key(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// Both hash functions take turns.
-fn hash_key(seed: u64) -> HashKey {
-    let key = HashKey::fixed(seed);
-    if seed.is_multiple_of(2) { key } else { key.for_trusted_keys() }
+/// The hash keys of a configuration, each its own. Both hash functions take turns.
+fn hash_keys(name: &str) -> impl Iterator<Item = HashKey> {
+    let seed = HashKey::fixed(0).words(name.as_bytes()).word(0);
+    (0..HASH_KEYS).map(move |turn| {
+        let key = HashKey::fixed(seed.wrapping_add(turn));
+        if turn % 2 == 0 { key } else { key.for_trusted_keys() }
+    })
 }
 
 /// What was seen against what a formula says, summed over filters.
@@ -58,11 +62,7 @@ impl Tally {
         let (measured, predicted) = (self.seen as f64, self.expected);
         let queries = self.queries as f64;
         let z = self.deviations();
-        println!(
-            "{name:<34} {:.4e} measured, {:.4e} predicted, {z:+.2} sd",
-            measured / queries,
-            predicted / queries
-        );
+        println!("{name:<34} {:.4e} measured, {:.4e} predicted, {z:+.2} sd", measured / queries, predicted / queries);
         z
     }
 }
@@ -72,13 +72,23 @@ fn odd(shape: Shape) -> u64 {
     u64::from(shape.tables()) * u64::from(shape.cells_per_bucket())
 }
 
+/// A filter at this load. Three keys on two cells do not fit anywhere, which happens in 2×1 tables: a key that is refused
+/// is left out, and since its buckets alone decided that, the fingerprints stay evenly spread.
 fn filled<S: RuleSpec>(options: &Options<S>, load: f64, hash: HashKey) -> FullKeyCuckoo<S::Rule> {
     let mut remote = ByHash::new();
     let mut filter = options.build(hash, &mut remote).expect("options that can be");
     let keys = (filter.cells() as f64 * load) as u64;
-    for number in 0..keys {
-        let inserted = filter.insert(&key(number), &mut remote);
-        assert_eq!(inserted.expect("a load that fits"), Inserted::New);
+    let mut refused = 0;
+    for number in 0.. {
+        if filter.len() == keys {
+            break;
+        }
+        match filter.insert(&key(number), &mut remote) {
+            Ok(inserted) => assert_eq!(inserted, Inserted::New),
+            Err(InsertError::Full { .. }) => refused += 1,
+            Err(other) => panic!("{other}"),
+        }
+        assert!(refused <= keys / 100, "{refused} of {number} keys were refused: the load is too high");
     }
     filter
 }
@@ -86,8 +96,8 @@ fn filled<S: RuleSpec>(options: &Options<S>, load: f64, hash: HashKey) -> FullKe
 /// Measures a full-key filter whose keys start under a function of `values` values.
 fn agrees<S: RuleSpec>(name: &str, options: &Options<S>, load: f64, values: u64, queries: u64) {
     let mut tally = Tally::default();
-    for seed in 0..HASH_KEYS {
-        let filter = filled(options, load, hash_key(seed));
+    for hash in hash_keys(name) {
+        let filter = filled(options, load, hash);
         let rate = cuckoo_rate(filter.load(), values, odd(filter.shape()));
         tally.ask(&filter, queries / HASH_KEYS, rate);
     }
@@ -117,7 +127,7 @@ fn full_key_filters_are_wrong_as_often_as_the_formula_says() {
 }
 
 #[test]
-fn a_filter_that_is_half_full_is_wrong_half_as_often() {
+fn the_static_rate_follows_the_load() {
     for load in [0.1, 0.5, 0.75] {
         let options = FullKeyFilter::with_cells(4_004, 8);
         agrees(&format!("full-key 4×1, 8 bits, load {load}"), &options, load, all_values(8), SOME);
@@ -191,8 +201,8 @@ fn partial_key(options: &CuckooOptions, load: f64, hash: HashKey) -> CuckooFilte
 /// Measures a partial-key filter; the deviation from its own formula, and from the one of full keys.
 fn partial_key_deviations(name: &str, options: &CuckooOptions, load: f64, values: u64, queries: u64) -> (f64, f64) {
     let (mut own, mut full_key) = (Tally::default(), Tally::default());
-    for seed in 0..HASH_KEYS {
-        let filter = partial_key(options, load, hash_key(seed));
+    for hash in hash_keys(name) {
+        let filter = partial_key(options, load, hash);
         let compared = odd(filter.shape());
         own.ask(&filter, queries / HASH_KEYS, pairs_taken(&filter, values));
         full_key.ask(&filter, queries / HASH_KEYS, cuckoo_rate(filter.load(), values, compared));

@@ -40,21 +40,17 @@ impl<R: Plans> Adaptive for FullKeyCuckoo<R> {
         if hits.hits == 0 {
             return Ok(Adapted::Fixed);
         }
-        if remote.knows_cells() && Self::is_stored(&self.live, &hits, query, remote)? {
-            return Ok(Adapted::Stored);
-        }
+        self.in_step(remote)?;
         let cells: Vec<CellId> = self.live.cells_hit(&hits).collect();
         let query = Located { key: query.into(), buckets: hits.buckets };
         let mut planner = self.live_planner(remote);
-        if !remote.knows_cells() {
-            for cell in &cells {
-                if planner.owners.candidates(*cell)?.iter().any(|candidate| candidate.key == query.key) {
-                    return Ok(Adapted::Stored);
-                }
-            }
+        if planner.owners.stores(&query.key, &cells)? {
+            return Ok(Adapted::Stored);
         }
         let verdict = self.live.rule.plan(&mut planner, &query, &cells)?;
         if verdict == Verdict::OverBound {
+            // Another walk may be luckier.
+            self.rng = planner.rng;
             self.stats.adapts += 1;
             self.stats.over_bound += 1;
             self.wants_rebuild = true;

@@ -12,7 +12,6 @@ use super::shape::{Shape, Spot};
 use crate::error::OptionsError;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{CellId, Remote};
-use std::ops::Range;
 
 /// How a colliding key finds its new cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +90,6 @@ impl Rule for Cuckooing {
     #[inline]
     fn values(&self, _: Function) -> Values {
         self.values
-    }
-
-    fn functions_at(&self, spot: Spot) -> Range<u8> {
-        let Function(function) = self.function(spot, 0);
-        function..function + 1
     }
 }
 
@@ -187,8 +181,11 @@ impl Cuckooing {
             .filter(|at| *at == table || clash(*at))
             .flat_map(|at| local.shape.bucket_cells(at, buckets[usize::from(at)]))
             .collect();
+        let unknown = planner.owners.sizes.unknown;
         let path = breadth_first(planner, &buckets, |cell| !barred.contains(&cell), budget)?;
-        let Some(path) = path else { return Ok(Moved::OverBound) };
+        let Some(path) = path else {
+            return Ok(if planner.owners.sizes.unknown > unknown { Moved::Stuck } else { Moved::OverBound });
+        };
         planner.clear(from);
         planner.follow(&path, colliding)?;
         Ok(Moved::Done)

@@ -11,7 +11,6 @@ use super::shape::{Shape, Spot};
 use crate::error::OptionsError;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{CellId, Remote};
-use std::ops::Range;
 
 /// The most fingerprint functions that a cell may choose from.
 pub const MAX_FUNCTIONS: usize = 32;
@@ -152,10 +151,6 @@ impl Rule for Cyclic {
         }
         let start = self.bounds[usize::from(function)];
         Values { start, len: self.bounds[usize::from(function) + 1] - start }
-    }
-
-    fn functions_at(&self, _: Spot) -> Range<u8> {
-        0..self.functions
     }
 }
 

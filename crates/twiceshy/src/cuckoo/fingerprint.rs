@@ -44,9 +44,6 @@ pub trait Rule: Clone + std::fmt::Debug + sealed::Sealed {
 
     /// The values that a function takes.
     fn values(&self, function: Function) -> Values;
-
-    /// The functions that may be used at this spot, over all states of the filter.
-    fn functions_at(&self, spot: Spot) -> std::ops::Range<u8>;
 }
 
 pub(crate) mod sealed {

@@ -22,7 +22,8 @@ const ORPHAN_SHARE: u64 = 64;
 
 /// A cuckoo filter whose buckets come from the whole key, so that cells can change without the key losing its place.
 ///
-/// The rule `R` says which fingerprint function a cell uses. See [`FullKeyFilter`](super::FullKeyFilter),
+/// Insertions look for room breadth-first unless [`Options::search`](super::Options::search) asks for the papers' random
+/// walk. The rule `R` says which fingerprint function a cell uses. See [`FullKeyFilter`](super::FullKeyFilter),
 /// [`CyclicFilter`](super::CyclicFilter), [`SwappingFilter`](super::SwappingFilter) and
 /// [`CuckooingFilter`](super::CuckooingFilter), which are this type under their rules.
 #[derive(Clone, Debug)]
@@ -108,7 +109,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
         if remote.in_use().map_err(SeamError::Remote)?.is_some() {
             return Err(BuildError::RemoteInUse);
         }
-        let sequence = remote.sequence().map_err(SeamError::Remote)? + 1;
+        let sequence = remote.sequence().map_err(SeamError::Remote)?.saturating_add(1);
         let local = new_local(shape, width, hash, rule, Generation(0))?;
         let writes = vec![Write::Begin { generation: local.generation, schema: local.schema() }];
         remote.commit(&Plan { sequence, writes }).map_err(SeamError::from)?;
@@ -207,7 +208,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
             self.apply(pending);
             return Ok(());
         }
-        let plan = Plan { sequence: self.sequence + 1, writes };
+        let plan = Plan { sequence: self.sequence.saturating_add(1), writes };
         match remote.commit(&plan).map_err(SeamError::from) {
             Ok(()) => {
                 self.sequence = plan.sequence;
@@ -229,10 +230,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
         finished: Finished,
         remote: &mut Rem,
     ) -> Result<(), SeamError<Rem::Error>> {
-        let mut writes = Vec::new();
-        if remote.knows_cells() {
-            writes.extend(finished.writes(self.live.generation));
-        }
+        let writes = finished.writes(self.live.generation, remote).collect();
         self.commit(writes, Pending::change(finished.change), remote)
     }
 
@@ -260,28 +258,10 @@ impl<R: Rule> FullKeyCuckoo<R> {
         }
     }
 
-    /// Whether a query that L matched is among the candidates of a matching place.
-    pub(crate) fn is_stored<Rem: Remote>(
-        local: &Local<R>,
-        hits: &Hits,
-        key: &[u8],
-        remote: &Rem,
-    ) -> Result<bool, SeamError<Rem::Error>> {
-        let mut stored = false;
-        let mut asked = None;
-        for cell in local.cells_hit(hits) {
-            let place = local.place(cell);
-            // Without knowledge of cells, the cells of a bucket have the same candidates.
-            let same = (place.order, *place.words.start());
-            if !remote.knows_cells() && asked.replace(same) == Some(same) {
-                continue;
-            }
-            remote.candidates(&place, &mut |candidate| stored |= candidate == key).map_err(SeamError::Remote)?;
-            if stored {
-                break;
-            }
-        }
-        Ok(stored)
+    /// Refuses a remote that is at another commit: a plan that writes nothing has no commit to find it out.
+    pub(crate) fn in_step<Rem: Remote>(&self, remote: &Rem) -> Result<(), SeamError<Rem::Error>> {
+        let found = remote.sequence().map_err(SeamError::Remote)?;
+        if found == self.sequence { Ok(()) } else { Err(SeamError::out_of_step(self.sequence, found)) }
     }
 
     fn planner<'a, Rem: Remote>(&self, local: &'a Local<R>, remote: &'a Rem) -> Planner<'a, R, Rem> {
@@ -300,8 +280,9 @@ impl<R: Rule> FullKeyCuckoo<R> {
         remote: &mut Rem,
     ) -> Result<(), RebuildError<Rem::Error>> {
         self.ready()?;
+        self.in_step(remote)?;
         let same_entries = hash == self.live.hash && !remote.knows_cells();
-        let generation = Generation(self.live.generation.0 + u32::from(!same_entries));
+        let generation = Generation(self.live.generation.0.saturating_add(u32::from(!same_entries)));
         let local = new_local(shape, self.width(), hash, self.live.rule.clone(), generation)?;
         let mut writes = Vec::new();
         if let Some(given_up) = self.next.as_ref().filter(|next| next.own_generation() && same_entries) {
@@ -326,9 +307,8 @@ impl<R: Rule> FullKeyCuckoo<R> {
         let Some(next) = &self.next else { return Ok(true) };
         let planner = Planner::new(&next.local, remote, Some(next.cut()), self.rng.clone());
         let Some(placed) = place(planner, &at.key, self.search).map_err(SeamError::from)? else { return Ok(false) };
-        let mut writes = Vec::new();
+        let mut writes: Vec<Write> = placed.finished.writes(next.local.generation, remote).collect();
         if remote.knows_cells() {
-            writes.extend(placed.finished.writes(next.local.generation));
             writes.push(addition(&next.local, &at.key, Some(placed.cell)));
         }
         self.rng = placed.finished.rng;
@@ -397,27 +377,22 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
 
     fn insert<Rem: Remote>(&mut self, key: &[u8], remote: &mut Rem) -> Result<Inserted, InsertError<Rem::Error>> {
         self.ready()?;
-        let hits = self.live.hits(key);
-        if Self::is_stored(&self.live, &hits, key, remote)? {
+        let matched: Vec<CellId> = self.live.cells_hit(&self.live.hits(key)).collect();
+        let mut planner = self.live_planner(remote);
+        if planner.owners.stores(key, &matched).map_err(SeamError::from)? {
             return Ok(Inserted::AlreadyStored);
         }
         let key = Key::from(key);
-        let placed = place(self.live_planner(remote), &key, self.search).map_err(SeamError::from)?;
+        let placed = place(planner, &key, self.search).map_err(SeamError::from)?;
         let Some(placed) = placed else { return Err(self.full()) };
-        let mut writes: Vec<Write> = Vec::new();
-        let knows_cells = remote.knows_cells();
-        if knows_cells {
-            writes.extend(placed.finished.writes(self.live.generation));
-        }
+        let mut writes: Vec<Write> = placed.finished.writes(self.live.generation, remote).collect();
         writes.push(addition(&self.live, &key, Some(placed.cell)));
         let mut pending = Pending::change(placed.finished.change);
         if let Some(next) = self.next.as_ref().filter(|next| next.has_passed(&key)) {
             let planner = Planner::new(&next.local, remote, Some(next.cut()), placed.finished.rng.clone());
             match place(planner, &key, self.search).map_err(SeamError::from)? {
                 Some(second) => {
-                    if knows_cells {
-                        writes.extend(second.finished.writes(next.local.generation));
-                    }
+                    writes.extend(second.finished.writes(next.local.generation, remote));
                     if next.own_generation() {
                         writes.push(addition(&next.local, &key, Some(second.cell)));
                     }
@@ -440,12 +415,13 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
 
     fn remove<Rem: Remote>(&mut self, key: &[u8], remote: &mut Rem) -> Result<Removed, SeamError<Rem::Error>> {
         self.ready()?;
-        let hits = self.live.hits(key);
-        if !Self::is_stored(&self.live, &hits, key, remote)? {
+        let matched: Vec<CellId> = self.live.cells_hit(&self.live.hits(key)).collect();
+        let mut planner = self.live_planner(remote);
+        if !planner.owners.stores(key, &matched)? {
             return Ok(Removed::NotStored);
         }
         let key = Key::from(key);
-        let (finished, cell) = unplace(self.live_planner(remote), &key)?;
+        let (finished, cell) = unplace(planner, &key)?;
         let mut writes = vec![deletion(&self.live, &key, cell)];
         let mut pending = Pending::change(finished.change);
         if let Some(next) = &self.next {
@@ -518,9 +494,10 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         }
         for at in batch {
             if !self.fill(at, remote)? {
-                let cells = self.next.as_ref().map_or(0, |next| next.local.shape.cells());
+                let new = self.next.as_ref().map(|next| &next.local);
+                let (keys, cells) = new.map_or((0, 0), |new| (new.keys + 1, new.shape.cells()));
                 self.abandon(remote)?;
-                return Err(RebuildError::Full { keys: self.live.keys, cells });
+                return Err(RebuildError::Full { keys: keys.max(self.live.keys), cells });
             }
         }
         Ok(Progress::More)

@@ -28,6 +28,8 @@ mod shape;
 mod stats;
 mod swapping;
 mod table;
+#[cfg(test)]
+mod trials;
 mod validate;
 
 pub use cuckooing::{Cuckooing, CuckooingFilter, CuckooingSpec, Moves};

@@ -6,6 +6,7 @@ use super::search::Search;
 use super::shape::Shape;
 use crate::error::{BuildError, OptionsError};
 use crate::hash::HashKey;
+use crate::packed::PackedCells;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::Remote;
 use crate::sizing;
@@ -27,9 +28,9 @@ pub trait RuleSpec: Clone {
     fn read(from: &mut Reader) -> Result<Self, LoadError>;
 }
 
-/// How large the filter is to be.
+/// How large a filter is to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Size {
+pub(crate) enum Size {
     Capacity { keys: u64, rate: f64 },
     Cells { cells: u64, width: u32 },
 }
@@ -97,7 +98,9 @@ impl<S: RuleSpec> Options<S> {
                     let values = self.spec.rule(shape, *width).ok().map(|rule| rule.values(Function(0)).len);
                     values.is_some_and(|values| sizing::cuckoo_rate(load, values, tables * per_bucket) <= rate)
                 };
-                Ok((shape, sizing::WIDTHS.clone().find(enough).ok_or(OptionsError::Rate(rate))?))
+                // Where no width will do, the reason is the rule's own if it has one, and else the rate.
+                let why = || self.spec.rule(shape, PackedCells::MAX_WIDTH).err().unwrap_or(OptionsError::Rate(rate));
+                Ok((shape, sizing::WIDTHS.clone().find(enough).ok_or_else(why)?))
             }
         }
     }

@@ -108,16 +108,28 @@ impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
             return Ok(found.clone());
         }
         let mut found = Vec::new();
-        let keep = |key: &[u8]| self.cut.is_none_or(|cut| self.remote.knows_cells() || cut.holds(key));
+        let (table, bucket) = (usize::from(shape.spot(cell).table), shape.bucket_of_cell(cell));
+        let held = |key: &[u8]| self.cut.is_none_or(|cut| self.remote.knows_cells() || cut.holds(key));
         self.remote
             .candidates(&self.local.place(cell), &mut |key| {
-                if keep(key) {
-                    found.push(Rc::new(self.local.locate(key.into())));
+                let located = self.local.locate(key.into());
+                if located.buckets[table] == bucket && held(key) {
+                    found.push(Rc::new(located));
                 }
             })
             .map_err(Trouble::Remote)?;
         self.read.insert(asked, found.clone());
         Ok(found)
+    }
+
+    /// Whether a key that these cells match is among the keys that R knows for them.
+    pub(crate) fn stores(&mut self, key: &[u8], cells: &[CellId]) -> Result<bool, Trouble<Rem::Error>> {
+        for cell in cells {
+            if self.candidates(*cell)?.iter().any(|candidate| *candidate.key == *key) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Who is in an occupied cell of L.

@@ -1,6 +1,7 @@
 //! The partial-key cuckoo filter of 002 section 3: it needs no remote, and never learns.
 
 use super::fingerprint::Values;
+use super::options::Size;
 use super::save::{read_cells, read_frame, write_frame};
 use super::search::{Nest, Path, Resident, Search};
 use super::shape::{Buckets, Shape};
@@ -64,7 +65,7 @@ pub struct CuckooFilter {
 /// What to build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CuckooOptions {
-    size: Result<(u64, f64), (u64, u32)>,
+    size: Size,
     tables: u64,
     cells_per_bucket: u64,
     search: Search,
@@ -102,11 +103,11 @@ impl CuckooOptions {
     fn geometry(&self) -> Result<(Shape, u32), OptionsError> {
         let (tables, per_bucket) = (self.tables, self.cells_per_bucket);
         match self.size {
-            Err((cells, width)) => {
+            Size::Cells { cells, width } => {
                 sizing::check_width(width)?;
                 Ok((Shape::with_cells(tables, per_bucket, cells.max(1))?, width))
             }
-            Ok((keys, rate)) => {
+            Size::Capacity { keys, rate } => {
                 let shape = Shape::with_cells(tables, per_bucket, sizing::cuckoo_cells(keys, tables, per_bucket))?;
                 let load = keys as f64 / shape.cells() as f64;
                 let compared = tables * per_bucket;
@@ -131,12 +132,17 @@ impl CuckooFilter {
     pub fn options(capacity: u64, rate: f64) -> Result<CuckooOptions, OptionsError> {
         sizing::check_capacity(capacity)?;
         sizing::check_rate(rate)?;
-        Ok(CuckooOptions { size: Ok((capacity, rate)), ..CuckooFilter::with_cells(0, 0) })
+        Ok(CuckooOptions { size: Size::Capacity { keys: capacity, rate }, ..CuckooFilter::with_cells(0, 0) })
     }
 
     /// At least `cells` cells of `bits` bits, 2×4.
     pub fn with_cells(cells: u64, bits: u32) -> CuckooOptions {
-        CuckooOptions { size: Err((cells, bits)), tables: 2, cells_per_bucket: 4, search: Search::DEFAULT }
+        CuckooOptions {
+            size: Size::Cells { cells, width: bits },
+            tables: 2,
+            cells_per_bucket: 4,
+            search: Search::DEFAULT,
+        }
     }
 
     fn over(shape: Shape, hash: HashKey, cells: PackedCells, keys: u64) -> CuckooFilter {

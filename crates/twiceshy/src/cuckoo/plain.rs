@@ -6,7 +6,6 @@ use super::options::{Options, RuleSpec};
 use super::shape::{Shape, Spot};
 use crate::error::OptionsError;
 use crate::persist::{LoadError, Reader, Writer};
-use std::ops::Range;
 
 /// The rule of [`FullKeyFilter`]: one fingerprint function for every cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,10 +52,6 @@ impl Rule for Plain {
     #[inline]
     fn values(&self, _: Function) -> Values {
         self.values
-    }
-
-    fn functions_at(&self, _: Spot) -> Range<u8> {
-        0..1
     }
 }
 

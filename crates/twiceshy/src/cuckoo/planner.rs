@@ -40,8 +40,14 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    pub(crate) fn writes(&self, generation: Generation) -> impl Iterator<Item = Write> + '_ {
-        self.moves.iter().map(move |(from, to)| Write::Move { generation, from: *from, to: *to })
+    /// What the remote must hear of the moves: nothing, unless it mirrors cells.
+    pub(crate) fn writes<Rem: Remote>(
+        &self,
+        generation: Generation,
+        remote: &Rem,
+    ) -> impl Iterator<Item = Write> + use<'_, Rem> {
+        let heard = if remote.knows_cells() { self.moves.as_slice() } else { &[] };
+        heard.iter().map(move |(from, to)| Write::Move { generation, from: *from, to: *to })
     }
 }
 
@@ -80,17 +86,17 @@ impl<'a, R: Rule, Rem: Remote> Planner<'a, R, Rem> {
         }
         Ok(match self.owners.owner(cell)? {
             Owner::Key(located) => Some(Some(Lodger { located, function: self.local.function(cell) })),
+            // Where no orphan was left behind, a cell without an owner means that L and R hold different sets.
+            Owner::Nobody if self.local.orphans.saturating_add_signed(self.orphans) == 0 => {
+                return Err(Trouble::Disagree);
+            }
             Owner::Nobody => {
-                self.clear_orphan(cell);
+                self.draft.insert(cell, None);
+                self.orphans -= 1;
                 Some(None)
             }
             Owner::Unknown => None,
         })
-    }
-
-    fn clear_orphan(&mut self, cell: CellId) {
-        self.draft.insert(cell, None);
-        self.orphans -= 1;
     }
 
     /// The plan so far, to come back to.

@@ -12,6 +12,7 @@ use crate::packed::PackedCells;
 use crate::persist::{LoadError, Reader, SaveError, Writer};
 use crate::remote::Generation;
 use crate::rng::SplitMix64;
+use crate::sizing;
 use std::io;
 
 /// Writes the shape, the width and the hash key.
@@ -30,6 +31,7 @@ pub(crate) fn read_frame(from: &mut Reader) -> Result<(Shape, u32, HashKey), Loa
     let shape = Shape::new(tables.into(), buckets, per_bucket.into())
         .map_err(|error| LoadError::invalid(format!("its shape cannot be: {error}")))?;
     let width = u32::from(from.u8()?);
+    sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
     let code = from.u8()?;
     let kind = HashKind::from_code(code).ok_or_else(|| LoadError::invalid(format!("its hash is of kind {code}")))?;
     let key = from.bytes()?.try_into().map_err(|_| LoadError::invalid("its hash key is not of 16 bytes"))?;
@@ -100,7 +102,10 @@ fn load<S: RuleSpec>(source: &mut (impl io::Read + ?Sized)) -> Result<FullKeyCuc
     let generation = Generation(from.u32()?);
     let (keys, orphans) = (from.u64()?, from.u64()?);
     let rng = SplitMix64::from_state(from.u64()?);
-    let wants_rebuild = from.u8()? != 0;
+    let wants_rebuild = match from.u8()? {
+        flag @ 0..=1 => flag == 1,
+        other => return Err(LoadError::invalid(format!("its flag for a wanted rebuild is {other}"))),
+    };
     let search = read_search(&mut from)?;
     let rule = S::read(&mut from)?
         .rule(shape, width)

@@ -160,17 +160,22 @@ fn random_walk<N: Nest>(
         table += u8::from(left.is_some_and(|left| table >= left));
         let first = shape.first_cell(table, homeless[usize::from(table)]);
         let cell = CellId(first.0 + rng.below(u64::from(shape.cells_per_bucket())));
-        path.push(cell);
         let resident = match put.get(&cell) {
             Some(own) => Resident::At(*own),
             None => nest.resident(cell)?,
         };
-        put.insert(cell, homeless);
-        homeless = match resident {
-            Resident::At(displaced) => displaced,
-            Resident::Nobody => return Ok(Some(Path(path))),
-            Resident::Unknown => return Ok(None),
+        let displaced = match resident {
+            Resident::At(displaced) => Some(displaced),
+            Resident::Nobody => None,
+            // Another way: the next step draws another cell.
+            Resident::Unknown => continue,
         };
+        path.push(cell);
+        put.insert(cell, homeless);
+        match displaced {
+            Some(displaced) => homeless = displaced,
+            None => return Ok(Some(Path(path))),
+        }
     }
     Ok(None)
 }

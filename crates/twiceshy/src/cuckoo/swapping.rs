@@ -11,7 +11,6 @@ use super::shape::{Shape, Spot};
 use crate::error::OptionsError;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{CellId, Remote};
-use std::ops::Range;
 
 /// The rule of [`SwappingFilter`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,10 +65,6 @@ impl Rule for Swapping {
     #[inline]
     fn values(&self, _: Function) -> Values {
         self.values
-    }
-
-    fn functions_at(&self, spot: Spot) -> Range<u8> {
-        spot.cell..spot.cell + 1
     }
 }
 

@@ -1,7 +1,8 @@
 //! The exact cuckoo hash table of 002 section 2.
 
 use super::search::{Nest, Path, Resident, Search};
-use super::shape::{Buckets, Shape, ShapeError};
+use super::shape::{Buckets, Shape};
+use crate::error::OptionsError;
 use crate::hash::HashKey;
 use crate::remote::{CellId, Key, Position};
 use crate::rng::SplitMix64;
@@ -20,7 +21,7 @@ pub enum Insertion {
     /// displaced keys go to and fro between their two cells, `Max = ⌈6 log_{1+δ/2} |T|⌉` times at the most. The table
     /// grows when it passes the load `1/(2 + δ)`.
     Alternating {
-        /// δ: how far the table stays below one half full. Above 0.
+        /// δ: how far the table stays below one half full; 0.01 to 100.
         slack: f64,
     },
 }
@@ -42,7 +43,7 @@ pub enum Insertion {
 /// use twiceshy::cuckoo::{CuckooTable, Shape};
 /// use twiceshy::hash::HashKey;
 ///
-/// let mut table = CuckooTable::new(Shape::with_cells(4, 1, 1000)?, HashKey::random()?);
+/// let mut table = CuckooTable::new(Shape::with_cells(4, 1, 1000)?, HashKey::random()?)?;
 /// assert!(table.insert(b"owl")?);
 /// assert!(!table.insert(b"owl")?, "it was there");
 /// assert!(table.contains(b"owl") && !table.contains(b"wren"));
@@ -74,24 +75,30 @@ pub struct TableFull {
 
 impl CuckooTable {
     /// An empty table.
-    pub fn new(shape: Shape, hash: HashKey) -> CuckooTable {
-        CuckooTable {
+    pub fn new(shape: Shape, hash: HashKey) -> Result<CuckooTable, OptionsError> {
+        let no_memory = || OptionsError::Memory { cells: shape.cells(), width: 8 * size_of::<Option<Key>>() as u32 };
+        let count = usize::try_from(shape.cells()).map_err(|_| no_memory())?;
+        let mut cells = Vec::new();
+        cells.try_reserve_exact(count).map_err(|_| no_memory())?;
+        cells.resize(count, None);
+        Ok(CuckooTable {
             shape,
             hash,
-            cells: vec![None; shape.cells() as usize],
+            cells,
             len: 0,
             insertion: Insertion::Search(Search::DEFAULT),
             rng: SplitMix64::for_key(&hash),
             rehashes: 0,
             full_at: shape.cells(),
-        }
+        })
     }
 
     /// The table of 002 section 2: two halves of single cells with room for `capacity` keys at load `1/(2 + slack)`.
-    pub fn alternating(capacity: u64, slack: f64, hash: HashKey) -> Result<CuckooTable, ShapeError> {
-        let slack = if slack > 0.0 { slack } else { f64::MIN_POSITIVE };
+    /// `slack` is brought into 0.01 to 100.
+    pub fn alternating(capacity: u64, slack: f64, hash: HashKey) -> Result<CuckooTable, OptionsError> {
+        let slack = sane(slack);
         let cells = (capacity.max(1) as f64 * (2.0 + slack)).ceil() as u64;
-        let table = CuckooTable::new(Shape::with_cells(2, 1, cells)?, hash);
+        let table = CuckooTable::new(Shape::with_cells(2, 1, cells)?, hash)?;
         Ok(CuckooTable { insertion: Insertion::Alternating { slack }, ..table })
     }
 
@@ -99,9 +106,13 @@ impl CuckooTable {
     /// ignored for other shapes.
     #[must_use]
     pub fn with_insertion(mut self, insertion: Insertion) -> CuckooTable {
-        let fits = (self.shape.tables(), self.shape.cells_per_bucket()) == (2, 1);
-        if fits || !matches!(insertion, Insertion::Alternating { .. }) {
-            self.insertion = insertion;
+        let two_by_one = (self.shape.tables(), self.shape.cells_per_bucket()) == (2, 1);
+        match insertion {
+            Insertion::Alternating { slack } if two_by_one => {
+                self.insertion = Insertion::Alternating { slack: sane(slack) }
+            }
+            Insertion::Alternating { .. } => {}
+            Insertion::Search(_) => self.insertion = insertion,
         }
         self
     }
@@ -212,7 +223,7 @@ impl CuckooTable {
 
     /// Replaces the table by one of another shape or hash key with the same keys and one more, if all fit.
     fn rebuild(&mut self, shape: Shape, hash: HashKey, newcomer: Option<Key>) -> Option<()> {
-        let mut fresh = CuckooTable { insertion: self.insertion, ..CuckooTable::new(shape, hash) };
+        let mut fresh = CuckooTable { insertion: self.insertion, ..CuckooTable::new(shape, hash).ok()? };
         for key in self.cells.iter().flatten().cloned().chain(newcomer) {
             if !fresh.place(key) {
                 return None;
@@ -299,6 +310,11 @@ impl CuckooTable {
     }
 }
 
+/// A slack that gives walks an end and tables a size.
+fn sane(slack: f64) -> f64 {
+    if slack.is_nan() { 0.01 } else { slack.clamp(0.01, 100.0) }
+}
+
 impl Nest for CuckooTable {
     type Error = Infallible;
 
@@ -343,7 +359,7 @@ mod tests {
             for (keys, seeds) in [(1_000, 40), (3_000, 10), (30_000, 3)] {
                 for seed in 0..seeds {
                     let shape = Shape::with_cells(tables, per_bucket, (keys as f64 / 0.95) as u64).unwrap();
-                    holds_exactly(&fill(CuckooTable::new(shape, HashKey::fixed(seed)), keys), keys);
+                    holds_exactly(&fill(CuckooTable::new(shape, HashKey::fixed(seed)).unwrap(), keys), keys);
                 }
             }
         }
@@ -353,14 +369,14 @@ mod tests {
     fn the_random_walk_reaches_95_percent_as_well() {
         let shape = Shape::with_cells(4, 1, 21_053).unwrap();
         let walk = Insertion::Search(Search::RandomWalk { steps: 5_000 });
-        holds_exactly(&fill(CuckooTable::new(shape, HashKey::fixed(1)).with_insertion(walk), 20_000), 20_000);
+        holds_exactly(&fill(CuckooTable::new(shape, HashKey::fixed(1)).unwrap().with_insertion(walk), 20_000), 20_000);
     }
 
     #[test]
     fn past_what_is_possible_full_is_said_and_nothing_changes() {
         for (tables, per_bucket) in [(2, 1), (4, 1), (2, 4)] {
             let shape = Shape::with_cells(tables, per_bucket, 200).unwrap();
-            let mut table = CuckooTable::new(shape, HashKey::fixed(2));
+            let mut table = CuckooTable::new(shape, HashKey::fixed(2)).unwrap();
             // In small tables one key may find room where another does not.
             let mut inserted = 0;
             for i in 1000..2000 {
@@ -374,7 +390,7 @@ mod tests {
                 }
             }
             assert!(inserted <= 200 && table.keys().all(|key| table.contains(key)));
-            let mut table = CuckooTable::new(shape, HashKey::fixed(2));
+            let mut table = CuckooTable::new(shape, HashKey::fixed(2)).unwrap();
             let inserted = (0..).find(|i| table.insert(&key(*i)).is_err()).unwrap();
             holds_exactly(&table, inserted);
             assert!(table.remove(&key(0)) && !table.remove(&key(0)));
@@ -389,6 +405,19 @@ mod tests {
         let table = fill(CuckooTable::alternating(10, 0.2, HashKey::fixed(3)).unwrap(), 5_000);
         holds_exactly(&table, 5_000);
         assert!(table.len() as f64 / table.shape().cells() as f64 <= 1.0 / 2.2);
+    }
+
+    #[test]
+    fn a_slack_that_makes_no_sense_still_ends() {
+        for slack in [0.0, -1.0, f64::NAN, f64::MIN_POSITIVE, f64::INFINITY] {
+            holds_exactly(&fill(CuckooTable::alternating(50, slack, HashKey::fixed(7)).unwrap(), 200), 200);
+        }
+    }
+
+    #[test]
+    fn a_table_that_no_memory_can_hold_is_refused() {
+        let shape = Shape::new(8, 1 << 32, 8).unwrap();
+        assert!(matches!(CuckooTable::new(shape, HashKey::fixed(1)), Err(OptionsError::Memory { .. })));
     }
 
     #[test]
@@ -407,7 +436,7 @@ mod tests {
     #[test]
     fn breadth_first_paths_are_shorter_than_random_walks() {
         let shape = Shape::with_cells(4, 1, 4_000).unwrap();
-        let mut table = fill(CuckooTable::new(shape, HashKey::fixed(4)), 3_780);
+        let mut table = fill(CuckooTable::new(shape, HashKey::fixed(4)).unwrap(), 3_780);
         let mut rng = SplitMix64::from_state(5);
         let (mut shortest, mut random) = (0, 0);
         for i in 10_000..10_300u64 {
@@ -423,7 +452,7 @@ mod tests {
     #[test]
     fn a_new_key_or_a_failed_one_keeps_every_key() {
         let shape = Shape::with_cells(4, 1, 1_000).unwrap();
-        let mut table = fill(CuckooTable::new(shape, HashKey::fixed(6)), 900);
+        let mut table = fill(CuckooTable::new(shape, HashKey::fixed(6)).unwrap(), 900);
         table.rekey(HashKey::fixed(7)).unwrap();
         holds_exactly(&table, 900);
         assert!(table.grow(500).is_err());

@@ -156,7 +156,7 @@ impl Remote for ByHash {
     }
 
     fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
-        if plan.sequence != self.sequence + 1 {
+        if self.sequence.checked_add(1) != Some(plan.sequence) {
             return Err(CommitError::OutOfStep { wanted: plan.sequence, found: self.sequence });
         }
         self.check(plan).map_err(CommitError::Failed)?;

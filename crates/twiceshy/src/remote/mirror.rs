@@ -57,9 +57,9 @@ impl Mirror {
                 Write::Switch { generation } | Write::Abandon { generation } => {
                     begun.get(generation).ok_or(MemoryError::NoGeneration(*generation))?;
                 }
-                Write::Remove { generation, cell, .. } => {
+                Write::Remove { generation, cell, key, .. } => {
                     let cell = cell.ok_or(MemoryError::NoCell)?;
-                    if !occupied(&changed, *generation, cell) {
+                    if self.generation(*generation)?.at(cell) != Some(key) {
                         return Err(MemoryError::Cell(cell));
                     }
                     changed.insert((*generation, cell), false);
@@ -88,11 +88,15 @@ impl Mirror {
         Ok(())
     }
 
-    fn apply(&mut self, plan: &Plan) {
+    /// Beginnings come first, so that one without room fails before anything has changed.
+    fn apply(&mut self, plan: &Plan) -> Result<(), MemoryError> {
         let mut lifted = Vec::new();
         for write in in_order(plan) {
             match write {
-                Write::Begin { generation, schema } => self.begin(*generation, schema),
+                Write::Begin { generation, schema } => {
+                    let table = Self::fresh(schema)?;
+                    self.begin(*generation, schema, table);
+                }
                 Write::Remove { generation, cell: Some(cell), .. } => {
                     if let Some(table) = self.generations.get_mut(generation)
                         && let Some(key) = table.take(*cell)
@@ -138,9 +142,18 @@ impl Mirror {
                 _ => {}
             }
         }
+        Ok(())
     }
 
-    fn begin(&mut self, generation: Generation, schema: &Schema) {
+    /// The table of cells that a schema asks for.
+    fn fresh(schema: &Schema) -> Result<CuckooTable, MemoryError> {
+        let (orders, per_bucket) = (u64::from(schema.orders), u64::from(schema.cells_per_bucket));
+        let shape =
+            Shape::with_cells(orders, per_bucket, schema.cells).map_err(|_| MemoryError::NoRoom(schema.cells))?;
+        CuckooTable::new(shape, schema.hash).map_err(|_| MemoryError::NoRoom(schema.cells))
+    }
+
+    fn begin(&mut self, generation: Generation, schema: &Schema, table: CuckooTable) {
         match self.in_use {
             Some((source, _)) => {
                 let positions = self.generations.get(&source).into_iter().flat_map(CuckooTable::positions);
@@ -149,10 +162,7 @@ impl Mirror {
             }
             None => self.in_use = Some((generation, *schema)),
         }
-        let (orders, per_bucket) = (u64::from(schema.orders), u64::from(schema.cells_per_bucket));
-        if let Ok(shape) = Shape::with_cells(orders, per_bucket, schema.cells) {
-            self.generations.insert(generation, CuckooTable::new(shape, schema.hash));
-        }
+        self.generations.insert(generation, table);
     }
 
     fn note(&mut self, generation: Generation, change: impl FnOnce(&mut BTreeSet<Position>) -> bool) {
@@ -209,11 +219,11 @@ impl Remote for Mirror {
     }
 
     fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
-        if plan.sequence != self.sequence + 1 {
+        if self.sequence.checked_add(1) != Some(plan.sequence) {
             return Err(CommitError::OutOfStep { wanted: plan.sequence, found: self.sequence });
         }
         self.check(plan).map_err(CommitError::Failed)?;
-        self.apply(plan);
+        self.apply(plan).map_err(CommitError::Failed)?;
         self.sequence = plan.sequence;
         Ok(())
     }

@@ -116,7 +116,7 @@ pub enum Write {
         /// The cell that L gives it, if it has been decided: remotes that mirror cells are always told.
         cell: Option<CellId>,
     },
-    /// A key goes, with its entries in all orders.
+    /// A key goes, with its entries in all orders. Removing an entry that is not there changes nothing.
     Remove {
         /// Where.
         generation: Generation,
@@ -197,7 +197,8 @@ pub trait Remote {
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Calls `found` with every stored key that the remote knows for `place`: all keys whose word of that order lies in
-    /// the interval, or, where [`Remote::knows_cells`], the key in the cell. Never fewer.
+    /// the interval, or, where [`Remote::knows_cells`], the key in the cell. Never fewer. Keys outside the interval may
+    /// come along; the filter passes them over.
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), Self::Error>;
 
     /// Calls `found` with up to `limit` keys of the generation that come after `after` in the order of
@@ -239,6 +240,9 @@ pub enum MemoryError {
     /// A mirror was told of a cell that it does not have, or that holds something else than the filter believes.
     #[error("the mirror and the filter disagree about cell {}: rebuild the filter from the remote", .0.0)]
     Cell(CellId),
+    /// A mirror of so many cells cannot be allocated.
+    #[error("a mirror of {0} cells cannot be allocated: take fewer")]
+    NoRoom(u64),
     /// A mirror was not told the cell of a key.
     #[error("a mirror of cells must be told the cell of every key")]
     NoCell,

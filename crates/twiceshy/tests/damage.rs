@@ -1,0 +1,125 @@
+//! A saved filter that was cut, changed or extended is refused with an error, and never brings the process down.
+
+use twiceshy::cuckoo::{
+    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec, Saved, Selectors,
+    SwappingFilter,
+};
+use twiceshy::filter::{Backed, Filter};
+use twiceshy::hash::HashKey;
+use twiceshy::persist::LoadError;
+use twiceshy::remote::ByHash;
+
+/// A saved filter and the way to load it.
+struct Sample {
+    name: &'static str,
+    bytes: Vec<u8>,
+    load: fn(&[u8]) -> Result<u64, LoadError>,
+}
+
+fn full_key<S>(name: &'static str, options: &Options<S>) -> Sample
+where
+    S: RuleSpec<Rule: Saved>,
+{
+    let mut remote = ByHash::new();
+    let mut filter = options.build(HashKey::fixed(9), &mut remote).expect("options that can be");
+    for number in 0..50u32 {
+        filter.insert(&number.to_le_bytes(), &mut remote).expect("a load that fits");
+    }
+    let mut bytes = Vec::new();
+    filter.save(&mut bytes).expect("a vector takes everything");
+    let load = |mut bytes: &[u8]| FullKeyCuckoo::<S::Rule>::load(&mut bytes).map(|filter| filter.len());
+    Sample { name, bytes, load }
+}
+
+fn partial_key() -> Sample {
+    let mut filter = CuckooFilter::with_cells(60, 7).build(HashKey::fixed(9)).expect("options that can be");
+    (0..50u32).for_each(|number| filter.insert(&number.to_le_bytes()).expect("a load that fits"));
+    let mut bytes = Vec::new();
+    filter.save(&mut bytes).expect("a vector takes everything");
+    Sample { name: "partial-key", bytes, load: |mut bytes| CuckooFilter::load(&mut bytes).map(|filter| filter.len()) }
+}
+
+fn samples() -> [Sample; 6] {
+    let unequal = Selectors::Unequal { split: 2, bits: 3 };
+    [
+        partial_key(),
+        full_key("full-key", &FullKeyFilter::with_cells(60, 7)),
+        full_key("cyclic", &CyclicFilter::with_cells(60, 7)),
+        full_key("cyclic with unequal ranges", &CyclicFilter::with_cells(60, 7).selectors(unequal)),
+        full_key("swapping", &SwappingFilter::with_cells(60, 7)),
+        full_key("cuckooing", &CuckooingFilter::with_cells(60, 7)),
+    ]
+}
+
+#[test]
+fn a_whole_file_loads() {
+    for Sample { name, bytes, load } in samples() {
+        assert_eq!(load(&bytes).expect("nothing is wrong with it"), 50, "{name}");
+    }
+}
+
+#[test]
+fn a_file_cut_anywhere_is_refused_as_truncated() {
+    for Sample { name, bytes, load } in samples() {
+        for len in 0..bytes.len() {
+            let refused = load(&bytes[..len]);
+            assert!(matches!(refused, Err(LoadError::Truncated)), "{name} cut to {len} bytes: {refused:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_with_any_byte_changed_is_refused() {
+    for Sample { name, mut bytes, load } in samples() {
+        for at in 0..bytes.len() {
+            let right = bytes[at];
+            let mut others =
+                vec![right ^ 1, right ^ 0x80, right.wrapping_add(1), right.wrapping_sub(1), !right, 0, 255];
+            others.retain(|other| *other != right);
+            for wrong in others {
+                bytes[at] = wrong;
+                assert!(load(&bytes).is_err(), "{name} with {wrong} instead of {right} at {at}");
+            }
+            bytes[at] = right;
+        }
+    }
+}
+
+#[test]
+fn a_file_with_two_bytes_exchanged_is_refused() {
+    for Sample { name, mut bytes, load } in samples() {
+        for at in 1..bytes.len() {
+            if bytes[at - 1] != bytes[at] {
+                bytes.swap(at - 1, at);
+                assert!(load(&bytes).is_err(), "{name} with bytes {} and {at} exchanged", at - 1);
+                bytes.swap(at - 1, at);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_goes_on_after_its_end_is_refused() {
+    for Sample { name, mut bytes, load } in samples() {
+        bytes.push(0);
+        assert!(matches!(load(&bytes), Err(LoadError::TrailingBytes)), "{name}");
+        let twice = [&bytes[..bytes.len() - 1], &bytes[..bytes.len() - 1]].concat();
+        assert!(matches!(load(&twice), Err(LoadError::TrailingBytes)), "{name} twice");
+    }
+}
+
+#[test]
+fn a_filter_is_loaded_as_its_own_kind_only() {
+    let samples = samples();
+    for (i, file) in samples.iter().enumerate() {
+        for (j, other) in samples.iter().enumerate() {
+            // Both cyclic samples are of one kind.
+            let same = i == j || (i.min(j), i.max(j)) == (2, 3);
+            let loaded = (other.load)(&file.bytes);
+            match loaded {
+                Ok(_) => assert!(same, "{} was loaded as {}", file.name, other.name),
+                Err(error) => assert!(!same && matches!(error, LoadError::WrongKind { .. }), "{error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! A remote that fails at any call, or whose answer is lost: nothing changes, or the outcome is found out, and the next
+//! attempt works. Over every full-key filter and both kinds of remote.
+
+mod failures;
+mod loses_later;
+mod lost_answers;
+mod making;
+mod rebuilds;
+mod scene;
+
+/// Calls a check for every variant over both kinds of remote.
+macro_rules! everywhere {
+    ($check:ident) => {
+        for variant in twiceshy::testing::Variant::ALL {
+            twiceshy::with_variant!(variant, |Kind| {
+                $check::<Kind, twiceshy::remote::ByHash>(variant);
+                $check::<Kind, twiceshy::remote::Mirror>(variant);
+            });
+        }
+    };
+}
+pub(crate) use everywhere;

@@ -1,0 +1,133 @@
+//! The same seed gives the same bytes on every platform and in every release: one small saved filter of each kind.
+//!
+//! A change of format or of any choice that enters the bits shows here. Where it is meant, raise the version in the
+//! header, keep the old files loading, and write new ones with `TWICESHY_WRITE_GOLDEN=1 cargo test --test golden`.
+
+use std::path::PathBuf;
+use twiceshy::cuckoo::{
+    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec, Saved, Selectors,
+    SwappingFilter,
+};
+use twiceshy::filter::{Adaptive, Backed, Filter};
+use twiceshy::hash::HashKey;
+use twiceshy::remote::ByHash;
+
+const INSERTED: std::ops::Range<u32> = 0..110;
+const REMOVED: std::ops::Range<u32> = 0..10;
+const ASKED: std::ops::Range<u32> = 1000..3000;
+
+fn key(number: u32) -> [u8; 4] {
+    number.to_le_bytes()
+}
+
+fn stored() -> impl Iterator<Item = [u8; 4]> {
+    (REMOVED.end..INSERTED.end).map(key)
+}
+
+fn path(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name].iter().collect()
+}
+
+/// The golden file; written first where that is asked for.
+fn golden(name: &str, written_now: &[u8]) -> Vec<u8> {
+    if std::env::var_os("TWICESHY_WRITE_GOLDEN").is_some() {
+        std::fs::write(path(name), written_now).expect("a folder that can be written to");
+    }
+    let file = std::fs::read(path(name)).expect("a golden file in the repository");
+    assert!(file.len() < 1024, "{name} has {} bytes", file.len());
+    file
+}
+
+fn saved<R: Saved>(filter: &FullKeyCuckoo<R>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    filter.save(&mut bytes).expect("a vector takes everything");
+    bytes
+}
+
+/// A filter after the fixed history, without its adaptations.
+fn grown_up<S: RuleSpec>(options: &Options<S>, seed: u64) -> (FullKeyCuckoo<S::Rule>, ByHash) {
+    let mut remote = ByHash::new();
+    let mut filter = options.build(HashKey::fixed(seed), &mut remote).expect("options that can be");
+    for number in INSERTED {
+        filter.insert(&key(number), &mut remote).expect("a load that fits");
+    }
+    for number in REMOVED {
+        filter.remove(&key(number), &mut remote).expect("a remote that does not fail");
+    }
+    (filter, remote)
+}
+
+/// Tells the filter of every mistake that it makes about the queries, once.
+fn taught<F: Adaptive>(mut filter: F, remote: &mut ByHash) -> F {
+    let mut mistakes = 0;
+    for query in ASKED.map(key) {
+        if filter.contains(&query) {
+            filter.adapt(&query, remote).expect("a remote that does not fail");
+            mistakes += 1;
+        }
+    }
+    assert!(mistakes >= 10, "{mistakes} mistakes teach too little");
+    filter
+}
+
+/// What is written today is the golden file, and the golden file is the filter.
+fn is_golden<R: Saved>(name: &str, filter: &FullKeyCuckoo<R>, remote: &ByHash) {
+    let today = saved(filter);
+    let file = golden(name, &today);
+    assert_eq!(today, file, "what is written today is not {name}");
+    let loaded = FullKeyCuckoo::<R>::load(&mut file.as_slice()).expect("a golden file loads");
+    assert!(stored().all(|key| loaded.contains(&key)), "a stored key is absent from {name}");
+    assert!(
+        ASKED.map(key).all(|query| loaded.contains(&query) == filter.contains(&query)),
+        "{name} has not learned what the filter had"
+    );
+    loaded.validate(remote).expect("it belongs to the remote of the same history");
+    assert_eq!(saved(&loaded), file, "{name} is not written as it was read");
+}
+
+#[test]
+fn a_partial_key_filter_is_written_as_ever() {
+    let mut filter = CuckooFilter::with_cells(128, 9).build(HashKey::fixed(50)).expect("options that can be");
+    INSERTED.map(key).for_each(|key| filter.insert(&key).expect("a load that fits"));
+    REMOVED.map(key).for_each(|key| assert!(filter.remove(&key)));
+    let mut today = Vec::new();
+    filter.save(&mut today).expect("a vector takes everything");
+    let file = golden("partial_key.bin", &today);
+    assert_eq!(today, file);
+    let loaded = CuckooFilter::load(&mut file.as_slice()).expect("a golden file loads");
+    assert!(stored().all(|key| loaded.contains(&key)));
+    assert!(ASKED.map(key).all(|query| loaded.contains(&query) == filter.contains(&query)));
+    loaded.validate().expect("every cell is counted");
+}
+
+#[test]
+fn a_full_key_filter_is_written_as_ever() {
+    let (filter, remote) = grown_up(&FullKeyFilter::with_cells(128, 9), 51);
+    is_golden("full_key.bin", &filter, &remote);
+}
+
+#[test]
+fn a_cyclic_filter_is_written_as_ever() {
+    let options = CyclicFilter::with_cells(128, 9).selectors(Selectors::Equal { bits: 2 });
+    let (filter, mut remote) = grown_up(&options, 52);
+    is_golden("cyclic_equal.bin", &taught(filter, &mut remote), &remote);
+}
+
+#[test]
+fn a_cyclic_filter_with_unequal_ranges_is_written_as_ever() {
+    let options = CyclicFilter::with_cells(128, 10).selectors(Selectors::Unequal { split: 2, bits: 3 }).refine(true);
+    let (filter, mut remote) = grown_up(&options, 53);
+    is_golden("cyclic_unequal.bin", &taught(filter, &mut remote), &remote);
+}
+
+#[test]
+fn a_swapping_filter_is_written_as_ever() {
+    let (filter, mut remote) = grown_up(&SwappingFilter::with_cells(128, 9), 54);
+    is_golden("swapping.bin", &taught(filter, &mut remote), &remote);
+}
+
+#[test]
+fn a_cuckooing_filter_is_written_as_ever() {
+    let (filter, mut remote) = grown_up(&CuckooingFilter::with_cells(128, 9), 55);
+    is_golden("cuckooing.bin", &taught(filter, &mut remote), &remote);
+}

@@ -1,0 +1,121 @@
+//! Any bytes to the loaders of every kind; what loads is used.
+//!
+//! Bytes that pass a checksum are too rare for a fuzzer to find, so each input is tried twice: as it is, and with its
+//! header made anew around whatever follows it.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use twiceshy::cuckoo::{
+    CuckooFilter, Cuckooing, CuckooingFilter, Cyclic, CyclicFilter, FullKeyCuckoo, Plain, Rule, Saved, Swapping,
+    SwappingFilter,
+};
+use twiceshy::filter::{Adaptive, Backed, Filter, Progress};
+use twiceshy::hash::HashKey;
+use twiceshy::persist::Writer;
+use twiceshy::remote::{ByHash, Generation, OrderWords, Plan, Remote, Schema, Write};
+
+/// Larger tables than this are loaded, and only looked at.
+const MOST_CELLS: u64 = 4_096;
+
+/// Where a header has the low byte of the kind.
+const KIND_AT: usize = 10;
+
+/// Where the payload of a full-key filter has the bound of its search, and a Cuckooing filter that of its moves. A bound of 2^32 is
+/// no fault and only takes long, so its upper bytes are cleared.
+const LONG_BOUNDS: [std::ops::Range<usize>; 2] = [68..70, 74..76];
+
+fuzz_target!(|input: &[u8]| {
+    use_as_every_kind(input);
+    if let Some((header, payload)) = input.split_first_chunk::<64>() {
+        let kind = u16::from(header[KIND_AT] % 5);
+        let mut payload = payload.to_vec();
+        for at in LONG_BOUNDS.into_iter().take(if kind == 4 { 2 } else { 1 }) {
+            if let Some(bytes) = payload.get_mut(at) {
+                bytes.fill(0);
+            }
+        }
+        use_as_every_kind(&sealed(kind, &payload));
+    }
+});
+
+/// A container with these fields, at commit 1.
+fn sealed(kind: u16, payload: &[u8]) -> Vec<u8> {
+    let mut out = Writer::new();
+    payload.iter().for_each(|byte| out.u8(*byte));
+    let mut file = Vec::new();
+    out.finish(kind, 1, &mut file).expect("a vector takes everything");
+    file
+}
+
+fn use_as_every_kind(file: &[u8]) {
+    use_partial_key(file);
+    use_full_key::<Plain>(file, |_, _, _| ());
+    use_full_key::<Cyclic>(file, |filter: &mut CyclicFilter, query, remote| drop(filter.adapt(query, remote)));
+    use_full_key::<Swapping>(file, |filter: &mut SwappingFilter, query, remote| drop(filter.adapt(query, remote)));
+    use_full_key::<Cuckooing>(file, |filter: &mut CuckooingFilter, query, remote| drop(filter.adapt(query, remote)));
+}
+
+fn keys() -> impl Iterator<Item = [u8; 2]> {
+    (0..40u16).map(u16::to_le_bytes)
+}
+
+fn use_partial_key(mut file: &[u8]) {
+    let Ok(mut filter) = CuckooFilter::load(&mut file) else { return };
+    filter.validate().expect("a loaded filter counts its cells");
+    for key in keys() {
+        if filter.insert(&key).is_ok() {
+            assert!(filter.contains(&key));
+        }
+        filter.remove(&key);
+    }
+    filter.validate().expect("it still counts its cells");
+}
+
+fn use_full_key<R: Rule + Saved>(mut file: &[u8], adapt: impl Fn(&mut FullKeyCuckoo<R>, &[u8], &mut ByHash)) {
+    let Ok(mut filter) = FullKeyCuckoo::<R>::load(&mut file) else { return };
+    let mut saved = Vec::new();
+    filter.save(&mut saved).expect("a loaded filter is not in doubt");
+    FullKeyCuckoo::<R>::load(&mut saved.as_slice()).expect("what was saved loads");
+    if filter.cells() > MOST_CELLS {
+        return;
+    }
+    let mut remote = remote_for(&filter);
+    for key in keys() {
+        assert_eq!(filter.lookup(&key).is_some(), filter.contains(&key));
+        let _ = filter.insert(&key, &mut remote);
+        adapt(&mut filter, &key, &mut remote);
+        if key[0] % 3 == 0 {
+            let _ = filter.remove(&key, &mut remote);
+        }
+    }
+    let _ = (filter.validate(&remote), filter.resolve(&remote), filter.wants_rebuild(), filter.local_bits());
+    for rekey in [false, true] {
+        let begun = if rekey {
+            filter.begin_rekey(HashKey::fixed(1), &mut remote)
+        } else {
+            filter.begin_grow(filter.cells() + 5, &mut remote)
+        };
+        while begun.is_ok() && matches!(filter.rebuild_step(7, &mut remote), Ok(Progress::More)) {}
+    }
+}
+
+/// A remote at the filter's commit and in its generation, with a few keys of its own.
+fn remote_for<R: Rule>(filter: &FullKeyCuckoo<R>) -> ByHash {
+    let (shape, hash) = (filter.shape(), filter.hash_key());
+    // A filter names its generation only with a match.
+    let matching = (0..20_000u64).find_map(|number| filter.lookup(&number.to_le_bytes())?.next());
+    let generation = matching.map_or(Generation(0), |place| place.generation);
+    let schema =
+        Schema { hash, orders: shape.tables(), cells: shape.cells(), cells_per_bucket: shape.cells_per_bucket() };
+    let mut writes = vec![Write::Begin { generation, schema }];
+    for key in keys().step_by(3) {
+        let words: Vec<u64> = (0..u32::from(shape.tables()))
+            .map(|order| hash.words(&key).word(u64::from(order / 2)).rotate_left(order % 2 * 32))
+            .collect();
+        writes.push(Write::Add { generation, key: key[..].into(), words: OrderWords::new(&words), cell: None });
+    }
+    let mut remote = ByHash::new();
+    remote.commit(&Plan { sequence: 1, writes }).expect("a generation can begin");
+    remote
+}

@@ -1,9 +1,13 @@
 //! Theorem 1 of 000: the Cuckooing filter with two tables of single cells at half load.
 //!
-//! `cargo run --release -p twiceshy-lab --example cuckooing_support` prints two tables. The first keeps to the theorem's
+//! `cargo run --release -p twiceshy-lab --example cuckooing_support -- [BITS] [KEYS]` prints two tables. The first keeps to the theorem's
 //! at most n queries: |Q| distinct ones, each asked n/|Q| times, and the mean number of false positives beside
 //! ε|Q|(1 + 4ε) + log2 n. The second goes on: false positives a round over the same |Q| queries, beside the number of
 //! stored keys that have a mutually unfixable pair in Q (a query that collides in either table), about ε²|Q|²/n.
+//!
+//! At γ = 2 the cuckoo graph, n edges on 2n vertices, is at its threshold. A connected part of it is nearly always a tree
+//! with one free cell, and where that cell is decides where every key of the part is: two mistakes that need it in different
+//! branches cannot both be fixed. The last column counts the first round's mistakes less the parts that they fall into.
 
 use std::collections::HashSet;
 use twiceshy::cuckoo::{CuckooingFilter, Function};
@@ -13,8 +17,6 @@ use twiceshy::remote::ByHash;
 use twiceshy_lab::workload::keys::Keys;
 use twiceshy_lab::workload::rng::Rng;
 
-const KEYS: u64 = 16_384;
-const BITS: u32 = 6;
 const TRIALS: u64 = 40;
 const ROUNDS: usize = 24;
 
@@ -28,12 +30,12 @@ struct Game {
 
 impl Game {
     /// n keys in 2n cells. At exactly half load some hash keys leave no room: take others, as the paper's rebuild does.
-    fn new(support: u64, seed: u64) -> Game {
+    fn new(bits: u32, stored: u64, support: u64, seed: u64) -> Game {
         let mut rng = Rng::stream(seed, support);
-        let keys = Keys::new(KEYS, support, rng.word()).expect("few enough keys");
+        let keys = Keys::new(stored, support, rng.word()).expect("few enough keys");
         loop {
             let mut remote = ByHash::new();
-            let options = CuckooingFilter::with_cells(2 * KEYS, BITS).tables(2);
+            let options = CuckooingFilter::with_cells(2 * stored, bits).tables(2);
             let mut filter = options.build(HashKey::fixed(rng.word()), &mut remote).expect("possible options");
             if keys.stored_keys().all(|key| filter.insert(&key, &mut remote).is_ok()) {
                 return Game { filter, remote, keys, rng, rebuilds: 0 };
@@ -63,6 +65,31 @@ impl Game {
         wrong
     }
 
+    /// How many of the mistakes that the filter would make now share a connected part of the cuckoo graph with another.
+    fn in_company(&self) -> usize {
+        let mut parent: Vec<usize> = (0..self.filter.cells() as usize).collect();
+        fn root(parent: &mut [usize], mut cell: usize) -> usize {
+            while parent[cell] != cell {
+                parent[cell] = parent[parent[cell]];
+                cell = parent[cell];
+            }
+            cell
+        }
+        for key in self.keys.stored_keys() {
+            let ends: Vec<usize> = self.filter.cells_of(&key).map(|cell| cell.0 as usize).collect();
+            let (one, other) = (root(&mut parent, ends[0]), root(&mut parent, ends[1]));
+            parent[one] = other;
+        }
+        let (mut parts, mut wrong) = (HashSet::new(), 0);
+        for number in 0..self.keys.absent_len() {
+            for place in self.filter.lookup(&self.keys.absent(number)).into_iter().flatten() {
+                wrong += 1;
+                parts.insert(root(&mut parent, place.cell.0 as usize));
+            }
+        }
+        wrong - parts.len()
+    }
+
     /// Stored keys for which each of their two places is hit by some query of the support.
     fn mutually_unfixable(&self) -> usize {
         let places = |key: &[u8]| -> Vec<(u64, u32)> {
@@ -76,15 +103,21 @@ impl Game {
 }
 
 fn main() {
-    let epsilon = 1.0 / f64::from((1u32 << BITS) - 1);
-    println!("{KEYS} keys, 2×1, half load, {BITS} bits: epsilon = {epsilon:.5}; {TRIALS} trials\n");
+    let number = |at: usize, default: u64| std::env::args().nth(at).map_or(Ok(default), |given| given.parse());
+    let (Ok(bits @ 2..=32), Ok(n @ 1024..)) = (number(1, 8), number(2, 16_384)) else {
+        eprintln!("give the bits of a cell, 2 to 32, and the keys, 1024 or more");
+        std::process::exit(2);
+    };
+    let bits = bits as u32;
+    let epsilon = 1.0 / ((1u64 << bits) - 1) as f64;
+    println!("{n} keys, 2×1, half load, {bits} bits: epsilon = {epsilon:.5}; {TRIALS} trials\n");
     println!("   |Q|   times   false positives   standard error   epsilon |Q|     bound   rebuilds");
     for times in [1u64, 2, 4, 16, 64, 256, 1024] {
-        let support = KEYS / times;
+        let support = n / times;
         let mut rebuilds = 0;
         let counts: Vec<f64> = (0..TRIALS)
             .map(|trial| {
-                let mut game = Game::new(support, trial + 1);
+                let mut game = Game::new(bits, n, support, trial + 1);
                 let wrong: u64 = (0..times).map(|_| game.round()).sum();
                 rebuilds += game.rebuilds;
                 wrong as f64
@@ -93,7 +126,7 @@ fn main() {
         let mean = counts.iter().sum::<f64>() / TRIALS as f64;
         let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / (TRIALS - 1) as f64;
         let expected = epsilon * support as f64;
-        let bound = expected * (1.0 + 4.0 * epsilon) + (KEYS as f64).log2();
+        let bound = expected * (1.0 + 4.0 * epsilon) + (n as f64).log2();
         println!(
             "{support:>6} {times:>7} {mean:>17.2} {:>16.2} {expected:>13.2} {bound:>9.2} {rebuilds:>10}{}",
             (variance / TRIALS as f64).sqrt(),
@@ -104,12 +137,13 @@ fn main() {
     println!(
         "   |Q|   round 1       2       4       8      16      24   unfixable keys   epsilon^2 |Q|^2 / n   rebuilds"
     );
-    for support in [KEYS / 4, KEYS, 4 * KEYS] {
+    for support in [n / 4, n, 4 * n] {
         let mut rounds = [0u64; ROUNDS];
-        let (mut unfixable, mut rebuilds) = (0, 0);
+        let (mut unfixable, mut rebuilds, mut company) = (0, 0, 0);
         for trial in 0..TRIALS {
-            let mut game = Game::new(support, trial + 1);
+            let mut game = Game::new(bits, n, support, trial + 1);
             unfixable += game.mutually_unfixable();
+            company += game.in_company();
             rounds.iter_mut().for_each(|round| *round += game.round());
             rebuilds += game.rebuilds;
         }
@@ -118,7 +152,7 @@ fn main() {
         for round in [1, 2, 4, 8, 16, 24] {
             print!("{:>8.2}", mean(rounds[round - 1]));
         }
-        let predicted = (epsilon * support as f64).powi(2) / KEYS as f64;
-        println!("{:>17.2} {predicted:>21.2} {rebuilds:>10}", mean(unfixable as u64));
+        let predicted = (epsilon * support as f64).powi(2) / n as f64;
+        println!("{:>17.2} {predicted:>21.2} {rebuilds:>10} {:>14.2}", mean(unfixable as u64), mean(company as u64));
     }
 }

@@ -1,4 +1,36 @@
 //! Membership filters that do not make the same mistake twice.
+//!
+//! A filter answers "is this key in the set?" from a few bits a key, so that most look-ups for absent keys never reach the
+//! slow store that holds the set. Sometimes it says *present* for an absent key. An ordinary filter repeats that mistake
+//! for ever; an [`Adaptive`](filter::Adaptive) one is told of it, and changes.
+//!
+//! * [`cuckoo`]: the filters. Begin with [`CyclicFilter`](cuckoo::CyclicFilter), or with
+//!   [`CuckooFilter`](cuckoo::CuckooFilter) where nobody can tell whether an answer was wrong.
+//! * [`filter`]: what they promise, one trait for each promise.
+//! * [`remote`]: how a filter gets from a fingerprint to the keys behind it, in memory or in a store of yours.
+//! * [`hash`], [`packed`], [`persist`], [`sizing`]: what they stand on.
+//!
+//! ```
+//! use twiceshy::cuckoo::SwappingFilter;
+//! use twiceshy::filter::{Adaptive, Backed, Filter};
+//! use twiceshy::hash::HashKey;
+//! use twiceshy::remote::ByHash;
+//!
+//! let mut set = ByHash::new();
+//! let mut filter = SwappingFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut set)?;
+//! filter.insert(b"owl", &mut set)?;
+//!
+//! // The look-up takes no remote: it cannot touch the store.
+//! if filter.contains(b"wren") {
+//!     // The store said that there is no wren: the filter was wrong, and learns.
+//!     filter.adapt(b"wren", &mut set)?;
+//! }
+//!
+//! let mut file = Vec::new();
+//! filter.save(&mut file)?;
+//! assert!(SwappingFilter::load(&mut file.as_slice())?.contains(b"owl"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod cuckoo;
 pub mod error;

@@ -1,0 +1,180 @@
+//! The command as its users meet it: names in its JSON, numbers that add up, bad input, closed pipes.
+
+use serde_json::Value;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+fn twiceshy(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_twiceshy"));
+    command.args(arguments.split_whitespace()).output().expect("the command starts")
+}
+
+fn json(arguments: &str) -> Value {
+    let output = twiceshy(&format!("replay {arguments} --json"));
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+fn refusal(arguments: &str) -> String {
+    let output = twiceshy(arguments);
+    assert!(!output.status.success(), "{arguments} was accepted");
+    assert!(output.stdout.is_empty(), "{arguments} printed something");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const SMALL: &str = "--cells 1000 --load 0.9 --bits 8 --ratio 5 --per-key 10 --trials 2 --seed 3";
+
+#[test]
+fn the_report_has_every_promised_name_for_every_filter() {
+    let names = [
+        "filter",
+        "cells",
+        "keys",
+        "bits_per_key",
+        "trials",
+        "queries",
+        "distinct_queries",
+        "false_positives",
+        "unfixable",
+        "rebuilds",
+        "remote_reads",
+        "remote_keys_read",
+        "remote_writes",
+        "fpr",
+        "fpr_sd",
+        "first_time_fpr",
+        "regret",
+        "lookups_per_second",
+        "seed",
+    ];
+    let filters = [
+        "cuckoo",
+        "cuckoo --partial-key",
+        "cyclic",
+        "cyclic --selector-bits 3 --refine",
+        "cyclic --range-split 2 --selector-bits 2",
+        "cyclic --offsets 100,200",
+        "swapping",
+        "swapping --all-cells --cells-per-bucket 8",
+        "cuckooing",
+        "cuckooing --moves shortest",
+        "cuckooing --shared-fingerprint --max-steps 50 --tables 3",
+        "cyclic --remote mirror --insertion random-walk",
+        "swapping --hash xxh3 --remote mirror",
+    ];
+    for filter in filters {
+        let report = json(&format!("--filter {filter} {SMALL}"));
+        for name in names {
+            assert!(!report[name].is_null(), "{filter} does not report {name}");
+        }
+        let number = |name: &str| report[name].as_f64().expect("a number");
+        assert_eq!(report["filter"], filter.split(' ').next().expect("a name"));
+        assert_eq!(number("queries"), 2.0 * 10.0 * 5.0 * number("keys"), "{filter}");
+        assert!((number("fpr") - number("false_positives") / number("queries")).abs() < 1e-12, "{filter}");
+        assert!(number("bits_per_key") > 8.0 && number("lookups_per_second") > 0.0, "{filter}");
+        assert!(number("regret") >= 1.0 && number("first_time_fpr") > 0.0, "{filter}");
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_counts_whatever_runs_beside() {
+    let run = |jobs: u32| {
+        let mut report = json(&format!("--filter swapping {SMALL} --jobs {jobs}"));
+        report["lookups_per_second"] = Value::Null;
+        report
+    };
+    assert_eq!(run(1), run(2));
+    assert_ne!(
+        run(1)["false_positives"],
+        json(&format!("--filter swapping {}", SMALL.replace("--seed 3", "--seed 4")))["false_positives"]
+    );
+}
+
+#[test]
+fn adapting_makes_fewer_mistakes_than_not_adapting() {
+    let rate = |filter: &str| {
+        let report = json(&format!("--filter {filter} --cells 4000 --bits 12 --ratio 5 --per-key 100 --trials 2"));
+        report["fpr"].as_f64().expect("a rate")
+    };
+    let plain = rate("cuckoo");
+    for filter in ["cyclic", "swapping", "cuckooing"] {
+        assert!(rate(filter) * 10.0 < plain, "{filter} {} against {plain}", rate(filter));
+    }
+}
+
+#[test]
+fn a_trace_is_split_into_stored_keys_and_queries() {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    for i in 0..2_000 {
+        // 500 distinct keys: the first 100 are stored at A/S = 4, and each of the others is asked for four times.
+        writeln!(file, "key-{}", if i < 500 { i } else { i % 500 }).expect("a line");
+    }
+    let report =
+        json(&format!("--filter cyclic --bits 8 --ratio 4 --trials 2 --workload trace:{}", file.path().display()));
+    let counts = ["keys", "queries", "distinct_queries"].map(|name| report[name].as_u64().expect("a count"));
+    assert_eq!(counts, [100, 2 * 4 * 400, 2 * 400]);
+    for extra in ["--cells 100", "--per-key 3"] {
+        let why =
+            refusal(&format!("replay --filter cyclic --ratio 4 --workload trace:{} {extra}", file.path().display()));
+        assert!(why.contains("leave --"), "{why}");
+    }
+}
+
+#[test]
+fn what_cannot_work_is_refused_with_what_would() {
+    for (arguments, hint) in [
+        ("replay --filter bloom", "cuckoo, cyclic, swapping, cuckooing"),
+        ("replay --filter cyclic --bits 1", "2 to 32"),
+        ("replay --filter cyclic --bits 33", "2 to 32"),
+        ("replay --filter cyclic --load 0", "0.95"),
+        ("replay --filter cyclic --load 1.5", "0.95"),
+        ("replay --filter cyclic --load nan", "0.95"),
+        ("replay --filter cyclic --load 0.999 --cells 4000", "lower --load"),
+        ("replay --filter cyclic --ratio 0", "above 0"),
+        ("replay --filter cyclic --ratio inf", "above 0"),
+        ("replay --filter cyclic --trials 0", "at least 1"),
+        ("replay --filter cyclic --per-key 0", "at least 1"),
+        ("replay --filter cyclic --cells 0", "at least 8"),
+        ("replay --filter cyclic --cells 99999999999999999", "buckets a table"),
+        ("replay --filter cyclic --tables 1", "2 to 8"),
+        ("replay --filter cyclic --tables 9", "2 to 8"),
+        ("replay --filter swapping --cells-per-bucket 1", "at least 2"),
+        ("replay --filter cyclic --cells-per-bucket 9", "1 to 8"),
+        ("replay --filter cyclic --selector-bits 5", "0 to 4"),
+        ("replay --filter cyclic --bits 4 --selector-bits 4", "wider cells"),
+        ("replay --filter cyclic --range-split 4", "1 to 3"),
+        ("replay --filter cyclic --offsets 9,5", "rise"),
+        ("replay --filter swapping --selector-bits 1", "--filter cyclic"),
+        ("replay --filter cuckooing --max-steps 0", "at least 1"),
+        ("replay --filter cyclic --search-bound 0", "at least 1"),
+        ("replay --filter cyclic --workload zipf:0", "above 0"),
+        ("replay --filter cyclic --workload pareto", "uniform"),
+        ("replay --filter cyclic --workload trace:/no/such/file", "one key a line"),
+        ("demo --keys 3", "1000"),
+        ("demo --bits 40", "4 to 24"),
+    ] {
+        let why = refusal(arguments);
+        assert!(why.contains(hint), "{arguments}: {why}");
+        assert!(!why.contains("panicked"), "{arguments}: {why}");
+    }
+}
+
+#[test]
+fn the_demo_prints_its_table_and_a_closed_pipe_ends_it_quietly() {
+    let shown = twiceshy("demo --keys 5000");
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(
+        shown.status.success()
+            && ["plain cuckoo", "cyclic", "swapping", "cuckooing"].iter().all(|name| text.contains(name))
+    );
+    assert!(shown.stderr.is_empty(), "no progress where nobody looks");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_twiceshy"))
+        .args(["demo", "--keys", "5000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,6 +1,7 @@
 //! The Cyclic filter beside the formula of 003 section 3.1, over the paper's grid.
 //!
-//! `cargo run --release -p twiceshy-lab --example cyclic_formula -- [RATIOS]` prints a table: for each width of a cell,
+//! `cargo run --release -p twiceshy-lab --example cyclic_formula -- [RATIOS] [BITS] [PER_KEY]`
+//! prints a table: for each width of a cell,
 //! selector bits, ratio A/S and queries a key the measured rate, its standard error over the trials, the formula as printed
 //! (`rate`), and the refined one (`rate_finite`, binomial collisions and finitely many queries). A row is off where the
 //! formula lies more than 5 % and more than three standard errors away.
@@ -111,17 +112,25 @@ fn ask_all(
     count
 }
 
-fn main() {
-    let given = std::env::args().nth(1).unwrap_or_else(|| "1,2,3,4,5,10,20,30,40,50,60,70,80,90,100".into());
-    let Ok(ratios) = given.split(',').map(str::parse).collect::<Result<Vec<u64>, _>>() else {
-        eprintln!("give the ratios A/S as whole numbers, such as 1,10,100");
+/// The whole numbers of an argument, above 0.
+fn list(at: usize, default: &str) -> Vec<u64> {
+    let given = std::env::args().nth(at).unwrap_or_else(|| default.into());
+    let numbers: Option<Vec<u64>> =
+        given.split(',').map(|number| number.parse().ok().filter(|number| *number > 0)).collect();
+    numbers.unwrap_or_else(|| {
+        eprintln!("{given}: give whole numbers above 0 with commas between them, such as {default}");
         std::process::exit(2);
-    };
+    })
+}
+
+fn main() {
+    let ratios = list(1, "1,2,3,4,5,10,20,30,40,50,60,70,80,90,100");
+    let (widths, queries) = (list(2, "16,12,8"), list(3, "10,100,1000"));
     let mut points = Vec::new();
-    for bits in [16, 12, 8] {
+    for &bits in &widths {
         for selector_bits in [1, 2, 3] {
-            for per_key in [10, 100, 1000] {
-                points.extend(ratios.iter().map(|&ratio| Point { bits, selector_bits, ratio, per_key }));
+            for &per_key in &queries {
+                points.extend(ratios.iter().map(|&ratio| Point { bits: bits as u32, selector_bits, ratio, per_key }));
             }
         }
     }

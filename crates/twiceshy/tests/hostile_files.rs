@@ -316,6 +316,10 @@ fn shapes_that_cannot_be_are_refused() {
         for per_bucket in [0].into_iter().chain(9..=255) {
             refused(&Payload { per_bucket, ..sound.clone() }, "a hostile number of cells a bucket");
         }
+        // The same with as many cells as the shape would need.
+        for (tables, per_bucket) in [(0, 4), (1, 4), (9, 1), (16, 4), (255, 1), (2, 0), (2, 9), (2, 64), (2, 255)] {
+            refused(&Payload { tables, per_bucket, ..sound.clone() }.with_cells(1), "a shape that cannot be");
+        }
         for buckets in [0, 1, 8, 10, 1 << 32, (1 << 32) + 1, 1 << 61, u64::MAX / 4, u64::MAX] {
             refused(&Payload { buckets, ..sound.clone() }, "a hostile number of buckets");
         }

@@ -3,9 +3,11 @@
 
 use super::everywhere;
 use super::scene::{CELLS, Deed, Keys, Scene, check, finish, fitting_key, key, seam, state};
+use twiceshy::cuckoo::FullKeyFilter;
 use twiceshy::error::{InsertError, RebuildError, SeamError};
+use twiceshy::filter::Backed;
 use twiceshy::hash::HashKey;
-use twiceshy::remote::Remote;
+use twiceshy::remote::{ByHash, CellId, Remote};
 use twiceshy::testing::{Faulty, Subject, Variant};
 
 /// What a filter in doubt may and may not do.
@@ -79,6 +81,20 @@ fn insertions_and_removals<F: Subject, R: Remote + Clone + Default>(variant: Var
 #[test]
 fn a_lost_answer_to_an_insertion_or_removal_is_found_out() {
     everywhere!(insertions_and_removals);
+}
+
+#[test]
+fn a_filter_in_doubt_names_every_cell_of_a_key_even_where_there_are_64() {
+    for (tables, per_bucket) in [(2, 1), (4, 1), (2, 4), (8, 8)] {
+        let mut remote = Faulty::new(ByHash::new());
+        let options = FullKeyFilter::with_cells(200, 8).tables(tables).cells_per_bucket(per_bucket);
+        let mut filter = options.build(HashKey::fixed(1), &mut remote).expect("options that can be");
+        remote.lose_answer(false);
+        assert!(filter.insert(b"owl", &mut remote).is_err());
+        let places = filter.lookup(b"wren").expect("everything is present").map(|place| place.cell);
+        let places: std::collections::BTreeSet<CellId> = places.collect();
+        assert_eq!(places.len() as u64, tables * per_bucket);
+    }
 }
 
 fn adaptation<F: Subject, R: Remote + Clone + Default>(variant: Variant) {

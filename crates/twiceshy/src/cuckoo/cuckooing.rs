@@ -7,7 +7,7 @@ use super::local::Located;
 use super::options::{Options, RuleSpec};
 use super::owners::Trouble;
 use super::planner::{Lodger, Planner};
-use super::search::{Nest, breadth_first};
+use super::search::{MOST_STEPS, Nest, breadth_first};
 use super::shape::{Shape, Spot};
 use crate::error::OptionsError;
 use crate::persist::{LoadError, Reader, Writer};
@@ -238,8 +238,8 @@ impl RuleSpec for CuckooingSpec {
 
     fn rule(&self, _: Shape, width: u32) -> Result<Cuckooing, OptionsError> {
         let (Moves::Walk { steps: bound } | Moves::ShortestPath { cells: bound }) = self.moves;
-        if bound == 0 {
-            return Err(OptionsError::Bound("a move of 0 steps fixes nothing: allow at least 1 (500 is the default)"));
+        if !(1..=MOST_STEPS).contains(&bound) {
+            return Err(OptionsError::Bound("a move takes at least 1 and at most 1048576 steps (500 is the default)"));
         }
         Ok(Cuckooing { values: Values::all(width), shared: self.shared, moves: self.moves })
     }

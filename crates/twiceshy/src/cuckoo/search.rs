@@ -9,6 +9,10 @@ use crate::remote::CellId;
 use crate::rng::SplitMix64;
 use std::collections::{HashMap, HashSet};
 
+/// The largest bound of a search or walk: what it remembers on the way stays within some tens of megabytes, whatever a file
+/// or a caller asks for.
+pub(crate) const MOST_STEPS: u32 = 1 << 20;
+
 /// Tables as a search sees them.
 pub(crate) trait Nest {
     /// What a failed look at a cell brings.
@@ -61,12 +65,11 @@ impl Search {
     /// Refuses a bound that finds nothing.
     pub(crate) fn check(self) -> Result<(), OptionsError> {
         let (Search::BreadthFirst { cells: bound } | Search::RandomWalk { steps: bound }) = self;
-        if bound == 0 {
-            return Err(OptionsError::Bound(
-                "a search of 0 cells finds no room: allow at least 1 (5000 is the default)",
-            ));
+        if (1..=MOST_STEPS).contains(&bound) {
+            return Ok(());
         }
-        Ok(())
+        let why = "a search for room takes at least 1 and at most 1048576 cells or steps (5000 is the default)";
+        Err(OptionsError::Bound(why))
     }
 
     /// A path for a newcomer with these buckets, or none within the bound.

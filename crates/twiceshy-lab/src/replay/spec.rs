@@ -265,12 +265,6 @@ where
     Ok(Learning { filter, remote })
 }
 
-impl From<std::convert::Infallible> for ReplayError {
-    fn from(never: std::convert::Infallible) -> ReplayError {
-        match never {}
-    }
-}
-
 /// Refuses what cannot be, before any trial begins.
 pub(super) fn check_shape(settings: &Settings, cells: u64) -> Result<(), ReplayError> {
     let (tables, per_bucket) = settings.filter.shape();

@@ -40,6 +40,7 @@ pub mod packed;
 pub mod persist;
 pub mod remote;
 mod rng;
+mod seam;
 pub mod sizing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -35,25 +35,25 @@ pub(crate) trait Plans: Rule {
 
 impl<R: Plans> Adaptive for FullKeyCuckoo<R> {
     fn adapt<Rem: Remote>(&mut self, query: &[u8], remote: &mut Rem) -> Result<Adapted, SeamError<Rem::Error>> {
-        self.ready()?;
-        let hits = self.live.hits(query);
+        self.seam.ready()?;
+        let hits = self.seam.live.hits(query);
         if hits.hits == 0 {
             return Ok(Adapted::Fixed);
         }
-        self.in_step(remote)?;
-        let cells: Vec<CellId> = self.live.cells_hit(&hits).collect();
+        self.seam.in_step(remote)?;
+        let cells: Vec<CellId> = self.seam.live.cells_hit(&hits).collect();
         let query = Located { key: query.into(), buckets: hits.buckets };
         let mut planner = self.live_planner(remote);
         if planner.owners.stores(&query.key, &cells)? {
             return Ok(Adapted::Stored);
         }
-        let verdict = self.live.rule.plan(&mut planner, &query, &cells)?;
+        let verdict = self.seam.live.rule.plan(&mut planner, &query, &cells)?;
         if verdict == Verdict::OverBound {
             // Another walk may be luckier.
             self.rng = planner.rng;
             self.stats.adapts += 1;
             self.stats.over_bound += 1;
-            self.wants_rebuild = true;
+            self.seam.wants_rebuild = true;
             return Ok(Adapted::StillPresent);
         }
         let outcome = match (planner.is_present(&query), verdict) {

@@ -4,7 +4,8 @@ use super::fingerprint::{Function, Prints, Rule};
 use super::shape::{Buckets, Shape};
 use crate::hash::{HashKey, Words};
 use crate::packed::PackedCells;
-use crate::remote::{CellId, Generation, Key, Place, Schema};
+use crate::remote::{CellId, Generation, Key, OrderWords, Place, Schema};
+use crate::seam::Table;
 
 /// The value of an empty cell.
 pub(crate) const EMPTY: u32 = 0;
@@ -45,20 +46,44 @@ pub(crate) struct Hits {
     pub(crate) hits: u64,
 }
 
-impl<R: Rule> Local<R> {
-    /// An empty table; `None` where it cannot be allocated.
-    pub(crate) fn new(shape: Shape, width: u32, hash: HashKey, rule: R, generation: Generation) -> Option<Local<R>> {
-        let cells = PackedCells::new(shape.cells(), width)?;
-        Some(Local { shape, hash, rule, cells, generation, keys: 0, orphans: 0 })
+impl<R> Table for Local<R> {
+    type Change = Change;
+
+    fn apply(&mut self, change: &Change) {
+        for (CellId(cell), value) in &change.cells {
+            self.cells.set(*cell, *value);
+        }
+        self.keys = self.keys.saturating_add_signed(change.keys);
+        self.orphans = self.orphans.saturating_add_signed(change.orphans);
     }
 
-    pub(crate) fn schema(&self) -> Schema {
+    fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    fn hash(&self) -> HashKey {
+        self.hash
+    }
+
+    fn schema(&self) -> Schema {
         Schema {
             hash: self.hash,
             orders: self.shape.tables(),
             cells: self.shape.cells(),
             cells_per_bucket: self.shape.cells_per_bucket(),
         }
+    }
+
+    fn order_words(&self, key: &[u8]) -> OrderWords {
+        self.shape.order_words(&self.hash.words(key))
+    }
+}
+
+impl<R: Rule> Local<R> {
+    /// An empty table; `None` where it cannot be allocated.
+    pub(crate) fn new(shape: Shape, width: u32, hash: HashKey, rule: R, generation: Generation) -> Option<Local<R>> {
+        let cells = PackedCells::new(shape.cells(), width)?;
+        Some(Local { shape, hash, rule, cells, generation, keys: 0, orphans: 0 })
     }
 
     #[inline]
@@ -140,14 +165,6 @@ impl<R: Rule> Local<R> {
 
     pub(crate) fn place(&self, cell: CellId) -> Place {
         self.shape.place(cell, self.generation)
-    }
-
-    pub(crate) fn apply(&mut self, change: &Change) {
-        for (CellId(cell), value) in &change.cells {
-            self.cells.set(*cell, *value);
-        }
-        self.keys = self.keys.saturating_add_signed(change.keys);
-        self.orphans = self.orphans.saturating_add_signed(change.orphans);
     }
 
     pub(crate) fn occupied(&self) -> u64 {

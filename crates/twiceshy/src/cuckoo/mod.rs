@@ -12,7 +12,6 @@
 mod adapt;
 mod cuckooing;
 mod cyclic;
-mod filling;
 mod fingerprint;
 mod full_key;
 mod local;
@@ -20,6 +19,7 @@ mod matching;
 mod options;
 mod owners;
 mod partial_key;
+mod placing;
 mod plain;
 mod planner;
 mod save;

@@ -23,9 +23,8 @@
 use super::fingerprint::Rule;
 use super::local::{EMPTY, Local, Located};
 use super::matching::Parts;
-use super::shape::Shape;
-use crate::hash::HashKey;
-use crate::remote::{CellId, Key, Position, Remote};
+use crate::remote::{CellId, Key, Remote};
+use crate::seam::Cut;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -49,21 +48,6 @@ pub(crate) enum Owner {
     Nobody,
     /// The connected part is too large.
     Unknown,
-}
-
-/// The keys that L holds so far while it is being filled: those up to the cursor, by the order word 0 of the hash key that
-/// the source is ordered by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cut<'a> {
-    pub(crate) cursor: Option<&'a Position>,
-    pub(crate) hash: HashKey,
-}
-
-impl Cut<'_> {
-    pub(crate) fn holds(&self, key: &[u8]) -> bool {
-        let word = Shape::order_word(&self.hash.words(key), 0);
-        self.cursor.is_some_and(|cursor| (word, key) <= (cursor.word, &*cursor.key))
-    }
 }
 
 /// What the search for owners cost.

@@ -2,11 +2,12 @@
 
 use super::fingerprint::{Function, Rule};
 use super::local::{Change, EMPTY, Local, Located};
-use super::owners::{Cut, Owner, Owners, PartSizes, Trouble};
+use super::owners::{Owner, Owners, PartSizes, Trouble};
 use super::search::{Nest, Path, Resident};
 use super::shape::{Buckets, Shape};
 use crate::remote::{CellId, Generation, Remote, Write};
 use crate::rng::SplitMix64;
+use crate::seam::Cut;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

@@ -12,6 +12,7 @@ use crate::packed::PackedCells;
 use crate::persist::{LoadError, Reader, SaveError, Writer};
 use crate::remote::Generation;
 use crate::rng::SplitMix64;
+use crate::seam::Seam;
 use crate::sizing;
 use std::io;
 
@@ -80,18 +81,18 @@ fn save<S: RuleSpec>(filter: &FullKeyCuckoo<S::Rule>, out: &mut (impl io::Write 
     if filter.is_in_doubt() {
         return Err(SaveError::InDoubt);
     }
-    let local = &filter.live;
+    let local = &filter.seam.live;
     let mut fields = Writer::new();
     write_frame(local.shape, local.cells.width(), &local.hash, &mut fields);
     fields.u32(local.generation.0);
     fields.u64(local.keys);
     fields.u64(local.orphans);
     fields.u64(filter.rng.state());
-    fields.u8(filter.wants_rebuild.into());
+    fields.u8(filter.seam.wants_rebuild.into());
     write_search(filter.search, &mut fields);
     S::write(&local.rule, &mut fields);
     fields.bytes(local.cells.as_bytes());
-    Ok(fields.finish(S::KIND, filter.sequence, out)?)
+    Ok(fields.finish(S::KIND, filter.seam.sequence, out)?)
 }
 
 fn load<S: RuleSpec>(source: &mut (impl io::Read + ?Sized)) -> Result<FullKeyCuckoo<S::Rule>, LoadError> {
@@ -113,9 +114,9 @@ fn load<S: RuleSpec>(source: &mut (impl io::Read + ?Sized)) -> Result<FullKeyCuc
     let cells = read_cells(&mut from, shape, width, keys.checked_add(orphans))?;
     from.finish()?;
     let local = Local { shape, hash, rule, cells, generation, keys, orphans };
-    let mut filter = FullKeyCuckoo::from_parts(local, search, sequence, rng);
-    filter.wants_rebuild = wants_rebuild;
-    Ok(filter)
+    let mut seam = Seam::over(local, sequence);
+    seam.wants_rebuild = wants_rebuild;
+    Ok(FullKeyCuckoo::from_parts(seam, search, rng))
 }
 
 /// A rule whose filters can be saved.

@@ -228,6 +228,7 @@ mod tests {
                 let bytes = i.to_le_bytes();
                 let words = key.words(&bytes);
                 let buckets = shape.buckets_of(&words);
+                assert_eq!(shape.order_words(&words).as_slice()[0], words.word(0), "the seam counts on it");
                 for (Order(table), word) in shape.order_words(&words).iter() {
                     assert_eq!(shape.bucket(word), buckets[usize::from(table)]);
                     assert_eq!(Shape::order_word(&words, table), word);

@@ -9,6 +9,7 @@ use crate::hash::HashKey;
 use crate::remote::{
     ByHash, CellId, CommitError, Generation, Key, MemoryError, Order, OrderWords, Place, Plan, Position, Remote, Schema,
 };
+use crate::seam::Table;
 
 const RUNS: u64 = 60;
 const QUERIES: std::ops::Range<u64> = 10_000..12_000;
@@ -44,16 +45,16 @@ fn loses_a_key(mut filter: CyclicFilter, remote: &ByHash, mut adapt: impl FnMut(
 
 /// Adapts as the filter does, but asks for the owner of each colliding cell in a matching of its own.
 fn adapt_with_many_matchings(filter: &mut CyclicFilter, query: &[u8], remote: &ByHash) {
-    let hits = filter.live.hits(query);
-    let cells: Vec<CellId> = filter.live.cells_hit(&hits).collect();
+    let hits = filter.seam.live.hits(query);
+    let cells: Vec<CellId> = filter.seam.live.cells_hit(&hits).collect();
     let query = Located { key: query.into(), buckets: hits.buckets };
     let plan = |cell: &CellId| {
         let mut planner = filter.live_planner(remote);
-        filter.live.rule.plan(&mut planner, &query, &[*cell]).unwrap();
+        filter.seam.live.rule.plan(&mut planner, &query, &[*cell]).unwrap();
         planner.finish(0).change
     };
     let changes: Vec<_> = cells.iter().map(plan).collect();
-    changes.iter().for_each(|change| filter.live.apply(change));
+    changes.iter().for_each(|change| filter.seam.live.apply(change));
 }
 
 /// A remote by hash that knows one key too many.

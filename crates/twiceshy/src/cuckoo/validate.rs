@@ -1,40 +1,17 @@
-//! Every invariant of a full-key cuckoo filter, checked against its remote.
+//! Every invariant of a table of a full-key cuckoo filter, checked against its remote.
 
 use super::fingerprint::Rule;
-use super::full_key::FullKeyCuckoo;
 use super::local::Local;
 use super::matching::Parts;
-use crate::remote::{CellId, Generation, Key, Position, Remote};
+use crate::remote::{CellId, Key, Position, Remote};
 use std::rc::Rc;
 
-/// The first thing that is wrong, in words.
-pub(crate) fn check<R: Rule, Rem: Remote>(filter: &FullKeyCuckoo<R>, remote: &Rem) -> Result<(), String> {
-    if filter.is_in_doubt() {
-        return Ok(());
-    }
-    let sequence = remote.sequence().map_err(|error| error.to_string())?;
-    if sequence != filter.sequence {
-        return Err(format!("the filter is at commit {}, the remote at {sequence}", filter.sequence));
-    }
-    let keys = all_keys(remote, filter.live.generation)?;
-    check_table(&filter.live, &keys, remote)?;
-    if let Some(next) = &filter.next {
-        let passed: Vec<Position> = keys.into_iter().filter(|at| next.has_passed(&at.key)).collect();
-        check_table(&next.local, &passed, remote).map_err(|wrong| format!("in the table being filled: {wrong}"))?;
-    }
-    Ok(())
-}
-
-fn all_keys<Rem: Remote>(remote: &Rem, generation: Generation) -> Result<Vec<Position>, String> {
-    let mut keys: Vec<Position> = Vec::new();
-    remote.walk(generation, None, usize::MAX, &mut |at| keys.push(at)).map_err(|error| error.to_string())?;
-    if !keys.is_sorted_by(|a, b| a < b) {
-        return Err("the remote walks out of order".into());
-    }
-    Ok(keys)
-}
-
-fn check_table<R: Rule, Rem: Remote>(local: &Local<R>, keys: &[Position], remote: &Rem) -> Result<(), String> {
+/// The first thing that is wrong with a table that must hold these keys, in words.
+pub(crate) fn check_table<R: Rule, Rem: Remote>(
+    local: &Local<R>,
+    keys: &[Position],
+    remote: &Rem,
+) -> Result<(), String> {
     if local.keys != keys.len() as u64 {
         return Err(format!("the filter counts {} keys, the remote {}", local.keys, keys.len()));
     }

@@ -1,0 +1,46 @@
+//! Planning a cell for a key that comes, and for one that goes.
+
+use super::fingerprint::{Function, Rule};
+use super::local::Located;
+use super::owners::Trouble;
+use super::planner::{Finished, Lodger, Planner};
+use super::search::Search;
+use crate::remote::{CellId, Key, Remote};
+use std::rc::Rc;
+
+/// A planned insertion: the changes of one table, and the cell of the newcomer.
+pub(crate) struct Placed {
+    pub(crate) finished: Finished,
+    pub(crate) cell: CellId,
+    pub(crate) path: usize,
+}
+
+/// Plans a cell for a key that is not in the table's set; `None` where there is no room.
+pub(crate) fn place<R: Rule, Rem: Remote>(
+    mut planner: Planner<'_, R, Rem>,
+    key: &Key,
+    search: Search,
+) -> Result<Option<Placed>, Trouble<Rem::Error>> {
+    let newcomer = Lodger { located: Rc::new(planner.local.locate(key.clone())), function: Function(0) };
+    let mut rng = planner.rng.clone();
+    let found = search.find(&mut planner, newcomer.buckets(), &mut rng)?;
+    planner.rng = rng;
+    let Some(path) = found else { return Ok(None) };
+    planner.follow(&path, newcomer.clone())?;
+    let Some(cell) = planner.drafted_cell(&newcomer.located) else { return Ok(None) };
+    Ok(Some(Placed { finished: planner.finish(1), cell, path: path.0.len() }))
+}
+
+/// Plans a removal of a stored key; the cell is `None` where it cannot be told, and an orphan stays.
+pub(crate) fn unplace<R: Rule, Rem: Remote>(
+    mut planner: Planner<'_, R, Rem>,
+    key: &Key,
+) -> Result<(Finished, Option<CellId>), Trouble<Rem::Error>> {
+    let located: Rc<Located> = Rc::new(planner.local.locate(key.clone()));
+    let cell = planner.owners.cell_of(&located)?;
+    match cell {
+        Some(cell) => planner.clear(cell),
+        None => planner.leave_orphan(),
+    }
+    Ok((planner.finish(-1), cell))
+}

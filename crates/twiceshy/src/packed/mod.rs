@@ -13,6 +13,10 @@
 //! A cell starts in byte `i·w / 8` at bit `i·w % 8 ≤ 7` and ends at bit 39 at the latest: inside the eight bytes that
 //! the load brings. The load touches one 64-bit word or two neighbours, and seldom two cache lines.
 
+pub(crate) mod word;
+#[cfg(target_arch = "x86_64")]
+mod word_x86;
+
 /// The padding that a load of the last cell may touch.
 const PADDING: usize = 7;
 

@@ -1,0 +1,146 @@
+//! Rank and select inside a 64-bit word, portably and with the processor's own instructions.
+//!
+//! One look-up needs several of these, so the choice between the two ways is made once around the whole look-up, not once
+//! a word: [`dispatch`] takes [`Work`], which is compiled for each way of counting bits.
+
+#![cfg_attr(not(test), expect(dead_code, reason = "the rank-and-select filter that stands on it comes next"))]
+
+/// A way to count and to find the ones of a word.
+pub(crate) trait Word64 {
+    /// Ones among the lowest `bits` bits (0..=64).
+    fn rank(word: u64, bits: u32) -> u32;
+    /// Position of one number `nth` (from 0); 64 if there are not so many.
+    fn select(word: u64, nth: u32) -> u32;
+}
+
+/// Work that counts and selects bits, compiled once for each way to do so.
+///
+/// `run`, and what it calls on the way to a [`Word64`] method, should be `#[inline(always)]`: only what is inlined into
+/// the function that [`dispatch`] enters is compiled for the instructions that were detected.
+pub(crate) trait Work {
+    type Output;
+    fn run<W: Word64>(self) -> Self::Output;
+}
+
+/// Runs the work with the processor's instructions where it has them, chosen at run time.
+#[inline]
+pub(crate) fn dispatch<K: Work>(work: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(instructions) = super::word_x86::Instructions::detect() {
+        return instructions.run(work);
+    }
+    work.run::<Portable>()
+}
+
+/// Broadword arithmetic on eight bytes at once: no loops, no tables, any processor.
+pub(crate) struct Portable;
+
+/// The lowest bit of every byte. As a factor it puts into each byte the sum of the bytes up to it.
+const LOW: u64 = 0x0101_0101_0101_0101;
+/// The highest bit of every byte.
+const HIGH: u64 = LOW << 7;
+
+impl Portable {
+    /// How many of the eight bytes of `sums` are at most `bound`; all of them below 128, and `bound` too.
+    #[inline(always)]
+    fn at_most(sums: u64, bound: u32) -> u32 {
+        let not_above = ((u64::from(bound) * LOW) | HIGH).wrapping_sub(sums) & HIGH;
+        ((not_above >> 7).wrapping_mul(LOW) >> 56) as u32
+    }
+}
+
+impl Word64 for Portable {
+    #[inline(always)]
+    fn rank(word: u64, bits: u32) -> u32 {
+        let above = u64::MAX.checked_shl(bits).unwrap_or(0);
+        (word & !above).count_ones()
+    }
+
+    #[inline(always)]
+    fn select(word: u64, nth: u32) -> u32 {
+        let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
+        let nibbles = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
+        // Byte i: the ones in the bytes 0 to i.
+        let sums = ((nibbles + (nibbles >> 4)) & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(LOW);
+        if u64::from(nth) >= sums >> 56 {
+            return 64;
+        }
+        // The one lies in the first byte whose sum exceeds `nth`; there is such a byte, so the shift is 56 at most.
+        let byte = Self::at_most(sums, nth) * 8;
+        let left = nth - (sums << 8 >> byte & 0xFF) as u32;
+        // Byte i keeps bit i of that byte alone; then 1 where it is set; then the ones in the bits 0 to i.
+        let spread = (word >> byte & 0xFF).wrapping_mul(LOW) & 0x8040_2010_0804_0201;
+        let ones = (((spread | HIGH) - LOW) | spread) & HIGH;
+        byte + Self::at_most((ones >> 7).wrapping_mul(LOW), left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::SplitMix64;
+
+    fn words() -> Vec<u64> {
+        let mut words: Vec<u64> = (0..64).map(|bit| 1 << bit).collect();
+        words.extend((0..64).map(|bit| u64::MAX >> bit));
+        words.extend((0..64).map(|bit| u64::MAX << bit));
+        words.extend([0, 0x5555_5555_5555_5555, LOW, HIGH, LOW | HIGH]);
+        let mut random = SplitMix64::from_state(56);
+        for _ in 0..2000 {
+            let (a, b, c) = (random.next(), random.next(), random.next());
+            words.extend([a, a | b | c, a & b, a & b & c, a & b & c & random.next() & random.next()]);
+        }
+        words
+    }
+
+    /// Compares one way with a loop over the bits.
+    struct Compare;
+
+    impl Work for Compare {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<W: Word64>(self) {
+            for word in words() {
+                let ones: Vec<u32> = (0..64).filter(|bit| word >> bit & 1 == 1).collect();
+                for bits in 0..=64 {
+                    let below = ones.iter().filter(|at| **at < bits).count();
+                    assert_eq!(W::rank(word, bits), below as u32, "{word:#x} below {bits}");
+                }
+                for nth in 0..130 {
+                    let at = ones.get(nth as usize).copied().unwrap_or(64);
+                    assert_eq!(W::select(word, nth), at, "{word:#x} one {nth}");
+                }
+                assert_eq!(W::select(word, u32::MAX), 64);
+            }
+        }
+    }
+
+    #[test]
+    fn portable_rank_and_select_agree_with_a_loop_over_the_bits() {
+        Compare.run::<Portable>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_processors_rank_and_select_agree_with_a_loop_over_the_bits() {
+        match super::super::word_x86::Instructions::detect() {
+            Some(instructions) => instructions.run(Compare),
+            None => eprintln!("this processor has no BMI2: nothing was compared"),
+        }
+    }
+
+    #[test]
+    fn dispatched_work_returns_its_output_and_agrees_with_a_loop_over_the_bits() {
+        struct Third(u64);
+        impl Work for Third {
+            type Output = u32;
+            #[inline(always)]
+            fn run<W: Word64>(self) -> u32 {
+                W::select(self.0, 2)
+            }
+        }
+        assert_eq!(dispatch(Third(0b1_0110_0000)), 8);
+        dispatch(Compare);
+    }
+}

@@ -32,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod codes;
 pub mod cuckoo;
 pub mod error;
 pub mod filter;

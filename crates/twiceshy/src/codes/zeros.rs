@@ -1,0 +1,126 @@
+//! Where a code's first letter but zero is, without reading the zeros before it.
+
+use super::{Model, SLOTS, WHOLE};
+
+/// The entries of the table; a byte each.
+const STARTS: usize = 128;
+/// The most bits after the leading one that the table may look at.
+const MOST_FRACTION: u32 = 20;
+
+/// What the ranges are while only zeros have been read: made once per filter.
+///
+/// Zeros lie at the bottom, so as long as only zeros have been read the low end is 0 and the range runs through the same
+/// numbers in every block: 2^56, then zero's part of that, and so on. Letter j is the first but zero exactly where the
+/// code is at or above the range that a zero would leave, and below the one before it.
+///
+/// Finding j is a search in 65 falling numbers. A table on the code's leading bits, as a floating-point number has them (the
+/// exponent, then the first bits after the leading one), gives where to begin; as many of the bits are taken as make the
+/// table's keys about as many as the ranges, so a step or two is left, for a zero that takes 3/4 of a range as for one that
+/// takes all but a sixty-fourth.
+#[derive(Clone, Debug)]
+pub(crate) struct Zeros {
+    ranges: [u64; SLOTS + 1],
+    starts: [u8; STARTS],
+    fraction: u32,
+    /// The key of the greatest code, which has entry 0.
+    top: u64,
+}
+
+/// The exponent and the first `fraction` bits after the leading one; `code` is not 0.
+#[inline(always)]
+fn key(code: u64, fraction: u32) -> u64 {
+    let exponent = code.ilog2();
+    (u64::from(exponent) << fraction) + (code << (63 - exponent) << 1 >> 1 >> (63 - fraction))
+}
+
+/// The greatest code that has this key.
+fn greatest(key: u64, fraction: u32) -> u64 {
+    let (exponent, bits) = (key >> fraction, key & ((1 << fraction) - 1));
+    (((1 << fraction) + bits + 1) << (exponent as u32).saturating_sub(fraction)) - 1
+}
+
+impl Zeros {
+    pub(crate) fn new<M: Model>(model: &M) -> Zeros {
+        let mut ranges = [WHOLE; SLOTS + 1];
+        for slot in 0..SLOTS {
+            ranges[slot + 1] = model.zero(ranges[slot]);
+        }
+        let least = ranges[SLOTS].max(1);
+        let keys = |fraction| key(WHOLE - 1, fraction) - key(least, fraction) + 1;
+        let fraction = (0..=MOST_FRACTION).rev().find(|fraction| keys(*fraction) <= STARTS as u64).unwrap_or(0);
+        let top = key(WHOLE - 1, fraction);
+        let mut starts = [0; STARTS];
+        for (below, start) in starts.iter_mut().enumerate() {
+            let code = greatest(top.saturating_sub(below as u64), fraction);
+            *start = ranges[1..SLOTS].iter().take_while(|range| code < **range).count() as u8;
+        }
+        Zeros { ranges, starts, fraction, top }
+    }
+
+    /// The position of the first letter but zero; 64 if there is none.
+    #[inline]
+    pub(crate) fn first_nonzero(&self, code: u64) -> usize {
+        if code < self.ranges[SLOTS] {
+            return SLOTS;
+        }
+        // Not 0 from here on, for the last range is at least 1; and if a hostile code is too great, it has the first entry.
+        let below = self.top.saturating_sub(key(code | 1, self.fraction)) as usize;
+        let mut slot = usize::from(self.starts[below.min(STARTS - 1)]);
+        while slot + 1 < SLOTS && code < self.ranges[slot + 1] {
+            slot += 1;
+        }
+        slot
+    }
+
+    /// The range before letter `slot` (0..=64), if all letters before it are zeros.
+    #[inline]
+    pub(crate) fn range_at(&self, slot: usize) -> u64 {
+        self.ranges[slot.min(SLOTS)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codes::{Extensions, General, Tuned};
+    use crate::rng::SplitMix64;
+
+    /// Compares with a search from the start, at every border and at random; returns the most steps after the table.
+    fn compare<M: Model>(model: &M) -> usize {
+        let zeros = Zeros::new(model);
+        let mut random = SplitMix64::from_state(9);
+        let mut codes = vec![0, 1, 2, WHOLE - 1, WHOLE, WHOLE + 1, u64::MAX];
+        codes.extend((0..64).flat_map(|bit| [1 << bit, (1 << bit) - 1, (1 << bit) + 1]));
+        for range in zeros.ranges {
+            codes.extend([range - 1, range, range + 1]);
+        }
+        codes.extend((0..20_000).map(|_| random.next() >> 8 >> (random.next() % 30)));
+        let mut most = 0;
+        for code in codes {
+            let expected = (0..SLOTS).find(|slot| code >= zeros.ranges[slot + 1]).unwrap_or(SLOTS);
+            assert_eq!(zeros.first_nonzero(code), expected, "code {code:#x}");
+            if expected < SLOTS {
+                let start = zeros.starts[zeros.top.saturating_sub(key(code, zeros.fraction)) as usize];
+                most = most.max(expected - usize::from(start));
+            }
+        }
+        most
+    }
+
+    #[test]
+    fn the_first_letter_but_zero_is_found_in_at_most_three_steps_for_every_model() {
+        assert!(compare(&Tuned) <= 3);
+        assert!(compare(&Extensions) <= 3);
+        for x in 2..=16 {
+            let steps = compare(&General::new(x, 4, 8).unwrap());
+            assert!(steps <= 3, "{steps} steps at x = {x}");
+        }
+    }
+
+    #[test]
+    fn sixty_four_zeros_leave_a_range_in_every_model() {
+        assert!(Zeros::new(&Tuned).range_at(SLOTS) > 1 << 33);
+        assert!(Zeros::new(&General::new(2, 1, 2).unwrap()).range_at(SLOTS) > 1 << 29);
+        assert_eq!(Zeros::new(&Tuned).range_at(0), WHOLE);
+    }
+}

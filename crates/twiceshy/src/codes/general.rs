@@ -29,6 +29,11 @@ impl General {
         possible.then_some(General { x, y, letters })
     }
 
+    /// The nearest possible parameters.
+    pub(super) fn clamped(x: u32, y: u32, letters: u32) -> General {
+        General { x: x.clamp(2, 16), y: y.clamp(1, 32), letters: letters.clamp(2, 256) }
+    }
+
     pub(crate) fn x(&self) -> u32 {
         self.x
     }

@@ -20,6 +20,7 @@
     expect(dead_code, unused_imports, reason = "the telescoping and the extension filter come next")
 )]
 
+mod choose;
 mod extensions;
 mod general;
 mod reader;
@@ -28,6 +29,7 @@ mod tests;
 mod tuned;
 mod zeros;
 
+pub(crate) use choose::general_for;
 pub(crate) use extensions::{ExtensionMark, Extensions};
 pub(crate) use general::General;
 pub(crate) use reader::Reader;

@@ -10,6 +10,7 @@ macro_rules! every_model {
         for (x, y, letters) in [(2, 1, 2), (2, 1, 256), (2, 4, 16), (3, 8, 8), (3, 6, 4), (5, 12, 5), (16, 32, 256)] {
             $check(&General::new(x, y, letters).unwrap(), &(0..letters as Mark + 2).collect::<Vec<_>>());
         }
+        $check(&general_for(8, 50.0), &(0..10).collect::<Vec<Mark>>());
         let strings = (0..=Mark::MAX).filter(|mark| ExtensionMark::from_mark(*mark).is_some());
         $check(&Extensions, &strings.chain([2047, 2048, 8192]).collect::<Vec<_>>());
     }};

@@ -221,5 +221,37 @@ fn words(report: &Report) -> String {
             rows.push(row(&format!("keys moved an {name}"), each(phase.keys_moved, phase.operations)));
         }
     }
+    rows.extend(report.table.iter().map(|count| row(count.words, grouped(count.count))));
     text + &columns(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use twiceshy_lab::replay::TableCount;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn numbers_of_one_family_alone_are_an_object_to_programs_and_lines_to_people() {
+        let line = Line::parse_from(["replay", "--filter=cuckoo", "--cells=64", "--per-key=1", "--trials=1"]);
+        let mut report = replay(&line.args.settings(), &|_| ()).expect("a report");
+        let json = serde_json::to_value(&report).expect("JSON");
+        assert!(json.get("table").is_none(), "the cuckoo filters have no such numbers");
+        let plain = words(&report);
+
+        let shifted = TableCount { name: "slots_shifted", words: "slots shifted by insertions", count: 1234 };
+        report.table = [shifted].into_iter().collect();
+        let json = serde_json::to_value(&report).expect("JSON");
+        assert_eq!(json["table"], serde_json::json!({ "slots_shifted": 1234 }));
+        let lines: Vec<String> = words(&report).lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), plain.lines().count() + 1);
+        let last = lines.last().expect("a line");
+        assert!(last.starts_with("slots shifted by insertions ") && last.ends_with(" 1,234"), "{last}");
+    }
 }

@@ -1,10 +1,10 @@
 //! The trials.
 
 use super::report::Report;
-use super::spec::check_shape;
 use super::subject::{Outcome, Subject};
 use super::sum::add_up;
 use super::tally::{Known, Named, Numbered, Tally};
+use super::work::Work;
 use super::{DEFAULT_CELLS, DEFAULT_PER_KEY, Progress, ReplayError, Settings};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
@@ -13,7 +13,6 @@ use crate::workload::{Distribution, Workload};
 use std::num::NonZeroU64;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use twiceshy::cuckoo::{Shape, Stats};
 use twiceshy::filter::{Adapted, Filter};
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::remote::Counts;
@@ -53,8 +52,8 @@ pub(super) struct Trial<S> {
     pub(super) subject: Option<S>,
     pub(super) keys: Option<Keys>,
     pub(super) tally: Tally,
-    pub(super) filling: (Counts, Stats),
-    pub(super) total: (Counts, Stats),
+    pub(super) filling: (Counts, Work),
+    pub(super) total: (Counts, Work),
     pub(super) rekeys: u64,
 }
 
@@ -71,7 +70,6 @@ where
     B: Fn(u64, HashKey) -> Result<S, ReplayError> + Sync,
 {
     let (source, cells) = prepare(settings)?;
-    check_shape(settings, cells)?;
     let of = source.queries().saturating_mul(settings.trials.into());
     let asked = AtomicU64::new(0);
     let tell = |more: u64| progress(Progress { queries: asked.fetch_add(more, Ordering::Relaxed) + more, of });
@@ -108,28 +106,25 @@ where
     Ok(add_up(settings, &source, &trials))
 }
 
+/// The keys and queries, and the cells of the filter.
 fn prepare(settings: &Settings) -> Result<(Source, u64), ReplayError> {
+    let layout = settings.filter.layout();
     match &settings.workload {
         Workload::Trace(path) => {
             let trace = Trace::open(path, settings.ratio)?;
-            let cells = (trace.stored().len() as f64 / settings.load).ceil() as u64;
+            let cells = layout.cells((trace.stored().len() as f64 / settings.load).ceil() as u64)?;
             Ok((Source::Trace(Box::new(trace)), cells))
         }
         Workload::Generated(distribution) => {
-            let (tables, per_bucket) = settings.filter.shape();
-            let asked = settings.cells.unwrap_or(DEFAULT_CELLS);
-            let shape = Shape::with_cells(tables, per_bucket, asked).map_err(twiceshy::error::OptionsError::from)?;
-            let keys = (settings.load * shape.cells() as f64).floor() as u64;
+            let cells = layout.cells(settings.cells.unwrap_or(DEFAULT_CELLS))?;
+            let keys = (settings.load * cells as f64).floor() as u64;
             let absent = (settings.ratio * keys as f64).round();
             let per_key = settings.per_key.unwrap_or(DEFAULT_PER_KEY);
             let too_many =
                 || ReplayError::Setting("that is more than 2^50 queries: lower --cells, --ratio or --per-key".into());
             if keys == 0 {
-                let why = format!(
-                    "a load of {} leaves no key in {} cells: raise --load or --cells",
-                    settings.load,
-                    shape.cells()
-                );
+                let why =
+                    format!("a load of {} leaves no key in {cells} cells: raise --load or --cells", settings.load);
                 return Err(ReplayError::Setting(why));
             }
             if absent * per_key as f64 > f64::from(1u32 << 25) * f64::from(1u32 << 25) {
@@ -142,7 +137,7 @@ fn prepare(settings: &Settings) -> Result<(Source, u64), ReplayError> {
                 ))
             })?;
             let queries = absent.get().checked_mul(per_key).ok_or_else(too_many)?;
-            Ok((Source::Generated { distribution: *distribution, keys, absent, queries }, shape.cells()))
+            Ok((Source::Generated { distribution: *distribution, keys, absent, queries }, cells))
         }
     }
 }
@@ -223,8 +218,7 @@ fn fill<S: Subject>(
             Err(Stop::Full) => hash = hash.successor(),
         }
     }
-    let (tables, per_bucket) = settings.filter.shape();
-    Err(ReplayError::Full { keys, cells, tries: HASH_KEYS, design: twiceshy::sizing::design_load(tables, per_bucket) })
+    Err(ReplayError::Full { keys, cells, tries: HASH_KEYS, design: settings.filter.layout().design_load() })
 }
 
 /// Asks every query and adapts on each false positive. `next` hands out one query, or says that there is none left.
@@ -235,7 +229,7 @@ fn ask<S: Subject, K: Known>(
     tell: &impl Fn(u64),
     mut next: impl FnMut(&mut dyn FnMut(u64, &[u8]) -> Result<(), ReplayError>) -> Result<bool, ReplayError>,
 ) -> Result<Trial<S>, ReplayError> {
-    let filling = (subject.counts(), subject.stats());
+    let filling = (subject.counts(), subject.work());
     let mut tally = Tally::default();
     loop {
         let more = next(&mut |number, key| {
@@ -258,7 +252,7 @@ fn ask<S: Subject, K: Known>(
         }
     }
     tell(tally.queries % PROGRESS_STEP);
-    let total = (subject.counts(), subject.stats());
+    let total = (subject.counts(), subject.work());
     Ok(Trial { subject: Some(subject), keys: None, tally, filling, total, rekeys })
 }
 
@@ -267,7 +261,8 @@ fn answer<S: Subject>(subject: &mut S, key: &[u8], tally: &mut Tally) -> Result<
     match subject.wrong(key)? {
         Outcome::Adapted(Adapted::Unfixable) => tally.unfixable += 1,
         Outcome::Adapted(Adapted::Stored) => return Err(ReplayError::Seam("an absent key was found stored".into())),
-        Outcome::Adapted(Adapted::Fixed | Adapted::StillPresent) | Outcome::Static => {}
+        Outcome::Adapted(Adapted::Fixed | Adapted::StillPresent) => {}
+        Outcome::Static => return Ok(()),
     }
     if subject.wants_rebuild() {
         tally.rebuilds += 1;

@@ -1,14 +1,21 @@
 //! Replaying a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
 
+mod dispatch;
 mod drive;
+mod layout;
+mod names;
 mod report;
 mod spec;
 mod subject;
 mod sum;
+mod table_counts;
 mod tally;
+mod work;
 
+pub use names::FilterName;
 pub use report::{Phase, Report};
-pub use spec::{FilterName, FilterSpec, Insertion, MovesName, RemoteName};
+pub use spec::{FilterSpec, Insertion, MovesName, RemoteName};
+pub use table_counts::{TableCount, TableCounts};
 
 use crate::workload::Workload;
 use crate::workload::trace_error::TraceError;
@@ -82,7 +89,7 @@ pub enum ReplayError {
 /// Runs all trials and adds them up. `progress` is told now and then, from any thread.
 pub fn run(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
     settings.check()?;
-    spec::dispatch(settings, progress)
+    dispatch::dispatch(settings, progress)
 }
 
 impl Settings {

@@ -1,5 +1,6 @@
 //! The outcome of a replay, as people and programs read it.
 
+use super::table_counts::TableCounts;
 use serde::Serialize;
 
 /// What a part of the run cost.
@@ -82,4 +83,7 @@ pub struct Report {
     pub largest_part: u64,
     /// Owners that could not be told.
     pub unknown_owners: u64,
+    /// What only the filter's family counts; left out where there is nothing of the kind.
+    #[serde(skip_serializing_if = "TableCounts::is_empty")]
+    pub table: TableCounts,
 }

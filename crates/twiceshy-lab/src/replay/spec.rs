@@ -1,66 +1,10 @@
-//! Which filter, with which options, over which remote.
+//! The options of a filter, and which filters have them.
 
-use super::drive::drive;
-use super::subject::{Learning, Settled, Subject};
-use super::{Progress, ReplayError, Report, Settings};
-use std::fmt;
-use std::str::FromStr;
-use twiceshy::cuckoo::{
-    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Moves, Options, RuleSpec, Search,
-    Selectors, SwappingFilter,
-};
-use twiceshy::error::{BuildError, OptionsError};
-use twiceshy::filter::{Adaptive, Backed};
-use twiceshy::hash::{HashKey, HashKind};
-use twiceshy::remote::{ByHash, Counting, Mirror, Remote};
-
-/// The filters, by the names that the command takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FilterName {
-    /// The plain cuckoo filter: full-key 4×1, or partial-key 2×4.
-    Cuckoo,
-    /// The Cyclic filter.
-    Cyclic,
-    /// The Swapping filter.
-    Swapping,
-    /// The Cuckooing filter.
-    Cuckooing,
-}
-
-impl FilterName {
-    /// All names.
-    pub const ALL: [FilterName; 4] =
-        [FilterName::Cuckoo, FilterName::Cyclic, FilterName::Swapping, FilterName::Cuckooing];
-
-    /// The name as it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            FilterName::Cuckoo => "cuckoo",
-            FilterName::Cyclic => "cyclic",
-            FilterName::Swapping => "swapping",
-            FilterName::Cuckooing => "cuckooing",
-        }
-    }
-}
-
-impl fmt::Display for FilterName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for FilterName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<FilterName, String> {
-        let known = || FilterName::ALL.map(FilterName::as_str).join(", ");
-        FilterName::ALL
-            .into_iter()
-            .find(|name| name.as_str() == text)
-            .ok_or_else(|| format!("there is no filter `{text}` here: {}", known()))
-    }
-}
+use super::ReplayError;
+use super::layout::Layout;
+use super::names::FilterName;
+use twiceshy::cuckoo::{Moves, Search, Selectors};
+use twiceshy::hash::HashKind;
 
 /// How insertions look for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +80,7 @@ impl FilterSpec {
         }
     }
 
-    fn search(&self) -> Search {
+    pub(super) fn search(&self) -> Search {
         match (self.insertion, self.search_bound) {
             (Insertion::BreadthFirst, None) => Search::DEFAULT,
             (Insertion::BreadthFirst, Some(cells)) => Search::BreadthFirst { cells },
@@ -144,7 +88,7 @@ impl FilterSpec {
         }
     }
 
-    fn selectors(&self) -> Selectors {
+    pub(super) fn selectors(&self) -> Selectors {
         match (&self.offsets, self.range_split) {
             (Some(offsets), _) => Selectors::Offsets(offsets.clone()),
             (None, Some(split)) => Selectors::Unequal { split, bits: self.selector_bits.unwrap_or(1) },
@@ -152,7 +96,7 @@ impl FilterSpec {
         }
     }
 
-    fn moves(&self) -> Moves {
+    pub(super) fn moves(&self) -> Moves {
         match (self.moves, self.max_steps) {
             (Some(MovesName::Shortest), cells) => Moves::ShortestPath { cells: cells.unwrap_or(5_000) },
             (_, Some(steps)) => Moves::Walk { steps },
@@ -160,30 +104,56 @@ impl FilterSpec {
         }
     }
 
-    /// The tables and the cells a bucket, by the filter's defaults where nobody chose.
-    pub fn shape(&self) -> (u64, u64) {
+    /// The tables and the cells a bucket of a cuckoo filter, by its defaults where nobody chose.
+    pub(super) fn buckets(&self) -> (u64, u64) {
         let two_by_four = self.partial_key || self.name == FilterName::Swapping;
         let (tables, cells) = if two_by_four { (2, 4) } else { (4, 1) };
         (self.tables.unwrap_or(tables), self.cells_per_bucket.unwrap_or(cells))
     }
 
-    /// Refuses options that the filter does not have.
-    fn check(&self) -> Result<(), ReplayError> {
+    /// How the filter's table is laid out.
+    pub(super) fn layout(&self) -> Layout {
+        match self.name {
+            FilterName::Cuckoo | FilterName::Cyclic | FilterName::Swapping | FilterName::Cuckooing => {
+                let (tables, per_bucket) = self.buckets();
+                Layout::Buckets { tables, per_bucket }
+            }
+        }
+    }
+
+    /// The shape of the table in words.
+    pub(super) fn shape(&self) -> String {
+        format!("{}{}", self.layout(), if self.partial_key { ", partial-key" } else { "" })
+    }
+
+    /// Every option that some filter does not have: whether it was given, and whose it is. A default that is asked for by
+    /// name counts as not given.
+    fn owned_options(&self) -> [OwnedOption; 14] {
         use FilterName::{Cuckoo, Cuckooing, Cyclic, Swapping};
-        let given = [
-            (self.partial_key, "--partial-key", Cuckoo),
-            (self.selector_bits.is_some(), "--selector-bits", Cyclic),
-            (self.range_split.is_some(), "--range-split", Cyclic),
-            (self.offsets.is_some(), "--offsets", Cyclic),
-            (self.refine, "--refine", Cyclic),
-            (self.all_cells, "--all-cells", Swapping),
-            (self.shared_fingerprint, "--shared-fingerprint", Cuckooing),
-            (self.moves.is_some(), "--moves", Cuckooing),
-            (self.max_steps.is_some(), "--max-steps", Cuckooing),
-        ];
+        const OVER_BUCKETS: &[FilterName] = FilterName::OVER_BUCKETS;
+        [
+            (self.tables.is_some(), "--tables", OVER_BUCKETS),
+            (self.cells_per_bucket.is_some(), "--cells-per-bucket", OVER_BUCKETS),
+            (self.insertion == Insertion::RandomWalk, "--insertion", OVER_BUCKETS),
+            (self.search_bound.is_some(), "--search-bound", OVER_BUCKETS),
+            (self.remote == RemoteName::Mirror, "--remote mirror", OVER_BUCKETS),
+            (self.partial_key, "--partial-key", &[Cuckoo]),
+            (self.selector_bits.is_some(), "--selector-bits", &[Cyclic]),
+            (self.range_split.is_some(), "--range-split", &[Cyclic]),
+            (self.offsets.is_some(), "--offsets", &[Cyclic]),
+            (self.refine, "--refine", &[Cyclic]),
+            (self.all_cells, "--all-cells", &[Swapping]),
+            (self.shared_fingerprint, "--shared-fingerprint", &[Cuckooing]),
+            (self.moves.is_some(), "--moves", &[Cuckooing]),
+            (self.max_steps.is_some(), "--max-steps", &[Cuckooing]),
+        ]
+    }
+
+    /// Refuses options that the filter does not have.
+    pub(super) fn check(&self) -> Result<(), ReplayError> {
         let refuse = |why: String| Err(ReplayError::Setting(why));
-        if let Some((_, option, owner)) = given.iter().find(|(given, _, owner)| *given && *owner != self.name) {
-            return refuse(format!("{option} is an option of --filter {owner}, not of {}", self.name));
+        if let Some(why) = strange_option(self.name, &self.owned_options()) {
+            return refuse(why);
         }
         if self.offsets.is_some() && (self.range_split.is_some() || self.selector_bits.is_some()) {
             return refuse(
@@ -197,77 +167,63 @@ impl FilterSpec {
     }
 }
 
-/// Builds the filter that the settings name, and drives it.
-pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
-    let spec = &settings.filter;
-    spec.check()?;
-    match spec.remote {
-        RemoteName::ByHash => over::<ByHash>(settings, progress, ByHash::new),
-        RemoteName::Mirror => over::<Mirror>(settings, progress, Mirror::new),
+/// Whether an option was given, its name, and the filters that have it.
+type OwnedOption = (bool, &'static str, &'static [FilterName]);
+
+/// Why the first option that was given and is not the filter's cannot be; `None` where all are.
+fn strange_option(name: FilterName, options: &[OwnedOption]) -> Option<String> {
+    let (_, option, owners) = options.iter().find(|(given, _, owners)| *given && !owners.contains(&name))?;
+    let owners: Vec<&str> = owners.iter().map(|owner| owner.as_str()).collect();
+    let owners = match owners.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => owners.concat(),
+    };
+    Some(format!("{option} is an option of --filter {owners}, not of {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FilterName::{Cuckoo, Cuckooing, Cyclic, Swapping};
+    use super::*;
+
+    #[test]
+    fn an_option_is_refused_to_a_filter_that_is_not_among_its_owners() {
+        let options: [OwnedOption; 3] = [
+            (false, "--first", &[Cuckoo]),
+            (true, "--second", &[Cyclic, Swapping, Cuckoo]),
+            (true, "--third", &[Cyclic]),
+        ];
+        assert_eq!(strange_option(Cyclic, &options), None);
+        let third = strange_option(Swapping, &options);
+        assert_eq!(third.as_deref(), Some("--third is an option of --filter cyclic, not of swapping"));
+        let second = strange_option(Cuckooing, &options);
+        assert_eq!(
+            second.as_deref(),
+            Some("--second is an option of --filter cyclic, swapping or cuckoo, not of cuckooing")
+        );
     }
-}
 
-fn over<R: Remote + Send + 'static>(
-    settings: &Settings,
-    progress: &(dyn Fn(Progress) + Sync),
-    remote: fn() -> R,
-) -> Result<Report, ReplayError> {
-    let spec = &settings.filter;
-    let (search, bits) = (spec.search(), spec.bits);
-    match spec.name {
-        FilterName::Cuckoo if spec.partial_key => drive(settings, progress, |cells, hash| {
-            let (tables, per_bucket) = spec.shape();
-            let options =
-                CuckooFilter::with_cells(cells, bits).tables(tables).cells_per_bucket(per_bucket).search(search);
-            Ok(options.build(hash)?)
-        }),
-        FilterName::Cuckoo => drive(settings, progress, |cells, hash| {
-            let (filter, remote) = build(spec, FullKeyFilter::with_cells(cells, bits), hash, remote)?;
-            Ok(Settled { filter, remote })
-        }),
-        FilterName::Cyclic => drive(settings, progress, |cells, hash| {
-            let options = CyclicFilter::with_cells(cells, bits).selectors(spec.selectors()).refine(spec.refine);
-            learning(build(spec, options, hash, remote)?)
-        }),
-        FilterName::Swapping => drive(settings, progress, |cells, hash| {
-            learning(build(spec, SwappingFilter::with_cells(cells, bits).all_cells(spec.all_cells), hash, remote)?)
-        }),
-        FilterName::Cuckooing => drive(settings, progress, |cells, hash| {
-            let options = CuckooingFilter::with_cells(cells, bits);
-            let options = options.shared_fingerprint(spec.shared_fingerprint).moves(spec.moves());
-            learning(build(spec, options, hash, remote)?)
-        }),
+    #[test]
+    fn every_filter_over_buckets_takes_the_options_of_buckets() {
+        for name in FilterName::OVER_BUCKETS {
+            let spec = FilterSpec {
+                tables: Some(3),
+                cells_per_bucket: Some(2),
+                insertion: Insertion::RandomWalk,
+                search_bound: Some(9),
+                remote: RemoteName::Mirror,
+                ..FilterSpec::new(*name, 8)
+            };
+            assert!(spec.check().is_ok(), "{name}");
+            assert_eq!(spec.shape(), "3×2", "{name}");
+        }
     }
-}
 
-type Built<S, R> = (FullKeyCuckoo<<S as RuleSpec>::Rule>, Counting<R>);
-
-fn build<S: RuleSpec, R: Remote>(
-    spec: &FilterSpec,
-    options: Options<S>,
-    hash: HashKey,
-    remote: fn() -> R,
-) -> Result<Built<S, R>, ReplayError> {
-    let (tables, per_bucket) = spec.shape();
-    let mut remote = Counting::new(remote());
-    let options = options.tables(tables).cells_per_bucket(per_bucket).search(spec.search());
-    match options.build(hash, &mut remote) {
-        Ok(filter) => Ok((filter, remote)),
-        Err(BuildError::Options(error)) => Err(error.into()),
-        Err(error) => Err(ReplayError::Seam(error.to_string())),
+    #[test]
+    fn a_filter_with_its_defaults_is_given_no_option_that_others_lack() {
+        for name in FilterName::ALL {
+            let given = FilterSpec::new(name, 8).owned_options();
+            assert!(given.iter().all(|(given, _, _)| !given), "{name}");
+        }
     }
-}
-
-fn learning<F: Adaptive + Backed, R: Remote>((filter, remote): (F, Counting<R>)) -> Result<Learning<F, R>, ReplayError>
-where
-    Learning<F, R>: Subject,
-{
-    Ok(Learning { filter, remote })
-}
-
-/// Refuses what cannot be, before any trial begins.
-pub(super) fn check_shape(settings: &Settings, cells: u64) -> Result<(), ReplayError> {
-    let (tables, per_bucket) = settings.filter.shape();
-    twiceshy::cuckoo::Shape::with_cells(tables, per_bucket, cells).map_err(OptionsError::from)?;
-    Ok(())
 }

@@ -1,7 +1,8 @@
 //! A filter with its remote, as a trial drives it.
 
 use super::ReplayError;
-use twiceshy::cuckoo::{CuckooFilter, FullKeyCuckoo, Rule, Stats};
+use super::work::{Counted, Work};
+use twiceshy::cuckoo::CuckooFilter;
 use twiceshy::error::{InsertError, RebuildError};
 use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
@@ -25,9 +26,11 @@ pub(super) trait Subject {
     /// Takes another hash key; `false` where the keys do not fit under it.
     fn rekey(&mut self, hash: HashKey) -> Result<bool, ReplayError>;
 
+    /// What the remote was asked.
     fn counts(&self) -> Counts;
 
-    fn stats(&self) -> Stats;
+    /// What the filter did.
+    fn work(&self) -> Work;
 }
 
 /// What became of a false positive.
@@ -38,31 +41,38 @@ pub(super) enum Outcome {
     Adapted(Adapted),
 }
 
-/// An adaptive filter.
-pub(super) struct Learning<F, R> {
-    pub(super) filter: F,
-    pub(super) remote: Counting<R>,
+/// A filter of any family with its remote. Whether it learns is settled when it is made.
+pub(super) struct Pair<F, R> {
+    filter: F,
+    remote: Counting<R>,
+    answer: Answer<F, R>,
 }
 
-/// A full-key filter that does not adapt.
-pub(super) struct Settled<F, R> {
-    pub(super) filter: F,
-    pub(super) remote: Counting<R>,
-}
+/// What is done about a false positive.
+type Answer<F, R> = fn(&mut F, &[u8], &mut Counting<R>) -> Result<Outcome, ReplayError>;
 
-fn insert<F: Backed, R: Remote>(filter: &mut F, key: &[u8], remote: &mut R) -> Result<bool, ReplayError> {
-    match filter.insert(key, remote) {
-        Ok(_) => Ok(true),
-        Err(InsertError::Full { .. }) => Ok(false),
-        Err(error) => Err(seam(error)),
+impl<F: Backed, R: Remote> Pair<F, R> {
+    /// A filter that adapts.
+    pub(super) fn learning(filter: F, remote: Counting<R>) -> Pair<F, R>
+    where
+        F: Adaptive,
+    {
+        let answer: Answer<F, R> = |filter, query, remote| {
+            let adapted = filter.adapt(query, remote).map_err(seam)?;
+            Ok(Outcome::Adapted(adapted))
+        };
+        Pair { filter, remote, answer }
     }
-}
 
-fn rekey<F: Backed, R: Remote>(filter: &mut F, hash: HashKey, remote: &mut R) -> Result<bool, ReplayError> {
-    match filter.rekey(hash, remote) {
-        Ok(()) => Ok(true),
-        Err(RebuildError::Full { .. }) => Ok(false),
-        Err(error) => Err(seam(error)),
+    /// A filter that does not adapt: it asks the remote, as every false positive does, and learns nothing.
+    pub(super) fn settled(filter: F, remote: Counting<R>) -> Pair<F, R> {
+        let answer: Answer<F, R> = |filter, query, remote| {
+            for place in filter.lookup(query).into_iter().flatten() {
+                remote.candidates(&place, &mut |_| ()).map_err(seam)?;
+            }
+            Ok(Outcome::Static)
+        };
+        Pair { filter, remote, answer }
     }
 }
 
@@ -70,22 +80,23 @@ fn seam(error: impl std::fmt::Display) -> ReplayError {
     ReplayError::Seam(error.to_string())
 }
 
-impl<Q: Rule, R: Remote> Subject for Learning<FullKeyCuckoo<Q>, R>
-where
-    FullKeyCuckoo<Q>: Adaptive,
-{
-    type Filter = FullKeyCuckoo<Q>;
+impl<F: Backed + Counted, R: Remote> Subject for Pair<F, R> {
+    type Filter = F;
 
-    fn filter(&self) -> &Self::Filter {
+    fn filter(&self) -> &F {
         &self.filter
     }
 
     fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
-        insert(&mut self.filter, key, &mut self.remote)
+        match self.filter.insert(key, &mut self.remote) {
+            Ok(_) => Ok(true),
+            Err(InsertError::Full { .. }) => Ok(false),
+            Err(error) => Err(seam(error)),
+        }
     }
 
     fn wrong(&mut self, query: &[u8]) -> Result<Outcome, ReplayError> {
-        self.filter.adapt(query, &mut self.remote).map(Outcome::Adapted).map_err(seam)
+        (self.answer)(&mut self.filter, query, &mut self.remote)
     }
 
     fn wants_rebuild(&self) -> bool {
@@ -93,51 +104,19 @@ where
     }
 
     fn rekey(&mut self, hash: HashKey) -> Result<bool, ReplayError> {
-        rekey(&mut self.filter, hash, &mut self.remote)
-    }
-
-    fn counts(&self) -> Counts {
-        self.remote.counts()
-    }
-
-    fn stats(&self) -> Stats {
-        self.filter.stats()
-    }
-}
-
-impl<Q: Rule, R: Remote> Subject for Settled<FullKeyCuckoo<Q>, R> {
-    type Filter = FullKeyCuckoo<Q>;
-
-    fn filter(&self) -> &Self::Filter {
-        &self.filter
-    }
-
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
-        insert(&mut self.filter, key, &mut self.remote)
-    }
-
-    /// Asks the remote, as every false positive does, and learns nothing.
-    fn wrong(&mut self, query: &[u8]) -> Result<Outcome, ReplayError> {
-        for place in self.filter.lookup(query).into_iter().flatten() {
-            self.remote.candidates(&place, &mut |_| ()).map_err(seam)?;
+        match self.filter.rekey(hash, &mut self.remote) {
+            Ok(()) => Ok(true),
+            Err(RebuildError::Full { .. }) => Ok(false),
+            Err(error) => Err(seam(error)),
         }
-        Ok(Outcome::Static)
-    }
-
-    fn wants_rebuild(&self) -> bool {
-        false
-    }
-
-    fn rekey(&mut self, hash: HashKey) -> Result<bool, ReplayError> {
-        rekey(&mut self.filter, hash, &mut self.remote)
     }
 
     fn counts(&self) -> Counts {
         self.remote.counts()
     }
 
-    fn stats(&self) -> Stats {
-        self.filter.stats()
+    fn work(&self) -> Work {
+        self.filter.work()
     }
 }
 
@@ -169,7 +148,8 @@ impl Subject for CuckooFilter {
         Counts::default()
     }
 
-    fn stats(&self) -> Stats {
-        Stats::default()
+    /// It keeps no statistics.
+    fn work(&self) -> Work {
+        Work::default()
     }
 }

@@ -4,10 +4,11 @@ use super::Settings;
 use super::drive::{Source, Trial};
 use super::report::{Phase, Report};
 use super::subject::Subject;
+use super::table_counts::TableCounts;
+use super::work::Work;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use std::time::{Duration, Instant};
-use twiceshy::cuckoo::Stats;
 use twiceshy::filter::Filter;
 
 /// How many absent keys the timed pass asks for.
@@ -29,7 +30,7 @@ pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Source, trials: &
         remote_reads: sum(&|trial| trial.filling.0.reads),
         remote_keys_read: sum(&|trial| trial.filling.0.keys_read),
         remote_writes: sum(&|trial| trial.filling.0.writes),
-        keys_moved: sum(&|trial| trial.filling.1.path_cells - trial.filling.1.insertions),
+        keys_moved: sum(&|trial| trial.filling.1.moved_by_insertions),
     };
     let adapting = Phase {
         operations: sum(&|trial| trial.total.1.adapts),
@@ -40,14 +41,15 @@ pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Source, trials: &
     };
     let false_positives = sum(&|trial| trial.tally.false_positives);
     let distinct_queries = sum(&|trial| trial.tally.distinct);
-    let most = |of: &dyn Fn(&Stats) -> u64| trials.iter().map(|trial| of(&trial.total.1)).max().unwrap_or(0);
-    let (tables, per_bucket) = settings.filter.shape();
+    let most = |of: &dyn Fn(&Work) -> u64| trials.iter().map(|trial| of(&trial.total.1)).max().unwrap_or(0);
+    let mut table = TableCounts::default();
+    trials.iter().for_each(|trial| table.add(&trial.total.1.table));
     let first = trials.first();
     let subject = first.and_then(|trial| trial.subject.as_ref());
     let filter = subject.map(Subject::filter);
     Report {
         filter: settings.filter.name.to_string(),
-        shape: format!("{tables}×{per_bucket}{}", if settings.filter.partial_key { ", partial-key" } else { "" }),
+        shape: settings.filter.shape(),
         workload: settings.workload.to_string(),
         cells: filter.map_or(0, Filter::cells),
         keys: source.keys(),
@@ -73,10 +75,11 @@ pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Source, trials: &
         seed: settings.seed,
         filling,
         adapting,
-        longest_path: most(&|stats| stats.longest_path),
+        longest_path: most(&|work| work.longest_path),
         adapts_with_parts: sum(&|trial| trial.total.1.adapts_with_parts),
-        largest_part: most(&|stats| stats.largest_part),
+        largest_part: most(&|work| work.largest_part),
         unknown_owners: sum(&|trial| trial.total.1.unknown_owners),
+        table,
     }
 }
 

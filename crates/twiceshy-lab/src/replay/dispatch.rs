@@ -1,0 +1,77 @@
+//! From a name to a filter that is driven.
+
+use super::drive::drive;
+use super::names::FilterName;
+use super::spec::{FilterSpec, RemoteName};
+use super::subject::Pair;
+use super::{Progress, ReplayError, Report, Settings};
+use twiceshy::cuckoo::{
+    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec, SwappingFilter,
+};
+use twiceshy::error::BuildError;
+use twiceshy::hash::HashKey;
+use twiceshy::remote::{ByHash, Counting, Mirror, Remote};
+
+/// Builds the filter that the settings name, and drives it.
+pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
+    settings.filter.check()?;
+    match settings.filter.remote {
+        RemoteName::ByHash => over::<ByHash>(settings, progress, ByHash::new),
+        RemoteName::Mirror => over::<Mirror>(settings, progress, Mirror::new),
+    }
+}
+
+fn over<R: Remote + Send + 'static>(
+    settings: &Settings,
+    progress: &(dyn Fn(Progress) + Sync),
+    remote: fn() -> R,
+) -> Result<Report, ReplayError> {
+    let spec = &settings.filter;
+    let bits = spec.bits;
+    match spec.name {
+        FilterName::Cuckoo if spec.partial_key => drive(settings, progress, |cells, hash| {
+            let (tables, per_bucket) = spec.buckets();
+            let options = CuckooFilter::with_cells(cells, bits).tables(tables).cells_per_bucket(per_bucket);
+            Ok(options.search(spec.search()).build(hash)?)
+        }),
+        FilterName::Cuckoo => drive(settings, progress, |cells, hash| {
+            let (filter, remote) = cuckoo(spec, FullKeyFilter::with_cells(cells, bits), hash, remote)?;
+            Ok(Pair::settled(filter, remote))
+        }),
+        FilterName::Cyclic => drive(settings, progress, |cells, hash| {
+            let options = CyclicFilter::with_cells(cells, bits).selectors(spec.selectors()).refine(spec.refine);
+            let (filter, remote) = cuckoo(spec, options, hash, remote)?;
+            Ok(Pair::learning(filter, remote))
+        }),
+        FilterName::Swapping => drive(settings, progress, |cells, hash| {
+            let options = SwappingFilter::with_cells(cells, bits).all_cells(spec.all_cells);
+            let (filter, remote) = cuckoo(spec, options, hash, remote)?;
+            Ok(Pair::learning(filter, remote))
+        }),
+        FilterName::Cuckooing => drive(settings, progress, |cells, hash| {
+            let options = CuckooingFilter::with_cells(cells, bits);
+            let options = options.shared_fingerprint(spec.shared_fingerprint).moves(spec.moves());
+            let (filter, remote) = cuckoo(spec, options, hash, remote)?;
+            Ok(Pair::learning(filter, remote))
+        }),
+    }
+}
+
+type Built<S, R> = (FullKeyCuckoo<<S as RuleSpec>::Rule>, Counting<R>);
+
+/// A full-key filter of the cuckoo family, over a new remote.
+fn cuckoo<S: RuleSpec, R: Remote>(
+    spec: &FilterSpec,
+    options: Options<S>,
+    hash: HashKey,
+    remote: fn() -> R,
+) -> Result<Built<S, R>, ReplayError> {
+    let (tables, per_bucket) = spec.buckets();
+    let mut remote = Counting::new(remote());
+    let options = options.tables(tables).cells_per_bucket(per_bucket).search(spec.search());
+    match options.build(hash, &mut remote) {
+        Ok(filter) => Ok((filter, remote)),
+        Err(BuildError::Options(error)) => Err(error.into()),
+        Err(error) => Err(ReplayError::Seam(error.to_string())),
+    }
+}

@@ -1,0 +1,56 @@
+//! How the tables of a family are laid out.
+
+use std::fmt;
+use twiceshy::cuckoo::Shape;
+use twiceshy::error::OptionsError;
+use twiceshy::sizing::design_load;
+
+/// The layout of a filter's table. Each family has one of its own; sizes, loads and the report's words about the shape
+/// are asked of it, so that the trials need not know the family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Cells in buckets in tables: the cuckoo filters.
+    Buckets { tables: u64, per_bucket: u64 },
+}
+
+impl Layout {
+    /// The cells of a filter that was asked to have so many. Refuses what cannot be, before any trial begins.
+    pub(super) fn cells(self, asked: u64) -> Result<u64, OptionsError> {
+        match self {
+            Layout::Buckets { tables, per_bucket } => Ok(Shape::with_cells(tables, per_bucket, asked)?.cells()),
+        }
+    }
+
+    /// The load that such a table is planned for.
+    pub(super) fn design_load(self) -> f64 {
+        match self {
+            Layout::Buckets { tables, per_bucket } => design_load(tables, per_bucket),
+        }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Layout::Buckets { tables, per_bucket } => write!(f, "{tables}×{per_bucket}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_rounded_up_to_whole_buckets_in_every_table() {
+        let layout = Layout::Buckets { tables: 3, per_bucket: 4 };
+        assert_eq!(layout.to_string(), "3×4");
+        assert_eq!([1, 12, 13, 24, 1000].map(|asked| layout.cells(asked).ok()), [12, 12, 24, 24, 1008].map(Some));
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_is_refused() {
+        assert!(Layout::Buckets { tables: 9, per_bucket: 1 }.cells(1000).is_err());
+        assert!(Layout::Buckets { tables: 4, per_bucket: 1 }.cells(u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! The filters, by the names that the command takes.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A filter that can be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FilterName {
+    /// The plain cuckoo filter: full-key 4×1, or partial-key 2×4.
+    Cuckoo,
+    /// The Cyclic filter.
+    Cyclic,
+    /// The Swapping filter.
+    Swapping,
+    /// The Cuckooing filter.
+    Cuckooing,
+}
+
+impl FilterName {
+    /// All names.
+    pub const ALL: [FilterName; 4] =
+        [FilterName::Cuckoo, FilterName::Cyclic, FilterName::Swapping, FilterName::Cuckooing];
+
+    /// The filters over tables of buckets: they share the options of such tables.
+    pub(super) const OVER_BUCKETS: &[FilterName] =
+        &[FilterName::Cuckoo, FilterName::Cyclic, FilterName::Swapping, FilterName::Cuckooing];
+
+    /// The name as it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FilterName::Cuckoo => "cuckoo",
+            FilterName::Cyclic => "cyclic",
+            FilterName::Swapping => "swapping",
+            FilterName::Cuckooing => "cuckooing",
+        }
+    }
+}
+
+impl fmt::Display for FilterName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for FilterName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FilterName, String> {
+        let known = || FilterName::ALL.map(FilterName::as_str).join(", ");
+        FilterName::ALL
+            .into_iter()
+            .find(|name| name.as_str() == text)
+            .ok_or_else(|| format!("there is no filter `{text}` here: {}", known()))
+    }
+}

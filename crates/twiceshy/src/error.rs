@@ -87,6 +87,9 @@ pub enum BuildError<E> {
     /// The remote holds a set already.
     #[error("the remote holds a set already: use `recover` to build a filter for it")]
     RemoteInUse,
+    /// A filter of the quotient family was given a remote that mirrors cells.
+    #[error("this filter needs a remote ordered by hash, not a mirror of cells: use `ByHash` or a store's index")]
+    NeedsRemoteByHash,
     /// The remote holds no set that this kind of filter could be built for.
     #[error("the remote holds no set of {expected} orders: build a new filter and insert the keys")]
     NothingToRecover {
@@ -117,6 +120,12 @@ pub enum OptionsError {
     /// A rate outside what cells can give.
     #[error("a false-positive rate of {0}: above 0 and below 1, and not under about 1e-9, is possible")]
     Rate(f64),
+    /// Slots that cannot be.
+    #[error("{0} slots: 1 to 2^36 are possible")]
+    Slots(u64),
+    /// A load that tables do not reach.
+    #[error("a load of {0}: above 0 and up to 0.99 is possible")]
+    Load(f64),
     /// Selectors and fingerprints do not fit into the cell.
     #[error("{0}")]
     Selector(String),

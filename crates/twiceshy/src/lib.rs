@@ -39,6 +39,7 @@ pub mod filter;
 pub mod hash;
 pub mod packed;
 pub mod persist;
+pub mod quotient;
 pub mod remote;
 mod rng;
 mod seam;

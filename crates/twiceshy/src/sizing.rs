@@ -56,6 +56,37 @@ pub(crate) fn cuckoo_cells(keys: u64, tables: u64, cells_per_bucket: u64) -> u64
     (keys / design_load(tables, cells_per_bucket) + 2.0 * keys.sqrt()).ceil() as u64
 }
 
+/// The load that quotient tables are planned for, unless the user asks for more.
+pub(crate) const QUOTIENT_LOAD: f64 = 0.95;
+
+/// The most slots of a quotient table.
+const MOST_SLOTS: u64 = 1 << 36;
+
+pub(crate) fn check_slots(slots: u64) -> Result<(), OptionsError> {
+    if (1..=MOST_SLOTS).contains(&slots) { Ok(()) } else { Err(OptionsError::Slots(slots)) }
+}
+
+/// The slots for `keys` keys at this load.
+pub(crate) fn quotient_slots(keys: u64, load: f64) -> Result<u64, OptionsError> {
+    if !(load > 0.0 && load <= 0.99) {
+        return Err(OptionsError::Load(load));
+    }
+    // As a float, a tiny load asks for more slots than there are numbers: it saturates, and is refused.
+    let slots = (keys as f64 / load).ceil() as u64;
+    check_slots(slots).map(|()| slots)
+}
+
+/// The static false-positive rate of a quotient filter with remainders of `width` bits: a query's quotient has about
+/// `load` keys, Poisson distributed, and each has the query's remainder with probability 2^−width.
+///
+/// ```
+/// let rate = twiceshy::sizing::quotient_rate(0.95, 8);
+/// assert_eq!(format!("{rate:.6}"), "0.003704");
+/// ```
+pub fn quotient_rate(load: f64, width: u32) -> f64 {
+    -f64::exp_m1(-load * (-f64::from(width)).exp2())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +105,16 @@ mod tests {
         assert!((cuckoo_rate(0.95, (1 << 32) - 1, 4) / (3.8 / 4_294_967_295.0) - 1.0).abs() < 1e-6);
         assert_eq!(cuckoo_rate(1.0, 1, 4), 1.0);
         assert_eq!(cuckoo_rate(0.0, 100, 4), 0.0);
+    }
+
+    #[test]
+    fn a_quotient_table_is_planned_just_for_its_load() {
+        assert_eq!(quotient_slots(95, 0.95), Ok(100));
+        assert_eq!(quotient_slots(1, 0.99), Ok(2));
+        for load in [0.0, -1.0, 0.991, 2.0, f64::NAN, f64::INFINITY] {
+            assert!(quotient_slots(95, load).is_err(), "{load}");
+        }
+        assert!(quotient_slots(1 << 35, 1e-300).is_err() && check_slots(0).is_err());
     }
 
     #[test]

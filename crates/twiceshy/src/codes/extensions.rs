@@ -2,12 +2,8 @@
 
 use super::{GAP, Mark, Model, Part, tuned};
 
-/// The longest string without a skip.
-const LONGEST: u32 = 10;
-/// The most skips.
-const MOST_SKIPS: u32 = 3;
 /// The letters between a string and the same with one more skip: the empty string and those of 1 to 10 bits, and one.
-const STRIDE: u32 = 2 << LONGEST;
+const STRIDE: u32 = 2 << ExtensionMark::MAX_LEN;
 
 /// A string of hash bits as a letter: `skips` times ten bits that are not looked at, then `len` bits.
 ///
@@ -21,10 +17,18 @@ pub(crate) struct ExtensionMark {
 }
 
 impl ExtensionMark {
+    /// The longest string without a skip, and how much a skip skips.
+    pub(crate) const MAX_LEN: u32 = 10;
+    /// The most skips.
+    pub(crate) const MAX_SKIPS: u32 = 3;
+
     /// `None` where there is no such letter: more than 3 skips, more than 10 bits, a value that does not fit into its
     /// bits, or a skip before the empty string, which would say nothing.
     pub(crate) fn new(skips: u32, len: u32, bits: u32) -> Option<ExtensionMark> {
-        let possible = skips <= MOST_SKIPS && len <= LONGEST && bits >> len == 0 && (len > 0 || skips == 0);
+        let possible = skips <= ExtensionMark::MAX_SKIPS
+            && len <= ExtensionMark::MAX_LEN
+            && bits >> len == 0
+            && (len > 0 || skips == 0);
         possible.then_some(ExtensionMark { skips, len, bits })
     }
 
@@ -74,7 +78,7 @@ impl Extensions {
     /// The width of each string of `len` bits after `skips`.
     #[inline(always)]
     fn piece(rest: u64, skips: u32, len: u32) -> u64 {
-        rest >> (LONGEST * skips + 2 * len)
+        rest >> (ExtensionMark::MAX_LEN * skips + 2 * len)
     }
 }
 
@@ -92,7 +96,7 @@ impl Model for Extensions {
         } else {
             let rest = range - zero;
             let width = Self::piece(rest, skips, len);
-            Part { low: range - (rest >> (LONGEST * skips + len - 1)) + u64::from(bits) * width, width }
+            Part { low: range - (rest >> (ExtensionMark::MAX_LEN * skips + len - 1)) + u64::from(bits) * width, width }
         };
         (part.width > 0).then_some(part)
     }
@@ -111,10 +115,10 @@ impl Model for Extensions {
         // between them, or one more.
         let halvings = above.leading_zeros() - rest.leading_zeros();
         let depth = halvings + u32::from(above <= rest >> halvings);
-        let skips = (depth - 1) / LONGEST;
-        let len = depth - LONGEST * skips;
+        let skips = (depth - 1) / ExtensionMark::MAX_LEN;
+        let len = depth - ExtensionMark::MAX_LEN * skips;
         let width = Self::piece(rest, skips, len);
-        if skips > MOST_SKIPS || width == 0 {
+        if skips > ExtensionMark::MAX_SKIPS || width == 0 {
             return GAP;
         }
         let low = range - (rest >> (depth - 1));

@@ -15,11 +15,6 @@
 //!
 //! A [`Model`] says which part is whose, in integers and shifts, so that encoder and decoder agree to the last bit.
 
-#![cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "the telescoping and the extension filter come next")
-)]
-
 mod choose;
 mod extensions;
 mod general;

@@ -17,6 +17,8 @@ pub(super) fn zero(range: u64) -> u64 {
 
 impl Tuned {
     const LAST: Mark = 6;
+    /// How many letters there are.
+    pub(crate) const LETTERS: u32 = Self::LAST as u32 + 1;
 
     /// The width of the letters 1 to 5.
     #[inline(always)]

@@ -7,9 +7,9 @@ use super::options::RuleSpec;
 use super::search::Search;
 use super::shape::Shape;
 use super::{CuckooingSpec, CyclicSpec, PlainSpec, SwappingSpec};
-use crate::hash::{HashKey, HashKind};
+use crate::hash::HashKey;
 use crate::packed::PackedCells;
-use crate::persist::{LoadError, Reader, SaveError, Writer};
+use crate::persist::{LoadError, Reader, SaveError, Writer, hash_key};
 use crate::remote::Generation;
 use crate::rng::SplitMix64;
 use crate::seam::Seam;
@@ -22,8 +22,7 @@ pub(crate) fn write_frame(shape: Shape, width: u32, hash: &HashKey, out: &mut Wr
     out.u8(shape.cells_per_bucket());
     out.u64(shape.buckets());
     out.u8(width as u8);
-    out.u8(hash.kind().code());
-    out.bytes(hash.to_bytes().to_vec());
+    hash_key::write(hash, out);
 }
 
 /// Reads what [`write_frame`] wrote.
@@ -33,10 +32,7 @@ pub(crate) fn read_frame(from: &mut Reader) -> Result<(Shape, u32, HashKey), Loa
         .map_err(|error| LoadError::invalid(format!("its shape cannot be: {error}")))?;
     let width = u32::from(from.u8()?);
     sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
-    let code = from.u8()?;
-    let kind = HashKind::from_code(code).ok_or_else(|| LoadError::invalid(format!("its hash is of kind {code}")))?;
-    let key = from.bytes()?.try_into().map_err(|_| LoadError::invalid("its hash key is not of 16 bytes"))?;
-    Ok((shape, width, HashKey::from_bytes(kind, key)))
+    Ok((shape, width, hash_key::read(from)?))
 }
 
 /// Reads the cells, and counts the occupied ones against what the file says.
@@ -103,10 +99,7 @@ fn load<S: RuleSpec>(source: &mut (impl io::Read + ?Sized)) -> Result<FullKeyCuc
     let generation = Generation(from.u32()?);
     let (keys, orphans) = (from.u64()?, from.u64()?);
     let rng = SplitMix64::from_state(from.u64()?);
-    let wants_rebuild = match from.u8()? {
-        flag @ 0..=1 => flag == 1,
-        other => return Err(LoadError::invalid(format!("its flag for a wanted rebuild is {other}"))),
-    };
+    let wants_rebuild = from.flag()?;
     let search = read_search(&mut from)?;
     let rule = S::read(&mut from)?
         .rule(shape, width)

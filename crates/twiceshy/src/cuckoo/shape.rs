@@ -1,6 +1,6 @@
 //! The shape of a cuckoo table, and the way from hash words to buckets.
 
-use crate::hash::{Words, reduce};
+use crate::hash::{Words, reduce, words_of};
 use crate::remote::{CellId, Generation, MAX_ORDERS, Order, OrderWords, Place};
 
 /// d tables of b buckets of c cells.
@@ -172,9 +172,8 @@ impl Shape {
 
     /// Where to ask a remote about a cell.
     pub(crate) fn place(&self, cell: CellId, generation: Generation) -> Place {
-        let bucket = u128::from(self.bucket_of_cell(cell));
-        let first_word = |bucket: u128| (bucket << 64).div_ceil(u128::from(self.buckets));
-        let words = first_word(bucket) as u64..=(first_word(bucket + 1) - 1) as u64;
+        let bucket = self.bucket_of_cell(cell);
+        let words = words_of(bucket, bucket, self.buckets);
         Place { generation, order: Order(self.spot(cell).table), words, cell }
     }
 }

@@ -164,6 +164,12 @@ pub(crate) fn reduce(word: u64, bound: u64) -> u64 {
     ((u128::from(word) * u128::from(bound)) >> 64) as u64
 }
 
+/// The words that [`reduce`] leads to a value in `first..=last`.
+pub(crate) fn words_of(first: u64, last: u64, bound: u64) -> std::ops::RangeInclusive<u64> {
+    let first_word = |value: u128| (value << 64).div_ceil(u128::from(bound));
+    first_word(first.into()) as u64..=(first_word(u128::from(last) + 1) - 1) as u64
+}
+
 /// A bijection of 64-bit words whose output bits all depend on all input bits (the finalizer of SplitMix64).
 pub(crate) fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);

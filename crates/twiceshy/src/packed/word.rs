@@ -3,8 +3,6 @@
 //! One look-up needs several of these, so the choice between the two ways is made once around the whole look-up, not once
 //! a word: [`dispatch`] takes [`Work`], which is compiled for each way of counting bits.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the rank-and-select filter that stands on it comes next"))]
-
 /// A way to count and to find the ones of a word.
 pub(crate) trait Word64 {
     /// Ones among the lowest `bits` bits (0..=64).

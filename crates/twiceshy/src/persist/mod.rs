@@ -31,6 +31,7 @@
 //! # Ok::<(), LoadError>(())
 //! ```
 
+pub(crate) mod hash_key;
 mod header;
 mod reader;
 mod writer;

@@ -78,6 +78,14 @@ impl Reader {
         self.array().map(u8::from_le_bytes)
     }
 
+    /// The next field as a flag: a byte that is 0 or 1.
+    pub(crate) fn flag(&mut self) -> Result<bool, LoadError> {
+        match self.u8()? {
+            flag @ 0..=1 => Ok(flag == 1),
+            other => Err(LoadError::invalid(format!("one of its flags is {other}"))),
+        }
+    }
+
     /// Takes two bytes, the lowest first.
     ///
     /// # Errors

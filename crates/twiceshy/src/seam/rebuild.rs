@@ -82,6 +82,7 @@ impl<T: Table> Seam<T> {
     ) -> Result<Option<Vec<Position>>, RebuildError<Rem::Error>> {
         self.ready()?;
         let Some(next) = &self.next else { return Err(RebuildError::NotBegun) };
+        self.in_step(remote)?;
         let mut batch: Vec<Position> = Vec::new();
         remote
             .walk(next.source.0, next.cursor.as_ref(), limit.max(1), &mut |at| batch.push(at))

@@ -8,9 +8,13 @@ use crate::error::{BuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed};
 use crate::hash::HashKey;
 use crate::persist::LoadError;
+use crate::quotient::{
+    ExtensionFilter, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingFilter, QuotientFilter,
+    RankSelectFilter, Selectors as TelescopingSelectors, TelescopingFilter,
+};
 use crate::remote::Remote;
 
-/// Every variant of a full-key cuckoo filter that the suite runs over.
+/// Every variant of a filter with a remote that the suite runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the filters and their options")]
 pub enum Variant {
@@ -29,11 +33,17 @@ pub enum Variant {
     CuckooingShortest,
     CuckooingTwoTables,
     CuckooingBuckets,
+    Quotient,
+    Telescoping,
+    TelescopingSide,
+    TelescopingPlain,
+    Extension,
+    ExtensionSide,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Variant; 15] = [
+    pub const ALL: [Variant; 21] = [
         Variant::FullKey,
         Variant::CyclicOneBit,
         Variant::CyclicNoBits,
@@ -49,7 +59,19 @@ impl Variant {
         Variant::CuckooingShortest,
         Variant::CuckooingTwoTables,
         Variant::CuckooingBuckets,
+        Variant::Quotient,
+        Variant::Telescoping,
+        Variant::TelescopingSide,
+        Variant::TelescopingPlain,
+        Variant::Extension,
+        Variant::ExtensionSide,
     ];
+
+    /// Whether the variant can have a mirror of cells for a remote: the quotient family needs one by hash.
+    pub fn has_cells(self) -> bool {
+        use Variant::{Extension, ExtensionSide, Quotient, Telescoping, TelescopingPlain, TelescopingSide};
+        !matches!(self, Quotient | Telescoping | TelescopingSide | TelescopingPlain | Extension | ExtensionSide)
+    }
 
     /// The narrowest cells that the variant's selectors fit into with some fingerprint.
     pub fn narrowest(self) -> u32 {
@@ -57,6 +79,7 @@ impl Variant {
             Variant::CyclicFourBits => 6,
             Variant::CyclicUnequal => 5,
             Variant::CyclicOffsets => 4,
+            variant if !variant.has_cells() => 2,
             _ => 3,
         }
     }
@@ -203,6 +226,71 @@ impl Subject for FullKeyCuckoo<Cuckooing> {
     }
 }
 
+impl Subject for RankSelectFilter<PlainRemainders> {
+    common!();
+
+    fn try_adapt<R: Remote>(&mut self, _: &[u8], _: &mut R) -> Option<Result<Adapted, SeamError<R::Error>>> {
+        None
+    }
+
+    fn build<R: Remote>(
+        _: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>> {
+        QuotientFilter::with_slots(cells, bits).build(hash, remote)
+    }
+}
+
+impl Subject for RankSelectFilter<TelescopingSelectors> {
+    common!();
+    adapts!();
+
+    fn build<R: Remote>(
+        variant: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>> {
+        let side = if variant == Variant::TelescopingSide { 2 } else { 0 };
+        TelescopingFilter::with_slots(cells, bits).side_table(side).build(hash, remote)
+    }
+}
+
+impl Subject for RankSelectFilter<PlainSelectors> {
+    common!();
+    adapts!();
+
+    fn build<R: Remote>(
+        _: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>> {
+        PlainTelescopingFilter::with_slots(cells, bits).build(hash, remote)
+    }
+}
+
+impl Subject for RankSelectFilter<Extensions> {
+    common!();
+    adapts!();
+
+    fn build<R: Remote>(
+        variant: Variant,
+        cells: u64,
+        bits: u32,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<Self, BuildError<R::Error>> {
+        let side = if variant == Variant::ExtensionSide { 2 } else { 0 };
+        ExtensionFilter::with_slots(cells, bits).side_table(side).build(hash, remote)
+    }
+}
+
 /// Calls `$body` with a filter of the variant's own type. The body sees it as `$filter`, or the error of building it.
 #[macro_export]
 #[doc(hidden)]
@@ -234,6 +322,22 @@ macro_rules! with_variant {
             | $crate::testing::Variant::CuckooingTwoTables
             | $crate::testing::Variant::CuckooingBuckets => {
                 type $kind = $crate::cuckoo::CuckooingFilter;
+                $body
+            }
+            $crate::testing::Variant::Quotient => {
+                type $kind = $crate::quotient::QuotientFilter;
+                $body
+            }
+            $crate::testing::Variant::Telescoping | $crate::testing::Variant::TelescopingSide => {
+                type $kind = $crate::quotient::TelescopingFilter;
+                $body
+            }
+            $crate::testing::Variant::TelescopingPlain => {
+                type $kind = $crate::quotient::PlainTelescopingFilter;
+                $body
+            }
+            $crate::testing::Variant::Extension | $crate::testing::Variant::ExtensionSide => {
+                type $kind = $crate::quotient::ExtensionFilter;
                 $body
             }
         }

@@ -1,5 +1,5 @@
 //! A remote that fails at any call, or whose answer is lost: nothing changes, or the outcome is found out, and the next
-//! attempt works. Over every full-key filter and both kinds of remote.
+//! attempt works. Over every filter and the kinds of remote that it can have.
 
 mod failures;
 mod loses_later;
@@ -14,7 +14,9 @@ macro_rules! everywhere {
         for variant in twiceshy::testing::Variant::ALL {
             twiceshy::with_variant!(variant, |Kind| {
                 $check::<Kind, twiceshy::remote::ByHash>(variant);
-                $check::<Kind, twiceshy::remote::Mirror>(variant);
+                if variant.has_cells() {
+                    $check::<Kind, twiceshy::remote::Mirror>(variant);
+                }
             });
         }
     };

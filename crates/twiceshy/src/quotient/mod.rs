@@ -1,0 +1,40 @@
+//! The quotient family: one rank-and-select table, and for each filter what a slot keeps and how it adapts.
+//!
+//! | filter | fixes a false positive by | bits a slot beside the remainder | paper |
+//! |---|---|---|---|
+//! | [`QuotientFilter`] | nothing: the baseline | 2.125 | 004 section 5 |
+//! | [`TelescopingFilter`] | the key's selector moves on to its next remainder | 3 | 004 sections 3 to 5, appendices B, C |
+//! | [`PlainTelescopingFilter`] | the same, with a byte for each selector | 10.125 | 004 section 6.2 |
+//! | [`ExtensionFilter`] | the key's fingerprint grows | 3 | 004 section 5, appendix C.4 |
+
+mod block;
+mod extension;
+mod local;
+mod matching;
+mod options;
+mod owners;
+mod plain;
+mod plan;
+mod rank_select;
+mod rule;
+mod save;
+mod side;
+mod stats;
+mod strand;
+mod table;
+mod telescoping;
+#[cfg(test)]
+mod twin;
+mod validate;
+
+pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
+pub use options::{Coded, Options, RuleSpec};
+pub use plain::{PlainRemainders, QuotientFilter, QuotientSpec};
+pub use rank_select::RankSelectFilter;
+pub use rule::{Learning, Rule};
+pub use save::Saved;
+pub use stats::Stats;
+pub use telescoping::{
+    PlainSelectors, PlainTelescopingFilter, PlainTelescopingSpec, SelectorCode, Selectors, TelescopingFilter,
+    TelescopingSpec,
+};

@@ -1,0 +1,133 @@
+//! How a filter of the quotient family is asked for.
+
+use super::rank_select::RankSelectFilter;
+use super::rule::Rule;
+use super::side;
+use crate::error::{BuildError, OptionsError};
+use crate::hash::HashKey;
+use crate::persist::{LoadError, Reader, Writer};
+use crate::remote::Remote;
+use crate::sizing;
+
+/// What one kind of filter can be told beyond the common [`Options`].
+pub trait RuleSpec: Clone {
+    /// The rule that these options make.
+    type Rule: Rule;
+    /// The kind's number in saved filters.
+    const KIND: u16;
+
+    /// The rule for remainders of this width, or why there is none.
+    fn rule(&self, width: u32) -> Result<Self::Rule, OptionsError>;
+
+    /// Saves what tells this rule from others of its kind.
+    fn write(rule: &Self::Rule, out: &mut Writer<'_>);
+
+    /// Reads what [`RuleSpec::write`] wrote.
+    fn read(width: u32, from: &mut Reader) -> Result<Self::Rule, LoadError>;
+}
+
+/// A kind whose marks share a code, which can overflow.
+pub trait Coded: RuleSpec {}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Size {
+    Capacity { keys: u64, rate: f64 },
+    Slots { slots: u64, width: u32 },
+}
+
+/// What to build: the size, and the kind's own options.
+///
+/// Every setting is checked in [`Options::build`], and one that cannot work is refused with a sentence that says what would.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options<S> {
+    size: Size,
+    load: f64,
+    side: u32,
+    pub(crate) spec: S,
+}
+
+impl<S: RuleSpec> Options<S> {
+    pub(crate) fn for_capacity(keys: u64, rate: f64, spec: S) -> Result<Self, OptionsError> {
+        sizing::check_capacity(keys)?;
+        sizing::check_rate(rate)?;
+        Ok(Options { size: Size::Capacity { keys, rate }, ..Options::with_slots(0, 0, spec) })
+    }
+
+    pub(crate) fn with_slots(slots: u64, width: u32, spec: S) -> Self {
+        Options { size: Size::Slots { slots, width }, load: sizing::QUOTIENT_LOAD, side: 0, spec }
+    }
+
+    /// The load that a capacity is planned for: 0.95 if nobody says otherwise, 0.99 at most. A fuller table is smaller, and
+    /// its insertions move more slots.
+    #[must_use]
+    pub fn load(self, load: f64) -> Self {
+        Options { load, ..self }
+    }
+
+    /// The slots and the remainder's width that these options come to.
+    pub fn geometry(&self) -> Result<(u64, u32), OptionsError> {
+        match self.size {
+            Size::Slots { slots, width } => {
+                sizing::check_width(width)?;
+                sizing::check_slots(slots)?;
+                Ok((slots, width))
+            }
+            Size::Capacity { keys, rate } => {
+                let slots = sizing::quotient_slots(keys, self.load)?;
+                let load = keys as f64 / slots as f64;
+                let enough = |width: &u32| sizing::quotient_rate(load, *width) <= rate;
+                Ok((slots, sizing::WIDTHS.clone().find(enough).ok_or(OptionsError::Rate(rate))?))
+            }
+        }
+    }
+
+    fn parts(&self) -> Result<(u64, u32, S::Rule), OptionsError> {
+        let (slots, width) = self.geometry()?;
+        if self.side > side::MOST {
+            return Err(OptionsError::Bound("a side table can hold 2^25 blocks at most"));
+        }
+        Ok((slots, width, self.spec.rule(width)?))
+    }
+
+    /// An empty filter over a remote that holds no set yet. The hash key decides everything that looks random.
+    ///
+    /// The remote must be one by hash: a mirror of cells is of the cuckoo family.
+    pub fn build<R: Remote>(
+        &self,
+        hash: HashKey,
+        remote: &mut R,
+    ) -> Result<RankSelectFilter<S::Rule>, BuildError<R::Error>> {
+        let (slots, width, rule) = self.parts()?;
+        RankSelectFilter::build(slots, width, rule, self.side, hash, remote)
+    }
+
+    /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
+    /// a saved filter was damaged. Takes one ordered scan of the remote; what an earlier filter had learned is gone.
+    pub fn recover<R: Remote>(&self, remote: &mut R) -> Result<RankSelectFilter<S::Rule>, BuildError<R::Error>> {
+        let (slots, width, rule) = self.parts()?;
+        RankSelectFilter::recover(slots, width, rule, self.side, remote)
+    }
+}
+
+impl<S: Coded> Options<S> {
+    /// A side table for the marks of at most so many blocks whose 56 bits have overflown. Until it is full no block forgets
+    /// what it has learned; after that, blocks are reset as without it. An entry takes 136 bytes, counted in
+    /// [`Filter::local_bits`](crate::filter::Filter::local_bits). The default is none.
+    ///
+    /// ```
+    /// use twiceshy::filter::Filter;
+    /// use twiceshy::hash::HashKey;
+    /// use twiceshy::quotient::TelescopingFilter;
+    /// use twiceshy::remote::ByHash;
+    ///
+    /// let filter = TelescopingFilter::options(100_000, 0.01)?
+    ///     .side_table(100)
+    ///     .build(HashKey::random()?, &mut ByHash::new())?;
+    /// assert!(filter.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn side_table(self, blocks: u32) -> Self {
+        Options { side: blocks, ..self }
+    }
+}

@@ -1,0 +1,56 @@
+//! What a filter of the quotient family counts about itself.
+
+use super::plan::Cost;
+
+/// Counts since the filter was made or loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Keys inserted.
+    pub insertions: u64,
+    /// Slots that insertions moved.
+    pub shifted_slots: u64,
+    /// The most slots that one insertion moved.
+    pub longest_shift: u64,
+    /// Keys removed.
+    pub removals: u64,
+    /// Adaptations to false positives.
+    pub adapts: u64,
+    /// Blocks that adaptations reset because their code overflowed.
+    pub resets_by_adapts: u64,
+    /// Blocks that insertions and removals reset because a mark that was carried in did not fit.
+    pub resets_by_shifts: u64,
+    /// Reads of the remote that resets needed, beyond those of the operations themselves.
+    pub reset_reads: u64,
+    /// Adaptations that could not tell the query from a key: a new hash key is wanted then.
+    pub out_of_marks: u64,
+    /// Blocks whose marks are in the side table now.
+    pub side_blocks: u64,
+    /// Tables that were replaced by growing, re-keying or rebuilding.
+    pub rebuilds: u64,
+}
+
+impl Stats {
+    pub(crate) fn insertion(&mut self, cost: Cost) {
+        self.insertions += 1;
+        self.shifted_slots += cost.shifted;
+        self.longest_shift = self.longest_shift.max(cost.shifted);
+        self.shift(cost);
+    }
+
+    pub(crate) fn removal(&mut self, cost: Cost) {
+        self.removals += 1;
+        self.shift(cost);
+    }
+
+    fn shift(&mut self, cost: Cost) {
+        self.resets_by_shifts += cost.resets;
+        self.reset_reads += cost.reset_reads;
+    }
+
+    pub(crate) fn adaptation(&mut self, cost: Cost) {
+        self.adapts += 1;
+        self.resets_by_adapts += cost.resets;
+        self.reset_reads += cost.reset_reads;
+    }
+}

@@ -1,0 +1,341 @@
+//! The rank-and-select quotient table (004 section 5 and B.1): runs of remainders over blocks.
+//!
+//! All remainders with quotient q form a *run*, in consecutive slots at or after slot q; runs follow each other in the order
+//! of their quotients. Two bits a slot say where they are: `occupied(q)`, there is a run for quotient q; `runend(s)`, slot
+//! s is the last of its run. So the k-th occupied quotient's run ends at the k-th runend, and a block's *offset* saves
+//! counting from the table's beginning:
+//!
+//! > The offset of block b is the number of slots, from slot 64·b on, that runs of earlier blocks' quotients take.
+//!
+//! The run of q is then found from its own block: with k occupied quotients up to q in the block, it ends at the k-th runend
+//! at or after `64·b + offset`.
+//!
+//! An offset has eight bits and saturates: 255 means *255 or more*, and the true value is found by walking back to a block
+//! whose offset tells. The table's end does not wrap: behind the slots that quotients lead to are some more, which only
+//! runs from before can reach. See [`spare_slots`].
+
+use super::block::{Blocks, Layout, SLOTS};
+use crate::packed::word::{Portable, Word64};
+use std::ops::Range;
+
+/// An offset that says only: this or more.
+const SATURATED: u8 = u8::MAX;
+
+/// How many slots stand behind those that quotients lead to.
+///
+/// Let m be the slots and n = αm the keys, and x the keys that lack room at the end. As a walk over quotients, keys minus
+/// slots is a bridge that ends at n − m, so that x is passed with probability about exp(−2x(x + m − n)/n). With √(11·m) it
+/// is under 10⁻⁹ at every load up to 99 %, and beyond some 73,000 slots 896 are enough for that (exp(−0.02·896) = 2·10⁻⁸ in
+/// an endless table at 99 % load, e^−90 at 95 %). A table that is unlucky still is: it reports that it is full.
+pub(crate) fn spare_slots(slots: u64) -> u64 {
+    slots.saturating_mul(11).isqrt().clamp(1, 896)
+}
+
+/// A table of runs. It knows quotients and slots, not keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) blocks: Blocks,
+    /// The quotients: 0 to `slots` − 1.
+    slots: u64,
+}
+
+/// What the table's bits lack to be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Malformed {
+    #[error("quotient {0} is occupied, past the last")]
+    Quotient(u64),
+    #[error("a run ends at slot {0}, where none can")]
+    StrayRunend(u64),
+    #[error("the run of quotient {0} has no end")]
+    Endless(u64),
+    #[error("the offset of block {0} is not what the runs make it")]
+    Offset(u64),
+}
+
+/// Where a newcomer goes, and how far the others must move for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) quotient: u64,
+    /// The slot of the newcomer: the end of its run.
+    pub(crate) slot: u64,
+    /// The first free slot from there: `slot..free` move up by one.
+    pub(crate) free: u64,
+}
+
+/// Which slot goes, and how far the others can move down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) quotient: u64,
+    pub(crate) slot: u64,
+    /// The last slot that holds something that can move down: it is free afterwards.
+    pub(crate) freed: u64,
+}
+
+impl Table {
+    /// An empty table; `None` where it cannot be allocated.
+    pub(crate) fn new(slots: u64, layout: Layout) -> Option<Table> {
+        Some(Table { blocks: Blocks::new(blocks_for(slots)?, layout)?, slots })
+    }
+
+    /// A table from saved bytes, with every bit checked, and the number of slots in use.
+    pub(crate) fn from_bytes(slots: u64, layout: Layout, saved: Vec<u8>) -> Option<Result<(Table, u64), Malformed>> {
+        let table = Table { blocks: Blocks::from_bytes(blocks_for(slots)?, layout, saved)?, slots };
+        Some(table.check().map(|used| (table, used)))
+    }
+
+    /// The slots that quotients lead to.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// All slots, the spare ones at the end included.
+    pub(crate) fn all_slots(&self) -> u64 {
+        self.blocks.len() * SLOTS
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_occupied(&self, quotient: u64) -> bool {
+        self.blocks.occupieds(quotient / SLOTS) >> (quotient % SLOTS) & 1 == 1
+    }
+
+    /// The true offset of a block.
+    #[inline(always)]
+    fn offset<W: Word64>(&self, block: u64) -> u64 {
+        match self.blocks.offset(block) {
+            SATURATED => self.walked_offset::<W>(block),
+            offset => u64::from(offset),
+        }
+    }
+
+    /// The offset of a block, found by walking from the last block before it whose offset is known.
+    #[cold]
+    fn walked_offset<W: Word64>(&self, block: u64) -> u64 {
+        let mut known = block;
+        while known > 0 && self.blocks.offset(known) == SATURATED {
+            known -= 1;
+        }
+        let mut offset = u64::from(self.blocks.offset(known));
+        for at in known..block {
+            let end = self.end_after::<W>(at, offset, self.blocks.occupieds(at).count_ones());
+            offset = end.saturating_sub((at + 1) * SLOTS);
+        }
+        offset
+    }
+
+    /// Where the first `runs` runs of a block's quotients end: the slot after the last of them.
+    #[inline(always)]
+    fn end_after<W: Word64>(&self, block: u64, offset: u64, runs: u32) -> u64 {
+        let first = block * SLOTS + offset;
+        match runs.checked_sub(1) {
+            None => first,
+            Some(nth) => self.runend_from::<W>(first, nth) + 1,
+        }
+    }
+
+    /// The slot of runend number `nth` (from 0) at or after `first`. Past the last there is the table's end.
+    #[inline(always)]
+    fn runend_from<W: Word64>(&self, first: u64, mut nth: u32) -> u64 {
+        let mut block = first / SLOTS;
+        if block >= self.blocks.len() {
+            return self.all_slots();
+        }
+        let mut runends = self.blocks.runends(block) & (u64::MAX << (first % SLOTS));
+        loop {
+            let at = W::select(runends, nth);
+            if at < 64 {
+                return block * SLOTS + u64::from(at);
+            }
+            nth -= W::rank(runends, 64);
+            block += 1;
+            if block >= self.blocks.len() {
+                return self.all_slots();
+            }
+            runends = self.blocks.runends(block);
+        }
+    }
+
+    /// The slots of a quotient's run; `None` where it has none.
+    #[inline(always)]
+    pub(crate) fn run<W: Word64>(&self, quotient: u64) -> Option<Range<u64>> {
+        let (block, bit) = (quotient / SLOTS, quotient % SLOTS);
+        let occupieds = self.blocks.occupieds(block);
+        if occupieds >> bit & 1 == 0 {
+            return None;
+        }
+        let before = W::rank(occupieds, bit as u32);
+        let offset = self.offset::<W>(block);
+        if offset < SLOTS {
+            // Nearly always the run ends in the block that it begins in: one word tells both ends.
+            let runends = self.blocks.runends(block) & (u64::MAX << offset);
+            let last = W::select(runends, before);
+            if last < 64 {
+                let earlier = runends & ((1 << last) - 1);
+                let free = if before == 0 { offset } else { 64 - u64::from(earlier.leading_zeros()) };
+                return Some(block * SLOTS + free.max(bit)..block * SLOTS + u64::from(last) + 1);
+            }
+        }
+        let start = self.end_after::<W>(block, offset, before);
+        Some(start.max(quotient)..self.runend_from::<W>(start, 0) + 1)
+    }
+
+    /// Where the runs of all quotients up to this one end: the slot after the last of them. Not above `quotient` where slot
+    /// `quotient` is free.
+    fn end_up_to(&self, quotient: u64) -> u64 {
+        let (block, bit) = (quotient / SLOTS, quotient % SLOTS);
+        let runs = Portable::rank(self.blocks.occupieds(block), bit as u32 + 1);
+        self.end_after::<Portable>(block, self.offset::<Portable>(block), runs)
+    }
+
+    /// The first free slot at or after this one.
+    fn first_free(&self, mut slot: u64) -> Option<u64> {
+        while slot < self.all_slots() {
+            let end = self.end_up_to(slot);
+            if end <= slot {
+                return Some(slot);
+            }
+            slot = end;
+        }
+        None
+    }
+
+    /// The room for one more in the run of a quotient; `None` where the table is full up to its end.
+    pub(crate) fn room(&self, quotient: u64) -> Option<Room> {
+        let slot = self.end_up_to(quotient).max(quotient);
+        Some(Room { quotient, slot, free: self.first_free(slot)? })
+    }
+
+    /// Puts a remainder where [`Table::room`] found room.
+    pub(crate) fn insert(&mut self, room: Room, remainder: u32) {
+        self.blocks.shift_up(room.slot, room.free);
+        self.blocks.set_remainder(room.slot, remainder);
+        self.blocks.set_runend(room.slot, true);
+        if self.is_occupied(room.quotient) {
+            self.blocks.set_runend(room.slot - 1, false);
+        }
+        self.blocks.set_occupied(room.quotient, true);
+        // Every block between the quotient and the slot that was free has one more slot taken from before it.
+        for block in room.quotient / SLOTS + 1..=room.free / SLOTS {
+            self.blocks.set_offset(block, self.blocks.offset(block).saturating_add(1));
+        }
+    }
+
+    /// What taking out a slot of a quotient's run comes to.
+    pub(crate) fn gap(&self, quotient: u64, run: &Range<u64>, slot: u64) -> Gap {
+        let mut end = run.end;
+        // A run that begins before its quotient's own slot cannot be: it moves down unless it is at home.
+        for next in self.occupied_from(quotient + 1) {
+            if next >= end {
+                break;
+            }
+            end = self.runend_from::<Portable>(end, 0) + 1;
+        }
+        Gap { quotient, slot, freed: end - 1 }
+    }
+
+    /// Takes out what [`Table::gap`] has measured.
+    pub(crate) fn remove(&mut self, gap: Gap) {
+        let is_last = self.blocks.runends(gap.slot / SLOTS) >> (gap.slot % SLOTS) & 1 == 1;
+        let is_first = self.run::<Portable>(gap.quotient).is_none_or(|run| run.start == gap.slot);
+        if is_last && is_first {
+            self.blocks.set_occupied(gap.quotient, false);
+        } else if is_last {
+            self.blocks.set_runend(gap.slot - 1, true);
+        }
+        self.blocks.shift_down(gap.slot, gap.freed);
+        for block in gap.quotient / SLOTS + 1..=gap.freed / SLOTS {
+            let offset = match self.blocks.offset(block) {
+                SATURATED => self.walked_offset::<Portable>(block).min(SATURATED.into()) as u8,
+                offset => offset.saturating_sub(1),
+            };
+            self.blocks.set_offset(block, offset);
+        }
+    }
+
+    /// The occupied quotients from this one on.
+    fn occupied_from(&self, first: u64) -> impl Iterator<Item = u64> + '_ {
+        let mut block = first / SLOTS;
+        let mut left =
+            if block < self.blocks.len() { self.blocks.occupieds(block) & (u64::MAX << (first % SLOTS)) } else { 0 };
+        std::iter::from_fn(move || {
+            while left == 0 {
+                block += 1;
+                if block >= self.blocks.len() {
+                    return None;
+                }
+                left = self.blocks.occupieds(block);
+            }
+            let bit = u64::from(left.trailing_zeros());
+            left &= left - 1;
+            Some(block * SLOTS + bit)
+        })
+    }
+
+    /// All runs with their quotients, from a block's first quotient on.
+    fn runs_from(&self, block: u64) -> impl Iterator<Item = (u64, Range<u64>)> + '_ {
+        let mut end = self.end_after::<Portable>(block, self.offset::<Portable>(block), 0);
+        self.occupied_from(block * SLOTS).map(move |quotient| {
+            let start = end.max(quotient);
+            end = self.runend_from::<Portable>(start, 0) + 1;
+            (quotient, start..end)
+        })
+    }
+
+    /// The runs that have a slot in these blocks.
+    pub(crate) fn runs_over(&self, blocks: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> + '_ {
+        let slots = blocks.start * SLOTS..blocks.end * SLOTS;
+        // The last block whose earlier quotients' runs all end before.
+        let mut from = blocks.start;
+        while from > 0 && from * SLOTS + self.offset::<Portable>(from) > slots.start {
+            from -= 1;
+        }
+        self.runs_from(from)
+            .skip_while(move |(_, run)| run.end <= slots.start)
+            .take_while(move |(_, run)| run.start < slots.end)
+    }
+
+    /// Checks every bit of metadata, and counts the slots in use.
+    pub(crate) fn check(&self) -> Result<u64, Malformed> {
+        if let Some(quotient) = self.occupied_from(self.slots).next() {
+            return Err(Malformed::Quotient(quotient));
+        }
+        let mut used = 0;
+        let mut end = 0;
+        let mut runends = self.runend_slots();
+        let mut quotients = self.occupied_from(0).peekable();
+        for block in 0..self.blocks.len() {
+            let offset: u64 = end.max(block * SLOTS) - block * SLOTS;
+            if u64::from(self.blocks.offset(block)) != offset.min(SATURATED.into()) {
+                return Err(Malformed::Offset(block));
+            }
+            while let Some(quotient) = quotients.next_if(|quotient| quotient / SLOTS == block) {
+                let start = quotient.max(end);
+                let last = runends.next().ok_or(Malformed::Endless(quotient))?;
+                if last < start {
+                    return Err(Malformed::StrayRunend(last));
+                }
+                used += last + 1 - start;
+                end = last + 1;
+            }
+        }
+        match runends.next() {
+            Some(slot) => Err(Malformed::StrayRunend(slot)),
+            None => Ok(used),
+        }
+    }
+
+    fn runend_slots(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.blocks.len()).flat_map(|block| {
+            let mut left = self.blocks.runends(block);
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| u64::from(left.trailing_zeros()))?;
+                left &= left - 1;
+                Some(block * SLOTS + bit)
+            })
+        })
+    }
+}
+
+fn blocks_for(slots: u64) -> Option<u64> {
+    Some(slots.checked_add(spare_slots(slots))?.div_ceil(SLOTS))
+}

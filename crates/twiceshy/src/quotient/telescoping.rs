@@ -1,0 +1,343 @@
+//! The telescoping filter: a false positive moves its key's selector on to the next remainder.
+
+use super::block::{Annex, SLOTS};
+use super::local::Marked;
+use super::options::{Coded, Options, RuleSpec};
+use super::rank_select::RankSelectFilter;
+use super::rule::{Learning, Marking, Rule};
+use super::strand::Strand;
+use crate::codes::{self, ESCAPE, General, Mark, Marks, Model, Tuned, Zeros};
+use crate::error::OptionsError;
+use crate::persist::{LoadError, Reader, Writer};
+use std::ops::Range;
+
+/// The telescoping filter (004 sections 3 to 5, appendices B and C): the selectors of 64 slots share a code of 56 bits.
+///
+/// **Cost.** A slot takes the remainder and 3 bits. A look-up in a block that has learned nothing costs what it costs in a
+/// plain quotient filter. In another block remainders are compared with all that the alphabet allows first, and only where
+/// one agrees the code is read, as far as that slot.
+///
+/// **Layout.** Remainder i of a key is bits i·w to (i + 1)·w of the string of its hash words 1, 2, …; selector i says that
+/// the slot holds remainder i. The code of a block is the low end of its interval, so that 64 zeros are 0.
+///
+/// **Adapting.** The selector of every key that collides moves on until the query no longer matches. A block whose code
+/// overflows is reset, all its selectors and remainders together, and then learns about the query again: one read of the
+/// remote brings its keys. [`Options::side_table`] keeps such a block's selectors instead, as long as there is room.
+///
+/// **Departures.** The paper's code for ε = 1/256 is used with remainders of 8 bits, the general one with all others; its
+/// parameters follow from the remainder's width and from [`Options::expected_ratio`]. Adapting steps on until the query
+/// differs, where the paper waits for it to come again. See `docs/papers.md`.
+///
+/// ```
+/// use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
+/// use twiceshy::hash::HashKey;
+/// use twiceshy::quotient::TelescopingFilter;
+/// use twiceshy::remote::ByHash;
+///
+/// let mut set = ByHash::new();
+/// // Small remainders, so that there is a mistake to be seen.
+/// let mut filter = TelescopingFilter::with_slots(1000, 4).build(HashKey::fixed(1), &mut set)?;
+/// for key in 0..900u32 {
+///     filter.insert(&key.to_le_bytes(), &mut set)?;
+/// }
+/// let wrong = (1000..2000u32).find(|query| filter.contains(&query.to_le_bytes())).unwrap();
+/// assert_eq!(filter.adapt(&wrong.to_le_bytes(), &mut set)?, Adapted::Fixed);
+/// assert!(!filter.contains(&wrong.to_le_bytes()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type TelescopingFilter = RankSelectFilter<Selectors>;
+
+/// The telescoping filter with a byte for each slot's selector (004 section 6.2, the uTAF): to see what the code costs and
+/// what its overflows do. A slot takes the remainder and 10.125 bits.
+pub type PlainTelescopingFilter = RankSelectFilter<PlainSelectors>;
+
+/// How the selectors of a block are coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SelectorCode {
+    /// The code of 004 C.2, made for ε = 1/256. It has the selectors 0 to 6.
+    Tuned,
+    /// The code of 004 C.3: selector 0 with probability 1 − 2^−x, each further one 2^−y times as likely as the one before.
+    General {
+        /// 2 to 16.
+        x: u32,
+        /// 1 to 32.
+        y: u32,
+    },
+}
+
+/// The rule of [`TelescopingFilter`].
+#[derive(Clone, Debug)]
+pub struct Selectors {
+    code: Code,
+    zeros: Zeros,
+    /// The lowest bit of each remainder that the alphabet allows, in hash word 1; none where they do not all lie in it.
+    fields: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Code {
+    Tuned(Tuned),
+    General(General),
+}
+
+/// How many selectors a code of remainders of this width has: those whose remainders lie in one hash word, and at least
+/// four.
+fn letters(width: u32) -> u32 {
+    (64 / width).max(4)
+}
+
+impl Selectors {
+    fn new(code: SelectorCode, width: u32) -> Option<Selectors> {
+        let (code, zeros, letters) = match code {
+            SelectorCode::Tuned => (Code::Tuned(Tuned), Zeros::new(&Tuned), Tuned::LETTERS),
+            SelectorCode::General { x, y } => {
+                let general = General::new(x, y, letters(width))?;
+                (Code::General(general), Zeros::new(&general), general.letters())
+            }
+        };
+        let fields = if letters * width <= 64 { (0..letters).map(|i| 1 << (i * width)).sum() } else { 0 };
+        Some(Selectors { code, zeros, fields })
+    }
+
+    /// The code in use.
+    pub fn code(&self) -> SelectorCode {
+        match &self.code {
+            Code::Tuned(_) => SelectorCode::Tuned,
+            Code::General(general) => SelectorCode::General { x: general.x(), y: general.y() },
+        }
+    }
+
+    /// Whether the key has this remainder under some selector of the alphabet: a look-up that finds none need not read the
+    /// code. One subtraction asks about all of them: it borrows into a field's highest bit only where a field is 0.
+    #[inline(always)]
+    fn may_match(&self, width: u32, key: &Strand<'_>, remainder: u32) -> bool {
+        let differences = key.first() ^ self.fields.wrapping_mul(u64::from(remainder));
+        let highest = self.fields << (width - 1);
+        self.fields == 0 || differences.wrapping_sub(self.fields) & !differences & highest != 0
+    }
+
+    /// A look-up in a block with this code.
+    #[inline(always)]
+    fn any<M: Model>(&self, model: &M, code: u64, table: &Marked, slots: Range<u64>, key: &Strand<'_>) -> bool {
+        let width = table.width();
+        let mut reader = None;
+        for slot in slots {
+            let remainder = table.table.blocks.remainder(slot);
+            if self.may_match(width, key, remainder) {
+                let reader = reader.get_or_insert_with(|| codes::Reader::new(model, &self.zeros, code));
+                let selector = reader.mark((slot % SLOTS) as usize);
+                if key.remainder(width, selector.into()) == remainder {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+impl Rule for Selectors {}
+
+impl Marking for Selectors {
+    const ANNEX: Annex = Annex::Code;
+
+    fn remainder(&self, width: u32, key: &Strand<'_>, mark: Mark) -> u32 {
+        key.remainder(width, mark.into())
+    }
+
+    fn is_mark(&self, mark: Mark) -> bool {
+        mark <= u8::MAX.into()
+    }
+
+    fn encode(&self, marks: &Marks) -> Option<u64> {
+        match &self.code {
+            Code::Tuned(model) => codes::encode(model, marks),
+            Code::General(model) => codes::encode(model, marks),
+        }
+    }
+
+    fn decode(&self, code: u64) -> Marks {
+        match &self.code {
+            Code::Tuned(model) => codes::decode(model, code),
+            Code::General(model) => codes::decode(model, code),
+        }
+    }
+
+    #[inline(always)]
+    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
+        let width = table.width();
+        let first = key.remainder(width, 0);
+        Marked::pieces(run).any(|(block, mut slots)| match table.table.blocks.code(block) {
+            0 => slots.any(|slot| table.table.blocks.remainder(slot) == first),
+            code if code >= ESCAPE => table.side.get(code).is_none_or(|entry| {
+                let selector = |slot: u64| entry.marks[(slot % SLOTS) as usize];
+                slots.any(|slot| key.remainder(width, selector(slot).into()) == table.table.blocks.remainder(slot))
+            }),
+            code => match &self.code {
+                Code::Tuned(model) => self.any(model, code, table, slots, key),
+                Code::General(model) => self.any(model, code, table, slots, key),
+            },
+        })
+    }
+}
+
+impl Learning for Selectors {
+    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
+        next_selector(width, owner, query, mark)
+    }
+}
+
+/// The next selector under which the two remainders differ. One byte holds 256 of them.
+fn next_selector(width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
+    let differs = |mark: &Mark| owner.remainder(width, (*mark).into()) != query.remainder(width, (*mark).into());
+    (mark.saturating_add(1)..=u8::MAX.into()).find(differs)
+}
+
+/// The options of a [`TelescopingFilter`] beyond the common ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TelescopingSpec {
+    ratio: f64,
+    code: Option<SelectorCode>,
+}
+
+/// What the code is made for where nobody says better: A/S = 20, up to which the paper finds its code good.
+const EXPECTED_RATIO: f64 = 20.0;
+
+impl TelescopingFilter {
+    /// A filter for so many keys at this false-positive rate.
+    pub fn options(keys: u64, rate: f64) -> Result<Options<TelescopingSpec>, OptionsError> {
+        Options::for_capacity(keys, rate, TelescopingSpec { ratio: EXPECTED_RATIO, code: None })
+    }
+
+    /// A filter of so many slots with remainders of `width` bits.
+    pub fn with_slots(slots: u64, width: u32) -> Options<TelescopingSpec> {
+        Options::with_slots(slots, width, TelescopingSpec { ratio: EXPECTED_RATIO, code: None })
+    }
+
+    /// The code in use.
+    pub fn code(&self) -> SelectorCode {
+        self.rule().code()
+    }
+}
+
+impl Options<TelescopingSpec> {
+    /// How many distinct absent queries are expected for each stored key, A/S. The general code's parameters follow from
+    /// it; a filter that meets more resets its blocks more often. The default is 20.
+    #[must_use]
+    pub fn expected_ratio(mut self, ratio: f64) -> Self {
+        self.spec.ratio = ratio;
+        self
+    }
+
+    /// A code of one's own choice.
+    #[must_use]
+    pub fn code(mut self, code: SelectorCode) -> Self {
+        self.spec.code = Some(code);
+        self
+    }
+}
+
+impl Coded for TelescopingSpec {}
+
+impl RuleSpec for TelescopingSpec {
+    type Rule = Selectors;
+    const KIND: u16 = 6;
+
+    fn rule(&self, width: u32) -> Result<Selectors, OptionsError> {
+        if !(self.ratio >= 0.0 && self.ratio.is_finite()) {
+            return Err(OptionsError::Selector(format!("{} distinct queries a key cannot be expected", self.ratio)));
+        }
+        let general = || {
+            let general = codes::general_for(width, self.ratio);
+            SelectorCode::General { x: general.x(), y: general.y() }
+        };
+        let code = self.code.unwrap_or_else(|| if width == 8 { SelectorCode::Tuned } else { general() });
+        Selectors::new(code, width)
+            .ok_or_else(|| OptionsError::Selector(format!("{code:?} is no code: x may be 2 to 16, y 1 to 32")))
+    }
+
+    fn write(rule: &Selectors, out: &mut Writer<'_>) {
+        let (x, y) = match rule.code() {
+            SelectorCode::Tuned => (0, 0),
+            SelectorCode::General { x, y } => (x, y),
+        };
+        out.u8(x as u8);
+        out.u8(y as u8);
+    }
+
+    fn read(width: u32, from: &mut Reader) -> Result<Selectors, LoadError> {
+        let (x, y) = (u32::from(from.u8()?), u32::from(from.u8()?));
+        let code = if (x, y) == (0, 0) { SelectorCode::Tuned } else { SelectorCode::General { x, y } };
+        Selectors::new(code, width)
+            .ok_or_else(|| LoadError::invalid(format!("its code has the parameters {x} and {y}")))
+    }
+}
+
+/// The rule of [`PlainTelescopingFilter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainSelectors;
+
+/// The options of a [`PlainTelescopingFilter`] beyond the common ones: there are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainTelescopingSpec;
+
+impl PlainTelescopingFilter {
+    /// A filter for so many keys at this false-positive rate.
+    pub fn options(keys: u64, rate: f64) -> Result<Options<PlainTelescopingSpec>, OptionsError> {
+        Options::for_capacity(keys, rate, PlainTelescopingSpec)
+    }
+
+    /// A filter of so many slots with remainders of `width` bits.
+    pub fn with_slots(slots: u64, width: u32) -> Options<PlainTelescopingSpec> {
+        Options::with_slots(slots, width, PlainTelescopingSpec)
+    }
+}
+
+impl RuleSpec for PlainTelescopingSpec {
+    type Rule = PlainSelectors;
+    const KIND: u16 = 7;
+
+    fn rule(&self, _: u32) -> Result<PlainSelectors, OptionsError> {
+        Ok(PlainSelectors)
+    }
+
+    fn write(_: &PlainSelectors, _: &mut Writer<'_>) {}
+
+    fn read(_: u32, _: &mut Reader) -> Result<PlainSelectors, LoadError> {
+        Ok(PlainSelectors)
+    }
+}
+
+impl Rule for PlainSelectors {}
+
+impl Marking for PlainSelectors {
+    const ANNEX: Annex = Annex::Bytes;
+
+    fn remainder(&self, width: u32, key: &Strand<'_>, mark: Mark) -> u32 {
+        key.remainder(width, mark.into())
+    }
+
+    fn is_mark(&self, mark: Mark) -> bool {
+        mark <= u8::MAX.into()
+    }
+
+    fn encode(&self, _: &Marks) -> Option<u64> {
+        None
+    }
+
+    fn decode(&self, _: u64) -> Marks {
+        super::local::UNMARKED
+    }
+
+    #[inline(always)]
+    fn matches(&self, table: &Marked, mut run: Range<u64>, key: &Strand<'_>) -> bool {
+        let (blocks, width) = (&table.table.blocks, table.width());
+        run.any(|slot| blocks.remainder(slot) == key.remainder(width, blocks.mark_byte(slot).into()))
+    }
+}
+
+impl Learning for PlainSelectors {
+    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
+        next_selector(width, owner, query, mark)
+    }
+}

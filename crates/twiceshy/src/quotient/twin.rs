@@ -1,0 +1,193 @@
+//! The table's naive twin: a sorted list of runs, laid out anew for every question.
+
+use super::block::{Annex, Layout, SLOTS};
+use super::table::{Table, spare_slots};
+use crate::packed::word::{Portable, Word64, Work, dispatch};
+use crate::rng::SplitMix64;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+#[derive(Clone, Debug, Default)]
+struct Twin {
+    runs: BTreeMap<u64, Vec<u32>>,
+}
+
+impl Twin {
+    fn layout(&self) -> Vec<(u64, Range<u64>)> {
+        let mut end = 0;
+        let place = |(quotient, run): (&u64, &Vec<u32>)| {
+            let start = end.max(*quotient);
+            end = start + run.len() as u64;
+            (*quotient, start..end)
+        };
+        self.runs.iter().map(place).collect()
+    }
+
+    fn first_free(&self, from: u64) -> u64 {
+        let taken: Vec<u64> = self.layout().into_iter().flat_map(|(_, run)| run).collect();
+        (from..).find(|slot| taken.binary_search(slot).is_err()).unwrap()
+    }
+
+    fn insert(&mut self, quotient: u64, remainder: u32) {
+        self.runs.entry(quotient).or_default().push(remainder);
+    }
+
+    fn remove(&mut self, quotient: u64, nth: usize) {
+        let run = self.runs.get_mut(&quotient).unwrap();
+        run.remove(nth);
+        if run.is_empty() {
+            self.runs.remove(&quotient);
+        }
+    }
+}
+
+/// The run of a quotient as the fast instructions find it.
+struct Run<'a>(&'a Table, u64);
+
+impl Work for Run<'_> {
+    type Output = Option<Range<u64>>;
+
+    fn run<W: Word64>(self) -> Self::Output {
+        self.0.run::<W>(self.1)
+    }
+}
+
+fn compare(table: &Table, twin: &Twin) {
+    let layout = twin.layout();
+    let runs: BTreeMap<u64, Range<u64>> = layout.iter().cloned().collect();
+    for quotient in 0..table.slots() {
+        let run = table.run::<Portable>(quotient);
+        assert_eq!(run, runs.get(&quotient).cloned(), "the run of {quotient}");
+        assert_eq!(run, dispatch(Run(table, quotient)), "the run of {quotient}, fast");
+        let remainders = run.map(|run| run.map(|slot| table.blocks.remainder(slot)).collect::<Vec<_>>());
+        assert_eq!(remainders.as_ref(), twin.runs.get(&quotient), "what the run of {quotient} holds");
+    }
+    for block in 0..table.all_slots() / SLOTS {
+        let over = |(_, run): &(u64, Range<u64>)| run.end > block * SLOTS && run.start < (block + 1) * SLOTS;
+        let expected: Vec<_> = layout.iter().filter(|run| over(run)).cloned().collect();
+        assert_eq!(table.runs_over(block..block + 1).collect::<Vec<_>>(), expected, "the runs over block {block}");
+    }
+    assert_eq!(table.check(), Ok(twin.runs.values().map(|run| run.len() as u64).sum()));
+}
+
+/// Writes garbage to every slot that no run holds.
+fn litter(table: &mut Table, twin: &Twin, rng: &mut SplitMix64) {
+    let taken: Vec<u64> = twin.layout().into_iter().flat_map(|(_, run)| run).collect();
+    for slot in (0..table.all_slots()).filter(|slot| taken.binary_search(slot).is_err()) {
+        table.blocks.set_remainder(slot, rng.next() as u32);
+    }
+}
+
+/// Inserts and removes at random, more of the one or the other in turns. `spread` is how many quotients are in use.
+fn live(slots: u64, width: u32, annex: Annex, spread: u64, steps: u32, check_every: u32, seed: u64) -> u64 {
+    let mut rng = SplitMix64::from_state(seed);
+    let mut table = Table::new(slots, Layout::new(width, annex)).unwrap();
+    let mut twin = Twin::default();
+    let mut fullest = 0;
+    for step in 0..steps {
+        litter(&mut table, &twin, &mut rng);
+        let grows = rng.below(10) < if (step / (steps / 3)).is_multiple_of(2) { 9 } else { 2 };
+        let quotient = rng.below(spread);
+        if grows {
+            let remainder = rng.next() as u32 & (u32::MAX >> (32 - width));
+            let home = twin.layout().iter().rfind(|(at, _)| *at <= quotient).map_or(0, |(_, run)| run.end);
+            let free = twin.first_free(home.max(quotient));
+            match table.room(quotient) {
+                Some(room) => {
+                    assert_eq!((room.slot, room.free), (home.max(quotient), free));
+                    table.insert(room, remainder);
+                    twin.insert(quotient, remainder);
+                }
+                None => assert!(free >= table.all_slots(), "there is room at {free}"),
+            }
+        } else if let Some(run) = table.run::<Portable>(quotient) {
+            let nth = rng.below(run.end - run.start);
+            let gap = table.gap(quotient, &run, run.start + nth);
+            table.remove(gap);
+            twin.remove(quotient, nth as usize);
+        }
+        fullest = fullest.max(twin.layout().last().map_or(0, |(_, run)| run.end));
+        if step % check_every == 0 {
+            compare(&table, &twin);
+        }
+    }
+    compare(&table, &twin);
+    fullest
+}
+
+#[test]
+fn the_table_agrees_with_its_twin_at_all_small_sizes_whatever_lies_in_free_slots() {
+    for slots in (1..=70).chain([127, 128, 129, 191, 193]) {
+        let width = 2 + (slots % 31) as u32;
+        let annex = [Annex::Nothing, Annex::Code, Annex::Bytes][slots as usize % 3];
+        live(slots, width, annex, slots, 260, 1, slots);
+    }
+}
+
+#[test]
+fn runs_and_clusters_of_many_blocks_and_saturated_offsets_agree_with_the_twin() {
+    // All keys in the first few quotients: one cluster that crosses block after block, with offsets far above 255.
+    let mut longest = 0;
+    for (slots, spread) in [(2_000, 3), (1_500, 70), (900, 1)] {
+        longest = longest.max(live(slots, 5, Annex::Code, spread, 2_400, 61, spread));
+    }
+    assert!(longest > 600, "the offsets never saturated: the longest cluster had {longest} slots");
+}
+
+#[test]
+fn a_full_table_says_so_and_stays_as_it_is() {
+    let mut table = Table::new(100, Layout::new(9, Annex::Nothing)).unwrap();
+    let mut stored = 0;
+    while let Some(room) = table.room(99) {
+        table.insert(room, stored);
+        stored += 1;
+    }
+    assert_eq!(u64::from(stored), table.all_slots() - 99);
+    assert_eq!(table.check(), Ok(u64::from(stored)));
+}
+
+#[test]
+fn the_spare_slots_are_under_one_percent_from_a_hundred_thousand_on() {
+    for slots in [100_000, 123_457, 1_000_000, 4_000_000_000] {
+        let table = (slots + spare_slots(slots)).div_ceil(SLOTS) * SLOTS;
+        assert!((table - slots) * 100 < slots, "{slots}");
+    }
+    assert!(spare_slots(1) >= 1 && spare_slots(u64::MAX) == 896);
+}
+
+#[test]
+fn ninety_nine_percent_of_the_slots_can_be_filled_every_time() {
+    for (slots, trials) in [(64, 300), (1_000, 100), (100_003, 8)] {
+        for trial in 0..trials {
+            let mut rng = SplitMix64::from_state(slots * 1_000 + trial);
+            let mut table = Table::new(slots, Layout::new(2, Annex::Nothing)).unwrap();
+            for stored in 0..slots * 99 / 100 {
+                let room = table.room(rng.below(slots));
+                let Some(room) = room else { panic!("full after {stored} of {slots}, trial {trial}") };
+                table.insert(room, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_metadata_is_never_taken_for_a_table() {
+    let mut rng = SplitMix64::from_state(5);
+    let mut table = Table::new(300, Layout::new(3, Annex::Nothing)).unwrap();
+    for _ in 0..280 {
+        table.insert(table.room(rng.below(300)).unwrap(), 1);
+    }
+    let (mut refused, mut tried) = (0, 0);
+    for block in 0..table.all_slots() / SLOTS {
+        for bit in 0..8 * 17 {
+            let mut bytes = table.blocks.as_bytes().to_vec();
+            bytes[block as usize * (17 + 24) + bit / 8] ^= 1 << (bit % 8);
+            let loaded = Table::from_bytes(300, Layout::new(3, Annex::Nothing), bytes).unwrap();
+            tried += 1;
+            // A runend more or less in the middle of a run is a table too, if an occupied bit goes with it; one bit is not.
+            refused += u32::from(!matches!(loaded, Ok((_, 280))));
+        }
+    }
+    assert_eq!((refused, tried), (tried, tried), "a flipped bit was taken for a table of as many keys");
+    assert!(Table::from_bytes(300, Layout::new(3, Annex::Nothing), vec![0; 10]).is_none());
+}

@@ -1,0 +1,76 @@
+//! Every invariant of a table of the quotient family, checked against its keys.
+
+use super::block::{Annex, SLOTS};
+use super::local::{Local, UNMARKED};
+use super::owners::match_run;
+use super::rule::Rule;
+use crate::codes::ESCAPE;
+use crate::error::SeamError;
+use crate::remote::{Key, Position};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+/// The first thing that is wrong, in words.
+pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Position]) -> Result<(), String> {
+    if local.keys != keys.len() as u64 {
+        return Err(format!("the filter counts {} keys, the remote {}", local.keys, keys.len()));
+    }
+    let used = local.table().check().map_err(|wrong| wrong.to_string())?;
+    if used != local.keys {
+        return Err(format!("{used} slots are in use for {} keys", local.keys));
+    }
+    check_marks(local)?;
+    let mut by_quotient: BTreeMap<u64, Vec<Key>> = BTreeMap::new();
+    for at in keys {
+        let quotient = local.quotient(&at.key);
+        let slowly = local.run(quotient).is_some_and(|run| !local.hits(run, &local.strand(&at.key)).is_empty());
+        if !slowly || !local.contains(&at.key) {
+            return Err(format!("the stored key {:02x?} is not found", &at.key[..at.key.len().min(16)]));
+        }
+        by_quotient.entry(quotient).or_default().push(at.key.clone());
+    }
+    for (quotient, keys) in by_quotient {
+        let run = local.run(quotient).ok_or_else(|| format!("quotient {quotient} has keys and no run"))?;
+        let matched: Result<_, SeamError<Infallible>> = match_run(local, run, &keys);
+        matched.map_err(|_| format!("the keys of quotient {quotient} cannot all have a slot of their own"))?;
+    }
+    Ok(())
+}
+
+/// Checks what the slots have learned: every mark can be, free slots have none, every code is the one that its marks have,
+/// and the side table's entries belong to just the blocks that point at them.
+pub(crate) fn check_marks<R: Rule>(local: &Local<R>) -> Result<(), String> {
+    let blocks = &local.table().blocks;
+    let side = local.marked.side.entries();
+    let mut on_the_side = 0;
+    if side.len() > local.marked.side.most() as usize {
+        return Err(format!("{} blocks are in a side table for {}", side.len(), local.marked.side.most()));
+    }
+    for block in (0..blocks.len()).filter(|block| local.is_marked(*block)) {
+        let marks = local.marks(block);
+        if !marks.iter().all(|mark| local.rule.is_mark(*mark)) {
+            return Err(format!("block {block} has a mark that cannot be"));
+        }
+        let mut free = [true; SLOTS as usize];
+        for (_, run) in local.table().runs_over(block..block + 1) {
+            let here = run.start.max(block * SLOTS)..run.end.min((block + 1) * SLOTS);
+            here.for_each(|slot| free[(slot % SLOTS) as usize] = false);
+        }
+        if marks.iter().zip(free).any(|(mark, free)| free && *mark != 0) {
+            return Err(format!("a free slot of block {block} has a mark"));
+        }
+        if R::ANNEX != Annex::Code {
+            continue;
+        }
+        let code = blocks.code(block);
+        if code >= ESCAPE {
+            on_the_side += 1;
+            if local.marked.side.get(code).is_none_or(|entry| entry.block != block) {
+                return Err(format!("block {block} is not in the side table"));
+            }
+        } else if local.rule.encode(&marks) != Some(code) || marks == UNMARKED {
+            return Err(format!("the code of block {block} is not the one of its marks"));
+        }
+    }
+    if on_the_side == side.len() { Ok(()) } else { Err("the side table has blocks that do not point at it".into()) }
+}

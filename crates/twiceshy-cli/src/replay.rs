@@ -5,6 +5,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use std::fmt::Write as _;
 use twiceshy::hash::HashKind;
+use twiceshy::quotient::SelectorCode;
 use twiceshy_lab::replay::{
     DEFAULT_CELLS, DEFAULT_PER_KEY, FilterName, FilterSpec, Insertion, MovesName, RemoteName, Report, Settings,
     run as replay,
@@ -14,16 +15,16 @@ use twiceshy_lab::workload::Workload;
 /// Fill a filter to a load, ask it for absent keys, adapt on every false positive, and report what came of it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The filter: cuckoo, cyclic, swapping or cuckooing
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain or extension
     #[arg(long)]
     filter: FilterName,
-    /// Cells of the filter (rounded up to whole buckets) [default: 16384; not with a trace]
+    /// Cells of the filter (rounded up to whole buckets), or slots [default: 16384; not with a trace]
     #[arg(long)]
     cells: Option<u64>,
     /// Keys over cells
     #[arg(long, default_value_t = 0.95)]
     load: f64,
-    /// Bits of a cell, fingerprint and selector together
+    /// Bits of a cell, fingerprint and selector together; in the quotient family the bits of a remainder
     #[arg(long, default_value_t = 12)]
     bits: u32,
     /// A/S: distinct absent keys over stored keys
@@ -80,6 +81,15 @@ pub(crate) struct Args {
     /// The most cells or steps of that search [default: 5000]
     #[arg(long)]
     search_bound: Option<u32>,
+    /// telescoping, extension: the most blocks whose marks are kept in a side table when their code overflows [default: 0]
+    #[arg(long)]
+    side_table: Option<u32>,
+    /// telescoping: the selectors' code, `tuned` or its parameters `X,Y` [default: tuned at 8 bits, else X,Y by rule]
+    #[arg(long, value_parser = code)]
+    code: Option<SelectorCode>,
+    /// telescoping: the A/S that the code is made for [default: 20]
+    #[arg(long)]
+    expected_ratio: Option<f64>,
     /// What the filter's keys are found with
     #[arg(long, default_value = "by-hash")]
     remote: RemoteArg,
@@ -118,6 +128,18 @@ enum HashArg {
     Xxh3,
 }
 
+/// A code of selectors by its name or its parameters.
+fn code(text: &str) -> Result<SelectorCode, String> {
+    let pair = || -> Option<SelectorCode> {
+        let (x, y) = text.split_once(',')?;
+        Some(SelectorCode::General { x: x.trim().parse().ok()?, y: y.trim().parse().ok()? })
+    };
+    match text {
+        "tuned" => Ok(SelectorCode::Tuned),
+        _ => pair().ok_or_else(|| "`tuned`, or two numbers such as `2,3`".to_owned()),
+    }
+}
+
 impl Args {
     fn settings(&self) -> Settings {
         let filter = FilterSpec {
@@ -140,6 +162,9 @@ impl Args {
                 InsertionArg::RandomWalk => Insertion::RandomWalk,
             },
             search_bound: self.search_bound,
+            side_table: self.side_table,
+            code: self.code,
+            expected_ratio: self.expected_ratio,
             remote: match self.remote {
                 RemoteArg::ByHash => RemoteName::ByHash,
                 RemoteArg::Mirror => RemoteName::Mirror,

@@ -10,6 +10,9 @@ use twiceshy::cuckoo::{
 };
 use twiceshy::error::BuildError;
 use twiceshy::hash::HashKey;
+use twiceshy::quotient::{
+    self, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, TelescopingFilter,
+};
 use twiceshy::remote::{ByHash, Counting, Mirror, Remote};
 
 /// Builds the filter that the settings name, and drives it.
@@ -54,6 +57,51 @@ fn over<R: Remote + Send + 'static>(
             let (filter, remote) = cuckoo(spec, options, hash, remote)?;
             Ok(Pair::learning(filter, remote))
         }),
+        FilterName::Quotient => drive(settings, progress, |slots, hash| {
+            let (filter, remote) = quotient(&QuotientFilter::with_slots(slots, bits), hash, remote)?;
+            Ok(Pair::settled(filter, remote))
+        }),
+        FilterName::Telescoping => drive(settings, progress, |slots, hash| {
+            let mut options = TelescopingFilter::with_slots(slots, bits).side_table(spec.side_table.unwrap_or(0));
+            if let Some(code) = spec.code {
+                options = options.code(code);
+            }
+            if let Some(ratio) = spec.expected_ratio {
+                options = options.expected_ratio(ratio);
+            }
+            let (filter, remote) = quotient(&options, hash, remote)?;
+            Ok(Pair::learning(filter, remote))
+        }),
+        FilterName::TelescopingPlain => drive(settings, progress, |slots, hash| {
+            let (filter, remote) = quotient(&PlainTelescopingFilter::with_slots(slots, bits), hash, remote)?;
+            Ok(Pair::learning(filter, remote))
+        }),
+        FilterName::Extension => drive(settings, progress, |slots, hash| {
+            let options = ExtensionFilter::with_slots(slots, bits).side_table(spec.side_table.unwrap_or(0));
+            let (filter, remote) = quotient(&options, hash, remote)?;
+            Ok(Pair::learning(filter, remote))
+        }),
+    }
+}
+
+/// A filter of the quotient family, over a new remote.
+fn quotient<S: quotient::RuleSpec, R: Remote>(
+    options: &quotient::Options<S>,
+    hash: HashKey,
+    remote: fn() -> R,
+) -> Result<(RankSelectFilter<S::Rule>, Counting<R>), ReplayError> {
+    let mut remote = Counting::new(remote());
+    let filter = options.build(hash, &mut remote).map_err(refused)?;
+    Ok((filter, remote))
+}
+
+fn refused<E>(error: BuildError<E>) -> ReplayError
+where
+    BuildError<E>: std::fmt::Display,
+{
+    match error {
+        BuildError::Options(error) => error.into(),
+        error => ReplayError::Seam(error.to_string()),
     }
 }
 
@@ -69,9 +117,6 @@ fn cuckoo<S: RuleSpec, R: Remote>(
     let (tables, per_bucket) = spec.buckets();
     let mut remote = Counting::new(remote());
     let options = options.tables(tables).cells_per_bucket(per_bucket).search(spec.search());
-    match options.build(hash, &mut remote) {
-        Ok(filter) => Ok((filter, remote)),
-        Err(BuildError::Options(error)) => Err(error.into()),
-        Err(error) => Err(ReplayError::Seam(error.to_string())),
-    }
+    let filter = options.build(hash, &mut remote).map_err(refused)?;
+    Ok((filter, remote))
 }

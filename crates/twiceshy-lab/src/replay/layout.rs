@@ -3,6 +3,7 @@
 use std::fmt;
 use twiceshy::cuckoo::Shape;
 use twiceshy::error::OptionsError;
+use twiceshy::quotient::QuotientFilter;
 use twiceshy::sizing::design_load;
 
 /// The layout of a filter's table. Each family has one of its own; sizes, loads and the report's words about the shape
@@ -11,6 +12,8 @@ use twiceshy::sizing::design_load;
 pub(super) enum Layout {
     /// Cells in buckets in tables: the cuckoo filters.
     Buckets { tables: u64, per_bucket: u64 },
+    /// Slots in a row: the quotient filters.
+    Slots,
 }
 
 impl Layout {
@@ -18,6 +21,8 @@ impl Layout {
     pub(super) fn cells(self, asked: u64) -> Result<u64, OptionsError> {
         match self {
             Layout::Buckets { tables, per_bucket } => Ok(Shape::with_cells(tables, per_bucket, asked)?.cells()),
+            // Any number of slots will do that the filter's own options take.
+            Layout::Slots => Ok(QuotientFilter::with_slots(asked, 8).geometry()?.0),
         }
     }
 
@@ -25,6 +30,7 @@ impl Layout {
     pub(super) fn design_load(self) -> f64 {
         match self {
             Layout::Buckets { tables, per_bucket } => design_load(tables, per_bucket),
+            Layout::Slots => 0.99,
         }
     }
 }
@@ -33,6 +39,7 @@ impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Layout::Buckets { tables, per_bucket } => write!(f, "{tables}×{per_bucket}"),
+            Layout::Slots => f.write_str("rank-and-select"),
         }
     }
 }
@@ -52,5 +59,7 @@ mod tests {
     fn a_table_that_cannot_be_is_refused() {
         assert!(Layout::Buckets { tables: 9, per_bucket: 1 }.cells(1000).is_err());
         assert!(Layout::Buckets { tables: 4, per_bucket: 1 }.cells(u64::MAX).is_err());
+        assert!(Layout::Slots.cells(0).is_err() && Layout::Slots.cells(u64::MAX).is_err());
+        assert_eq!(Layout::Slots.cells(1009).ok(), Some(1009));
     }
 }

@@ -15,12 +15,28 @@ pub enum FilterName {
     Swapping,
     /// The Cuckooing filter.
     Cuckooing,
+    /// The plain quotient filter.
+    Quotient,
+    /// The telescoping filter.
+    Telescoping,
+    /// The telescoping filter with a byte for each selector.
+    TelescopingPlain,
+    /// The extension filter.
+    Extension,
 }
 
 impl FilterName {
     /// All names.
-    pub const ALL: [FilterName; 4] =
-        [FilterName::Cuckoo, FilterName::Cyclic, FilterName::Swapping, FilterName::Cuckooing];
+    pub const ALL: [FilterName; 8] = [
+        FilterName::Cuckoo,
+        FilterName::Cyclic,
+        FilterName::Swapping,
+        FilterName::Cuckooing,
+        FilterName::Quotient,
+        FilterName::Telescoping,
+        FilterName::TelescopingPlain,
+        FilterName::Extension,
+    ];
 
     /// The filters over tables of buckets: they share the options of such tables.
     pub(super) const OVER_BUCKETS: &[FilterName] =
@@ -33,6 +49,10 @@ impl FilterName {
             FilterName::Cyclic => "cyclic",
             FilterName::Swapping => "swapping",
             FilterName::Cuckooing => "cuckooing",
+            FilterName::Quotient => "quotient",
+            FilterName::Telescoping => "telescoping",
+            FilterName::TelescopingPlain => "telescoping-plain",
+            FilterName::Extension => "extension",
         }
     }
 }

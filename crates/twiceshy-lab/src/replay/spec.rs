@@ -5,6 +5,7 @@ use super::layout::Layout;
 use super::names::FilterName;
 use twiceshy::cuckoo::{Moves, Search, Selectors};
 use twiceshy::hash::HashKind;
+use twiceshy::quotient::SelectorCode;
 
 /// How insertions look for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,9 @@ pub struct FilterSpec {
     pub max_steps: Option<u32>,
     pub insertion: Insertion,
     pub search_bound: Option<u32>,
+    pub side_table: Option<u32>,
+    pub code: Option<SelectorCode>,
+    pub expected_ratio: Option<f64>,
     pub remote: RemoteName,
     pub hash: HashKind,
 }
@@ -75,6 +79,9 @@ impl FilterSpec {
             max_steps: None,
             insertion: Insertion::BreadthFirst,
             search_bound: None,
+            side_table: None,
+            code: None,
+            expected_ratio: None,
             remote: RemoteName::ByHash,
             hash: HashKind::SipHash13,
         }
@@ -118,6 +125,9 @@ impl FilterSpec {
                 let (tables, per_bucket) = self.buckets();
                 Layout::Buckets { tables, per_bucket }
             }
+            FilterName::Quotient | FilterName::Telescoping | FilterName::TelescopingPlain | FilterName::Extension => {
+                Layout::Slots
+            }
         }
     }
 
@@ -128,8 +138,8 @@ impl FilterSpec {
 
     /// Every option that some filter does not have: whether it was given, and whose it is. A default that is asked for by
     /// name counts as not given.
-    fn owned_options(&self) -> [OwnedOption; 14] {
-        use FilterName::{Cuckoo, Cuckooing, Cyclic, Swapping};
+    fn owned_options(&self) -> [OwnedOption; 17] {
+        use FilterName::{Cuckoo, Cuckooing, Cyclic, Extension, Swapping, Telescoping};
         const OVER_BUCKETS: &[FilterName] = FilterName::OVER_BUCKETS;
         [
             (self.tables.is_some(), "--tables", OVER_BUCKETS),
@@ -146,6 +156,9 @@ impl FilterSpec {
             (self.shared_fingerprint, "--shared-fingerprint", &[Cuckooing]),
             (self.moves.is_some(), "--moves", &[Cuckooing]),
             (self.max_steps.is_some(), "--max-steps", &[Cuckooing]),
+            (self.side_table.is_some(), "--side-table", &[Telescoping, Extension]),
+            (self.code.is_some(), "--code", &[Telescoping]),
+            (self.expected_ratio.is_some(), "--expected-ratio", &[Telescoping]),
         ]
     }
 
@@ -159,6 +172,9 @@ impl FilterSpec {
             return refuse(
                 "--offsets says all about the functions: leave --selector-bits and --range-split out".into(),
             );
+        }
+        if self.code.is_some() && self.expected_ratio.is_some() {
+            return refuse("--code says all about the code: leave --expected-ratio out".into());
         }
         if self.partial_key && self.remote == RemoteName::Mirror {
             return refuse("a partial-key filter needs no remote: leave --remote out".into());

@@ -1,7 +1,8 @@
 //! What a filter counted about its own work.
 
-use super::table_counts::TableCounts;
+use super::table_counts::{TableCount, TableCounts};
 use twiceshy::cuckoo::{FullKeyCuckoo, Rule};
+use twiceshy::quotient::{self, RankSelectFilter};
 
 /// A filter's statistics in the report's words, since the filter was made. What makes no sense for a family stays 0, and
 /// what only one family has goes into `table`.
@@ -38,5 +39,21 @@ impl<Q: Rule> Counted for FullKeyCuckoo<Q> {
             unknown_owners: stats.unknown_owners,
             table: TableCounts::default(),
         }
+    }
+}
+
+impl<Q: quotient::Rule> Counted for RankSelectFilter<Q> {
+    /// Slots that shift carry no key in R from one cell to another, so nothing counts as moved.
+    fn work(&self) -> Work {
+        let stats = self.stats();
+        let own = [
+            ("slots_shifted", "slots shifted by insertions", stats.shifted_slots),
+            ("resets_by_adapts", "blocks reset by adaptations", stats.resets_by_adapts),
+            ("resets_by_shifts", "blocks reset by shifts", stats.resets_by_shifts),
+            ("reset_reads", "remote reads made for resets", stats.reset_reads),
+            ("side_blocks", "blocks in the side table", stats.side_blocks),
+        ];
+        let table = own.into_iter().map(|(name, words, count)| TableCount { name, words, count }).collect();
+        Work { insertions: stats.insertions, adapts: stats.adapts, table, ..Work::default() }
     }
 }

@@ -66,11 +66,19 @@ pub(crate) fn check_slots(slots: u64) -> Result<(), OptionsError> {
     if (1..=MOST_SLOTS).contains(&slots) { Ok(()) } else { Err(OptionsError::Slots(slots)) }
 }
 
+/// The most keys of a quotient table: above 99 % a cluster spans thousands of slots, offsets saturate, and every operation
+/// pays for it.
+pub(crate) fn quotient_most(slots: u64) -> u64 {
+    slots - slots / 100
+}
+
+pub(crate) fn check_load(load: f64) -> Result<(), OptionsError> {
+    if load > 0.0 && load <= 0.99 { Ok(()) } else { Err(OptionsError::Load(load)) }
+}
+
 /// The slots for `keys` keys at this load.
 pub(crate) fn quotient_slots(keys: u64, load: f64) -> Result<u64, OptionsError> {
-    if !(load > 0.0 && load <= 0.99) {
-        return Err(OptionsError::Load(load));
-    }
+    check_load(load)?;
     // As a float, a tiny load asks for more slots than there are numbers: it saturates, and is refused.
     let slots = (keys as f64 / load).ceil() as u64;
     check_slots(slots).map(|()| slots)
@@ -115,6 +123,9 @@ mod tests {
             assert!(quotient_slots(95, load).is_err(), "{load}");
         }
         assert!(quotient_slots(1 << 35, 1e-300).is_err() && check_slots(0).is_err());
+        for keys in (1..2_000).chain([1_000_000, 123_456_789]) {
+            assert!(quotient_slots(keys, 0.99).is_ok_and(|slots| quotient_most(slots) >= keys), "{keys}");
+        }
     }
 
     #[test]

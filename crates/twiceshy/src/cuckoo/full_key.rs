@@ -93,6 +93,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
         let mut filter = FullKeyCuckoo::over(Seam::recover(shape.tables(), stand_in, remote)?, search);
         filter.begin(shape, filter.hash_key(), remote)?;
         while filter.rebuild_step(4096, remote)? == Progress::More {}
+        filter.seam.rebuilds = 0;
         Ok(filter)
     }
 
@@ -225,9 +226,7 @@ impl<R: Rule> Filter for FullKeyCuckoo<R> {
     }
 
     fn local_bits(&self) -> u64 {
-        let tables = [Some(&self.seam.live), self.seam.next.as_ref().map(|next| &next.table)];
-        tables.into_iter().flatten().map(|local| local.cells.allocated_bits()).sum::<u64>()
-            + size_of::<Self>() as u64 * 8
+        self.seam.tables().map(|local| local.cells.allocated_bits()).sum::<u64>() + size_of::<Self>() as u64 * 8
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::owners::PartSizes;
 
-/// Counts since the filter was made or loaded.
+/// Counts since the filter was made or loaded. An operation whose answer was lost is not among them, even if it turns out to
+/// have happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

@@ -58,7 +58,26 @@ impl Layout {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
     layout: Layout,
+    len: u64,
     bytes: Vec<u8>,
+}
+
+/// The remainders of one block.
+#[derive(Clone, Copy)]
+pub(crate) struct Remainders<'a> {
+    bytes: &'a [u8],
+    width: u32,
+}
+
+impl Remainders<'_> {
+    /// The remainder of a slot, counted within the block.
+    #[inline(always)]
+    pub(crate) fn get(&self, slot: u64) -> u32 {
+        let bit = slot as usize * self.width as usize;
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.bytes[bit / 8..bit / 8 + 8]);
+        (u64::from_le_bytes(word) >> (bit % 8) & ((1 << self.width) - 1)) as u32
+    }
 }
 
 impl Blocks {
@@ -68,7 +87,7 @@ impl Blocks {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).ok()?;
         bytes.resize(size, 0);
-        Some(Blocks { layout, bytes })
+        Some(Blocks { layout, len: blocks, bytes })
     }
 
     /// Blocks from saved bytes, unchecked but for their number.
@@ -80,7 +99,7 @@ impl Blocks {
         let mut bytes = saved;
         bytes.try_reserve_exact(PADDING).ok()?;
         bytes.resize(size, 0);
-        Some(Blocks { layout, bytes })
+        Some(Blocks { layout, len: blocks, bytes })
     }
 
     fn byte_size(blocks: u64, layout: Layout) -> Option<usize> {
@@ -98,8 +117,9 @@ impl Blocks {
     }
 
     /// The number of blocks.
+    #[inline(always)]
     pub(crate) fn len(&self) -> u64 {
-        (self.as_bytes().len() / self.layout.stride) as u64
+        self.len
     }
 
     pub(crate) fn width(&self) -> u32 {
@@ -181,6 +201,13 @@ impl Blocks {
         (self.base(slot / SLOTS) + self.layout.remainders() + bit / 8, (bit % 8) as u32)
     }
 
+    /// The remainders of a block: a look-up finds the block once for all slots of a run.
+    #[inline(always)]
+    pub(crate) fn remainders(&self, block: u64) -> Remainders<'_> {
+        let at = self.base(block) + self.layout.remainders();
+        Remainders { bytes: &self.bytes[at..at + 8 * self.layout.width as usize + PADDING], width: self.layout.width }
+    }
+
     #[inline(always)]
     pub(crate) fn remainder(&self, slot: u64) -> u32 {
         let (at, bit) = self.remainder_at(slot);
@@ -191,12 +218,6 @@ impl Blocks {
         let (at, bit) = self.remainder_at(slot);
         let others = self.load(at) & !(self.mask() << bit);
         self.store(at, others | (u64::from(remainder) & self.mask()) << bit);
-    }
-
-    /// The mark of a slot in a table that keeps them plainly.
-    #[inline(always)]
-    pub(crate) fn mark_byte(&self, slot: u64) -> u8 {
-        self.bytes[self.base(slot / SLOTS) + self.layout.marks() + (slot % SLOTS) as usize]
     }
 
     /// The marks of a block that keeps them plainly.
@@ -351,10 +372,7 @@ mod tests {
         let before = (row(&plain), plain.offset(2));
         plain.mark_bytes_mut(1).fill(255);
         assert_eq!((row(&plain), plain.offset(2)), before);
-        assert_eq!(
-            (plain.mark_byte(63), plain.mark_byte(64), plain.mark_byte(127), plain.mark_byte(128)),
-            (0, 255, 255, 0)
-        );
+        assert_eq!([0, 1, 2].map(|block| plain.mark_bytes(block).to_vec()), [0, 255, 0].map(|mark| vec![mark; 64]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The extension filter: a false positive makes its key's fingerprint longer.
 
-use super::block::{Annex, SLOTS};
+use super::block::Annex;
 use super::local::Marked;
 use super::options::{Coded, Options, RuleSpec};
 use super::rank_select::RankSelectFilter;
@@ -10,6 +10,7 @@ use crate::codes::{self, ESCAPE, ExtensionMark, Extensions as ExtensionCode, Mar
 use crate::error::OptionsError;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The extension filter (004 section 5 and C.4, the exAF): the broom filter's way to adapt, on the family's table.
 ///
@@ -25,7 +26,8 @@ use std::ops::Range;
 ///
 /// **Departure.** The paper's code spends two bits on each bit of an extension, so that one of more than 15 bits would not
 /// fit into an empty block and its query would come back for ever. Here an extension may *skip* ten bits that owner and query
-/// share, for ten bits of code, up to three times. Only where even that does not fit (some 25 shared bits behind quotient and
+/// share, for ten bits of code, up to three times. A skip forgets the ten bits, so once in 2^10 adaptations an earlier query
+/// may come back. Only where even that does not fit (some 25 shared bits behind quotient and
 /// remainder, one mistake in 30 million) the filter asks for another hash key:
 /// [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild).
 ///
@@ -50,7 +52,7 @@ pub type ExtensionFilter = RankSelectFilter<Extensions>;
 /// The rule of [`ExtensionFilter`].
 #[derive(Clone, Debug)]
 pub struct Extensions {
-    zeros: Zeros,
+    zeros: Arc<Zeros>,
 }
 
 /// The options of an [`ExtensionFilter`] beyond the common ones.
@@ -76,13 +78,13 @@ impl RuleSpec for ExtensionSpec {
     const KIND: u16 = 8;
 
     fn rule(&self, _: u32) -> Result<Extensions, OptionsError> {
-        Ok(Extensions { zeros: Zeros::new(&ExtensionCode) })
+        Ok(Extensions { zeros: Arc::new(Zeros::new(&ExtensionCode)) })
     }
 
     fn write(_: &Extensions, _: &mut Writer<'_>) {}
 
     fn read(_: u32, _: &mut Reader) -> Result<Extensions, LoadError> {
-        Ok(Extensions { zeros: Zeros::new(&ExtensionCode) })
+        Ok(Extensions { zeros: Arc::new(Zeros::new(&ExtensionCode)) })
     }
 }
 
@@ -100,6 +102,7 @@ impl Rule for Extensions {}
 
 impl Marking for Extensions {
     const ANNEX: Annex = Annex::Code;
+    const REMAINDER_FOLLOWS_MARK: bool = false;
 
     fn remainder(&self, width: u32, key: &Strand<'_>, _: Mark) -> u32 {
         key.remainder(width, 0)
@@ -127,28 +130,45 @@ impl Marking for Extensions {
     fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
         let width = table.width();
         let remainder = key.remainder(width, 0);
-        Marked::pieces(run).any(|(block, slots)| {
-            let mut found = slots.filter(|slot| table.table.blocks.remainder(*slot) == remainder).peekable();
-            if found.peek().is_none() {
-                return false;
-            }
-            match table.table.blocks.code(block) {
-                0 => true,
-                code if code >= ESCAPE => table.side.get(code).is_none_or(|entry| {
-                    found.any(|slot| self.agrees(width, key, entry.marks[(slot % SLOTS) as usize]))
-                }),
-                code => {
-                    let mut reader = codes::Reader::new(&ExtensionCode, &self.zeros, code);
-                    found.any(|slot| self.agrees(width, key, reader.mark((slot % SLOTS) as usize)))
-                }
-            }
+        Marked::any_piece(run, |block, slots| {
+            let remainders = table.table.blocks.remainders(block);
+            let mut reader = None;
+            slots.into_iter().any(|slot| {
+                remainders.get(slot) == remainder && self.extension_matches(table, block, slot, key, &mut reader)
+            })
         })
     }
 }
 
+impl Extensions {
+    /// Whether the extension of a slot whose remainder has matched does so too. Rare enough to stay out of the loop.
+    #[inline(never)]
+    fn extension_matches<'a>(
+        &'a self,
+        table: &Marked,
+        block: u64,
+        slot: u64,
+        key: &Strand<'_>,
+        reader: &mut Option<codes::Reader<'a, ExtensionCode>>,
+    ) -> bool {
+        let mark = match table.table.blocks.code(block) {
+            0 => return true,
+            code if code >= ESCAPE => match table.side.get(code) {
+                Some(entry) => entry.marks[slot as usize],
+                None => return true,
+            },
+            code => {
+                let reader = reader.get_or_insert_with(|| codes::Reader::new(&ExtensionCode, &self.zeros, code));
+                reader.mark(slot as usize)
+            }
+        };
+        self.agrees(table.width(), key, mark)
+    }
+}
+
 impl Learning for Extensions {
-    /// The owner's extension up to the first bit in which the query differs: at least as long as it is now, since the query
-    /// agrees with all of that. What is too long to be kept as it is skips ten bits at a time.
+    /// The owner's extension up to the first bit in which the query differs: longer than it is now, since the query agrees
+    /// with all of that. What would be too long skips ten bits at a time, and forgets those.
     fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
         let skipped = ExtensionMark::from_mark(mark)?.skips();
         (skipped..=ExtensionMark::MAX_SKIPS).find_map(|skips| {

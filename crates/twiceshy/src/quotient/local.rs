@@ -5,7 +5,7 @@ use super::rule::Rule;
 use super::side::{Entry, Side};
 use super::strand::{Strand, quotient_of};
 use super::table::{Gap, Room, Table};
-use crate::codes::{ESCAPE, Mark, Marks};
+use crate::codes::{ESCAPE, Mark, Marks, Zeros};
 use crate::hash::{HashKey, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::remote::{CellId, Generation, Order, OrderWords, Place, Schema};
@@ -27,19 +27,22 @@ impl Marked {
         self.table.blocks.width()
     }
 
-    /// Cuts a run at the ends of blocks, since each block has marks of its own.
+    /// Whether something holds for some part of a run. A run is cut at the ends of blocks, since each block has marks of its
+    /// own; the slots are counted within the block.
     #[inline(always)]
-    pub(crate) fn pieces(run: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
-        let mut start = run.start;
-        std::iter::from_fn(move || {
-            if start >= run.end {
-                return None;
+    pub(crate) fn any_piece(run: Range<u64>, mut holds: impl FnMut(u64, Range<u64>) -> bool) -> bool {
+        let (mut block, mut first) = (run.start / SLOTS, run.start % SLOTS);
+        loop {
+            let last = run.end - block * SLOTS;
+            if holds(block, first..last.min(SLOTS)) {
+                return true;
             }
-            let block = start / SLOTS;
-            let piece = start..run.end.min((block + 1) * SLOTS);
-            start = piece.end;
-            Some((block, piece))
-        })
+            if last <= SLOTS {
+                return false;
+            }
+            block += 1;
+            first = 0;
+        }
     }
 }
 
@@ -151,12 +154,12 @@ impl<R: Rule> Local<R> {
 
     /// The marks of some slots.
     pub(crate) fn marks_of(&self, slots: Range<u64>) -> Vec<Mark> {
-        Marked::pieces(slots)
-            .flat_map(|(block, piece)| {
-                let marks = self.marks(block);
-                piece.map(move |slot| marks[(slot % SLOTS) as usize])
-            })
-            .collect()
+        let mut marks = Vec::with_capacity((slots.end - slots.start) as usize);
+        Marked::any_piece(slots, |block, piece| {
+            marks.extend_from_slice(&self.marks(block)[piece.start as usize..piece.end as usize]);
+            false
+        });
+        marks
     }
 
     /// Whether some slot of a block has learned something.
@@ -274,7 +277,9 @@ impl<R: Rule> Local<R> {
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
-        self.table().blocks.allocated_bits() + self.marked.side.allocated_bits()
+        // Tables share what their code's ranges are while only zeros are read.
+        let shared = if R::ANNEX == Annex::Code { size_of::<Zeros>() as u64 * 8 } else { 0 };
+        self.table().blocks.allocated_bits() + self.marked.side.allocated_bits() + shared
     }
 }
 

@@ -66,6 +66,7 @@ impl<S: RuleSpec> Options<S> {
 
     /// The slots and the remainder's width that these options come to.
     pub fn geometry(&self) -> Result<(u64, u32), OptionsError> {
+        sizing::check_load(self.load)?;
         match self.size {
             Size::Slots { slots, width } => {
                 sizing::check_width(width)?;

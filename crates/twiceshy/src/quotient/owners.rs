@@ -32,7 +32,10 @@ pub(crate) fn keys_of<R: Rule, Rem: Remote>(
     };
     remote.candidates(&local.place(first, last, first), &mut found).map_err(SeamError::Remote)?;
     // In one order, however the remote gave them: a run has one matching, wherever in a plan it is asked for.
-    keys.values_mut().for_each(|run| run.sort_unstable());
+    for run in keys.values_mut() {
+        run.sort_unstable();
+        run.dedup();
+    }
     Ok(keys)
 }
 
@@ -59,12 +62,11 @@ pub(crate) fn match_run<R: Rule, E>(
 pub(crate) fn owners_over<R: Rule, Rem: Remote>(
     local: &Local<R>,
     remote: &Rem,
-    cut: Option<Cut<'_>>,
     blocks: Range<u64>,
 ) -> Result<BTreeMap<u64, Key>, SeamError<Rem::Error>> {
     let runs: Vec<Run> = local.table().runs_over(blocks).collect();
     let (Some((first, _)), Some((last, _))) = (runs.first(), runs.last()) else { return Ok(BTreeMap::new()) };
-    let mut keys = keys_of(local, remote, cut, *first, *last)?;
+    let mut keys = keys_of(local, remote, None, *first, *last)?;
     let mut owners = BTreeMap::new();
     for (quotient, run) in runs {
         owners.extend(match_run(local, run, &keys.remove(&quotient).unwrap_or_default())?);

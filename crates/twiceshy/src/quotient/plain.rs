@@ -72,6 +72,7 @@ impl Rule for PlainRemainders {}
 
 impl Marking for PlainRemainders {
     const ANNEX: Annex = Annex::Nothing;
+    const REMAINDER_FOLLOWS_MARK: bool = false;
 
     fn remainder(&self, width: u32, key: &Strand<'_>, _: Mark) -> u32 {
         key.remainder(width, 0)
@@ -90,8 +91,11 @@ impl Marking for PlainRemainders {
     }
 
     #[inline(always)]
-    fn matches(&self, table: &Marked, mut run: Range<u64>, key: &Strand<'_>) -> bool {
+    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
         let remainder = key.remainder(table.width(), 0);
-        run.any(|slot| table.table.blocks.remainder(slot) == remainder)
+        Marked::any_piece(run, |block, mut slots| {
+            let remainders = table.table.blocks.remainders(block);
+            slots.any(|slot| remainders.get(slot) == remainder)
+        })
     }
 }

@@ -9,7 +9,7 @@ use super::table::{Gap, Room};
 use crate::codes::{Mark, Marks};
 use crate::error::SeamError;
 use crate::remote::{Key, Remote};
-use crate::seam::Cut;
+use crate::sizing;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -39,23 +39,22 @@ pub(crate) fn insertion<R: Rule, Rem: Remote>(
     local: &Local<R>,
     key: &[u8],
     remote: &Rem,
-    cut: Option<Cut<'_>>,
 ) -> Result<Option<(Change, Cost)>, SeamError<Rem::Error>> {
     let Some(room) = room(local, key) else { return Ok(None) };
     let strand = local.strand(key);
     let mut change = Change::insert(room, unmarked(local, &strand));
     let mut cost = Cost { shifted: room.free - room.slot, ..Cost::default() };
     let touched = room.slot / SLOTS..room.free / SLOTS + 1;
-    carry_marks(local, &mut change, &mut cost, touched, Some(key), remote, cut, |row, first| {
+    carry_marks(local, &mut change, &mut cost, touched, Some(key), remote, |row, first| {
         row.remove((room.free - first) as usize);
         row.insert((room.slot - first) as usize, (0, Origin::Newcomer));
     })?;
     Ok(Some((change, cost)))
 }
 
-/// The room for a key; a table takes as many keys as it has slots and no more.
+/// The room for a key, if the table may have one more.
 pub(crate) fn room<R: Rule>(local: &Local<R>, key: &[u8]) -> Option<Room> {
-    if local.keys < local.slots() { local.table().room(local.quotient(key)) } else { None }
+    if local.keys < sizing::quotient_most(local.slots()) { local.table().room(local.quotient(key)) } else { None }
 }
 
 /// The remainder of a slot that has learned nothing.
@@ -68,12 +67,11 @@ pub(crate) fn removal<R: Rule, Rem: Remote>(
     local: &Local<R>,
     gap: Gap,
     remote: &Rem,
-    cut: Option<Cut<'_>>,
 ) -> Result<(Change, Cost), SeamError<Rem::Error>> {
     let mut change = Change { shift: Shift::Remove(gap), ..Change::default() };
     let mut cost = Cost { shifted: gap.freed - gap.slot, ..Cost::default() };
     let touched = gap.slot / SLOTS..gap.freed / SLOTS + 1;
-    carry_marks(local, &mut change, &mut cost, touched, None, remote, cut, |row, first| {
+    carry_marks(local, &mut change, &mut cost, touched, None, remote, |row, first| {
         row.remove((gap.slot - first) as usize);
         row.insert((gap.freed - first) as usize, (0, Origin::Nobody));
     })?;
@@ -84,7 +82,6 @@ pub(crate) fn removal<R: Rule, Rem: Remote>(
 ///
 /// A block whose marks do not fit after the move is reset: its slots forget their marks, *and* every remainder in it goes
 /// back to the first one of its key. One without the other would lose keys.
-#[expect(clippy::too_many_arguments, reason = "one step of two plans, which share all of it but the move")]
 fn carry_marks<R: Rule, Rem: Remote>(
     local: &Local<R>,
     change: &mut Change,
@@ -92,7 +89,6 @@ fn carry_marks<R: Rule, Rem: Remote>(
     touched: Range<u64>,
     newcomer: Option<&[u8]>,
     remote: &Rem,
-    cut: Option<Cut<'_>>,
     moved: impl FnOnce(&mut Vec<(Mark, Origin)>, u64),
 ) -> Result<(), SeamError<Rem::Error>> {
     if !touched.clone().any(|block| local.is_marked(block)) {
@@ -116,13 +112,16 @@ fn carry_marks<R: Rule, Rem: Remote>(
         }
     }
     let (Some((first, _)), Some((last, _))) = (overflown.first(), overflown.last()) else { return Ok(()) };
+    cost.resets += overflown.len() as u64;
+    change.marks.extend(overflown.iter().map(|(block, _)| (*block, Local::<R>::keep_nothing())));
+    if !R::REMAINDER_FOLLOWS_MARK {
+        return Ok(());
+    }
     // What is in these blocks afterwards comes from them and from their neighbours.
     let around = first.saturating_sub(1)..(last + 2).min(local.table().all_slots() / SLOTS);
-    let owners = owners_over(local, remote, cut, around)?;
+    let owners = owners_over(local, remote, around)?;
     cost.reset_reads += 1;
     for (block, chunk) in overflown {
-        cost.resets += 1;
-        change.marks.push((block, Local::<R>::keep_nothing()));
         for (slot, (_, origin)) in (block * SLOTS..).zip(chunk) {
             let owner: Option<&[u8]> = match origin {
                 Origin::Slot(before) => owners.get(before).map(|key| &**key),
@@ -169,16 +168,9 @@ pub(crate) fn adaptation<R: Learning, Rem: Remote>(
         let mut kept = if draft.alike { None } else { local.keep(block, &draft.marks, &mut on_the_side) };
         if kept.is_none() {
             // The block forgets what it has learned, and then learns about this query again.
-            let owners = owners_over(local, remote, None, block..block + 1)?;
-            fix.cost.resets += 1;
-            fix.cost.reset_reads += 1;
-            let here: BTreeMap<u64, u32> = owners
-                .iter()
-                .filter(|(slot, _)| **slot / SLOTS == block)
-                .map(|(slot, key)| (*slot, unmarked(local, &local.strand(key))))
-                .collect();
+            let here = first_remainders(local, block, remote, &mut fix.cost)?;
             draft = Draft { local, marks: UNMARKED, remainders: here.clone(), alike: false };
-            draft.tell_apart(&query, piece, |slot| here.get(&slot).copied().unwrap_or_default());
+            draft.tell_apart(&query, piece, |slot| here.get(&slot).copied().unwrap_or_else(|| remainder(slot)));
             kept = if draft.alike { None } else { local.keep(block, &draft.marks, &mut on_the_side) };
             if kept.is_none() {
                 fix.alike |= draft.alike;
@@ -191,6 +183,23 @@ pub(crate) fn adaptation<R: Learning, Rem: Remote>(
         fix.change.remainders.extend(draft.remainders);
     }
     Ok(fix)
+}
+
+/// The remainders of a block's keys before anything was learned, where they are others than now.
+fn first_remainders<R: Rule, Rem: Remote>(
+    local: &Local<R>,
+    block: u64,
+    remote: &Rem,
+    cost: &mut Cost,
+) -> Result<BTreeMap<u64, u32>, SeamError<Rem::Error>> {
+    cost.resets += 1;
+    if !R::REMAINDER_FOLLOWS_MARK {
+        return Ok(BTreeMap::new());
+    }
+    cost.reset_reads += 1;
+    let owners = owners_over(local, remote, block..block + 1)?;
+    let here = owners.into_iter().filter(|(slot, _)| slot / SLOTS == block);
+    Ok(here.map(|(slot, key)| (slot, unmarked(local, &local.strand(&key)))).collect())
 }
 
 /// What a block will hold.

@@ -8,10 +8,11 @@ use super::stats::Stats;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
 use crate::hash::HashKey;
-use crate::remote::{CellId, Generation, Key, OrderWords, Place, Position, Remote, Schema};
+use crate::remote::{Generation, Key, OrderWords, Place, Position, Remote, Schema};
 use crate::seam::{Pending, Seam, Table, Then};
 use crate::sizing;
 use std::iter::Once;
+use std::ops::Range;
 
 /// A filter on the rank-and-select quotient table.
 ///
@@ -94,6 +95,7 @@ impl<R: Rule> RankSelectFilter<R> {
         let mut filter = RankSelectFilter::over(Seam::recover(1, stand_in, remote)?);
         filter.begin(slots, filter.hash_key(), remote)?;
         while filter.rebuild_step(4096, remote)? == Progress::More {}
+        filter.seam.rebuilds = 0;
         Ok(filter)
     }
 
@@ -127,10 +129,22 @@ impl<R: Rule> RankSelectFilter<R> {
         self.seam.is_in_doubt()
     }
 
-    /// What the slots of a block have learned, block by block: selectors or extensions, by number. For experiments.
-    pub fn marks(&self) -> impl Iterator<Item = [u16; 64]> + '_ {
-        let live = &self.seam.live;
-        (0..live.table().blocks.len()).map(|block| live.marks(block))
+    /// The number of blocks of 64 slots, spare ones included.
+    pub fn blocks(&self) -> u64 {
+        self.seam.live.table().blocks.len()
+    }
+
+    /// What the slots of a block have learned: selectors or extensions, by number. For experiments.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn marks(&self, block: u64) -> [u16; 64] {
+        self.seam.live.marks(block)
+    }
+
+    /// The slots that a look-up of `key` compares; none where its quotient has no key. For experiments.
+    pub fn run(&self, key: &[u8]) -> Option<Range<u64>> {
+        self.seam.live.run(self.seam.live.quotient(key))
     }
 
     fn begin<Rem: Remote>(
@@ -170,7 +184,7 @@ fn plan_removal<R: Rule, Rem: Remote>(
     let owners = match_run(local, run.clone(), keys)?;
     let own = owners.iter().find(|(_, owner)| **owner == *key);
     let (slot, _) = own.ok_or(SeamError::Disagree)?;
-    plan::removal(local, local.table().gap(quotient, &run, *slot), remote, None)
+    plan::removal(local, local.table().gap(quotient, &run, *slot), remote)
 }
 
 impl<R: Rule> Filter for RankSelectFilter<R> {
@@ -188,8 +202,7 @@ impl<R: Rule> Filter for RankSelectFilter<R> {
     }
 
     fn local_bits(&self) -> u64 {
-        let next = self.seam.next.as_ref().map_or(0, |next| next.table.allocated_bits());
-        self.seam.live.allocated_bits() + next + size_of::<Self>() as u64 * 8
+        self.seam.tables().map(Local::allocated_bits).sum::<u64>() + size_of::<Self>() as u64 * 8
     }
 }
 
@@ -214,12 +227,12 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
         if live.contains(key) && self.run_of(key, remote)?.1 {
             return Ok(Inserted::AlreadyStored);
         }
-        let Some((change, cost)) = plan::insertion(live, key, remote, None)? else { return Err(self.full()) };
+        let Some((change, cost)) = plan::insertion(live, key, remote)? else { return Err(self.full()) };
         let key = Key::from(key);
-        let mut writes = vec![live.addition(&key, Some(CellId(live.quotient(&key))))];
+        let mut writes = vec![live.addition(&key, None)];
         let mut pending = Pending::change(change);
         if let Some(next) = self.seam.next.as_ref().filter(|next| next.has_passed(&key)) {
-            match plan::insertion(&next.table, &key, remote, Some(next.cut()))? {
+            match plan::insertion(&next.table, &key, remote)? {
                 Some((change, _)) => {
                     writes.extend(next.addition(&key, None));
                     pending.next = change;

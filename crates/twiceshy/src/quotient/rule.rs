@@ -15,6 +15,9 @@ pub trait Marking {
     /// Where marks are kept.
     const ANNEX: Annex;
 
+    /// Whether the remainder depends on the mark: then a block that forgets its marks must learn its keys' first remainders.
+    const REMAINDER_FOLLOWS_MARK: bool;
+
     /// The remainder that a slot with this mark holds for a key.
     fn remainder(&self, width: u32, key: &Strand<'_>, mark: Mark) -> u32;
 

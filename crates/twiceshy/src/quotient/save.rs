@@ -54,7 +54,7 @@ fn load<S: RuleSpec>(source: &mut (impl io::Read + ?Sized)) -> Result<RankSelect
     let (table, used) = Table::from_bytes(slots, Layout::new(width, S::Rule::ANNEX), bytes)
         .ok_or_else(|| LoadError::invalid(format!("its {slots} slots of {width} bits are not {size} bytes")))?
         .map_err(|wrong| LoadError::invalid(format!("its table is none: {wrong}")))?;
-    if used != keys || used > slots {
+    if used != keys || used > sizing::quotient_most(slots) {
         return Err(LoadError::invalid(format!("{used} slots are in use, which is not what it counts")));
     }
     let side = read_side(&mut from)?;

@@ -2,7 +2,8 @@
 
 use super::plan::Cost;
 
-/// Counts since the filter was made or loaded.
+/// Counts since the filter was made or loaded. An operation whose answer was lost is not among them, even if it turns out to
+/// have happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -16,13 +17,14 @@ pub struct Stats {
     pub removals: u64,
     /// Adaptations to false positives.
     pub adapts: u64,
-    /// Blocks that adaptations reset because their code overflowed.
+    /// Blocks that adaptations reset, because their code overflowed or no mark would do.
     pub resets_by_adapts: u64,
     /// Blocks that insertions and removals reset because a mark that was carried in did not fit.
     pub resets_by_shifts: u64,
     /// Reads of the remote that resets needed, beyond those of the operations themselves.
     pub reset_reads: u64,
-    /// Adaptations that could not tell the query from a key: a new hash key is wanted then.
+    /// Adaptations that left the query present, because no mark that fits tells it from some key: a new hash key is wanted
+    /// then.
     pub out_of_marks: u64,
     /// Blocks whose marks are in the side table now.
     pub side_blocks: u64,

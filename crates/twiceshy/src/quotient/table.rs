@@ -117,8 +117,7 @@ impl Table {
         }
         let mut offset = u64::from(self.blocks.offset(known));
         for at in known..block {
-            let end = self.end_after::<W>(at, offset, self.blocks.occupieds(at).count_ones());
-            offset = end.saturating_sub((at + 1) * SLOTS);
+            offset = self.next_offset::<W>(at, offset);
         }
         offset
     }
@@ -163,20 +162,27 @@ impl Table {
         if occupieds >> bit & 1 == 0 {
             return None;
         }
-        let before = W::rank(occupieds, bit as u32);
-        let offset = self.offset::<W>(block);
-        if offset < SLOTS {
-            // Nearly always the run ends in the block that it begins in: one word tells both ends.
-            let runends = self.blocks.runends(block) & (u64::MAX << offset);
-            let last = W::select(runends, before);
-            if last < 64 {
-                let earlier = runends & ((1 << last) - 1);
-                let free = if before == 0 { offset } else { 64 - u64::from(earlier.leading_zeros()) };
-                return Some(block * SLOTS + free.max(bit)..block * SLOTS + u64::from(last) + 1);
+        // The run ends at the runend after as many as there are occupied quotients before it in the block.
+        let mut nth = W::rank(occupieds, bit as u32);
+        let mut free = block * SLOTS + self.offset::<W>(block);
+        let mut at = free / SLOTS;
+        let mut first = free % SLOTS;
+        while at < self.blocks.len() {
+            let runends = self.blocks.runends(at) & (u64::MAX << first);
+            let last = W::select(runends, nth);
+            let earlier = if last < 64 { runends & ((1 << last) - 1) } else { runends };
+            if earlier != 0 {
+                free = at * SLOTS + 64 - u64::from(earlier.leading_zeros());
             }
+            if last < 64 {
+                return Some(free.max(quotient)..at * SLOTS + u64::from(last) + 1);
+            }
+            nth -= W::rank(runends, 64);
+            at += 1;
+            first = 0;
         }
-        let start = self.end_after::<W>(block, offset, before);
-        Some(start.max(quotient)..self.runend_from::<W>(start, 0) + 1)
+        // Not in a table that has been checked. Who asks for a run gets the rest of the table: too much rather than too little.
+        Some(free.max(quotient)..self.all_slots())
     }
 
     /// Where the runs of all quotients up to this one end: the slot after the last of them. Not above `quotient` where slot
@@ -187,16 +193,36 @@ impl Table {
         self.end_after::<Portable>(block, self.offset::<Portable>(block), runs)
     }
 
+    /// The offset of the block after one whose offset is known.
+    #[inline(always)]
+    fn next_offset<W: Word64>(&self, block: u64, offset: u64) -> u64 {
+        let end = self.end_after::<W>(block, offset, self.blocks.occupieds(block).count_ones());
+        end.saturating_sub((block + 1) * SLOTS)
+    }
+
     /// The first free slot at or after this one.
     fn first_free(&self, mut slot: u64) -> Option<u64> {
-        while slot < self.all_slots() {
-            let end = self.end_up_to(slot);
+        let mut block = slot / SLOTS;
+        if block >= self.blocks.len() {
+            return None;
+        }
+        let mut offset = self.offset::<Portable>(block);
+        loop {
+            let runs = Portable::rank(self.blocks.occupieds(block), (slot % SLOTS) as u32 + 1);
+            let end = self.end_after::<Portable>(block, offset, runs);
             if end <= slot {
                 return Some(slot);
             }
+            // Slots up to there are taken. Offsets are carried along: a saturated one would have to be walked to.
             slot = end;
+            while block < slot / SLOTS {
+                if block + 1 >= self.blocks.len() {
+                    return None;
+                }
+                offset = self.next_offset::<Portable>(block, offset);
+                block += 1;
+            }
         }
-        None
     }
 
     /// The room for one more in the run of a quotient; `None` where the table is full up to its end.
@@ -243,12 +269,11 @@ impl Table {
             self.blocks.set_runend(gap.slot - 1, true);
         }
         self.blocks.shift_down(gap.slot, gap.freed);
-        for block in gap.quotient / SLOTS + 1..=gap.freed / SLOTS {
-            let offset = match self.blocks.offset(block) {
-                SATURATED => self.walked_offset::<Portable>(block).min(SATURATED.into()) as u8,
-                offset => offset.saturating_sub(1),
-            };
-            self.blocks.set_offset(block, offset);
+        let first = gap.quotient / SLOTS;
+        let mut offset = self.offset::<Portable>(first);
+        for block in first + 1..=gap.freed / SLOTS {
+            offset = self.next_offset::<Portable>(block - 1, offset);
+            self.blocks.set_offset(block, offset.min(SATURATED.into()) as u8);
         }
     }
 
@@ -284,14 +309,24 @@ impl Table {
     /// The runs that have a slot in these blocks.
     pub(crate) fn runs_over(&self, blocks: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> + '_ {
         let slots = blocks.start * SLOTS..blocks.end * SLOTS;
-        // The last block whose earlier quotients' runs all end before.
+        // A block whose earlier quotients' runs all end before, and that knows it without walking.
         let mut from = blocks.start;
-        while from > 0 && from * SLOTS + self.offset::<Portable>(from) > slots.start {
+        let reaches = |offset: u8, from: u64| offset == SATURATED || from * SLOTS + u64::from(offset) > slots.start;
+        while from > 0 && reaches(self.blocks.offset(from), from) {
             from -= 1;
         }
         self.runs_from(from)
             .skip_while(move |(_, run)| run.end <= slots.start)
             .take_while(move |(_, run)| run.start < slots.end)
+    }
+
+    /// The slots in use, a word for each block.
+    pub(crate) fn used(&self) -> Vec<u64> {
+        let mut used = vec![0; self.blocks.len() as usize];
+        for (_, run) in self.runs_from(0) {
+            run.for_each(|slot| used[(slot / SLOTS) as usize] |= 1 << (slot % SLOTS));
+        }
+        used
     }
 
     /// Checks every bit of metadata, and counts the slots in use.

@@ -1,6 +1,6 @@
 //! The telescoping filter: a false positive moves its key's selector on to the next remainder.
 
-use super::block::{Annex, SLOTS};
+use super::block::{Annex, Remainders};
 use super::local::Marked;
 use super::options::{Coded, Options, RuleSpec};
 use super::rank_select::RankSelectFilter;
@@ -10,6 +10,7 @@ use crate::codes::{self, ESCAPE, General, Mark, Marks, Model, Tuned, Zeros};
 use crate::error::OptionsError;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The telescoping filter (004 sections 3 to 5, appendices B and C): the selectors of 64 slots share a code of 56 bits.
 ///
@@ -70,7 +71,7 @@ pub enum SelectorCode {
 #[derive(Clone, Debug)]
 pub struct Selectors {
     code: Code,
-    zeros: Zeros,
+    zeros: Arc<Zeros>,
     /// The lowest bit of each remainder that the alphabet allows, in hash word 1; none where they do not all lie in it.
     fields: u64,
 }
@@ -97,7 +98,7 @@ impl Selectors {
             }
         };
         let fields = if letters * width <= 64 { (0..letters).map(|i| 1 << (i * width)).sum() } else { 0 };
-        Some(Selectors { code, zeros, fields })
+        Some(Selectors { code, zeros: Arc::new(zeros), fields })
     }
 
     /// The code in use.
@@ -119,14 +120,21 @@ impl Selectors {
 
     /// A look-up in a block with this code.
     #[inline(always)]
-    fn any<M: Model>(&self, model: &M, code: u64, table: &Marked, slots: Range<u64>, key: &Strand<'_>) -> bool {
-        let width = table.width();
+    fn any<M: Model>(
+        &self,
+        model: &M,
+        code: u64,
+        remainders: Remainders<'_>,
+        slots: Range<u64>,
+        width: u32,
+        key: &Strand<'_>,
+    ) -> bool {
         let mut reader = None;
         for slot in slots {
-            let remainder = table.table.blocks.remainder(slot);
+            let remainder = remainders.get(slot);
             if self.may_match(width, key, remainder) {
                 let reader = reader.get_or_insert_with(|| codes::Reader::new(model, &self.zeros, code));
-                let selector = reader.mark((slot % SLOTS) as usize);
+                let selector = reader.mark(slot as usize);
                 if key.remainder(width, selector.into()) == remainder {
                     return true;
                 }
@@ -140,6 +148,7 @@ impl Rule for Selectors {}
 
 impl Marking for Selectors {
     const ANNEX: Annex = Annex::Code;
+    const REMAINDER_FOLLOWS_MARK: bool = true;
 
     fn remainder(&self, width: u32, key: &Strand<'_>, mark: Mark) -> u32 {
         key.remainder(width, mark.into())
@@ -166,17 +175,21 @@ impl Marking for Selectors {
     #[inline(always)]
     fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
         let width = table.width();
-        let first = key.remainder(width, 0);
-        Marked::pieces(run).any(|(block, mut slots)| match table.table.blocks.code(block) {
-            0 => slots.any(|slot| table.table.blocks.remainder(slot) == first),
-            code if code >= ESCAPE => table.side.get(code).is_none_or(|entry| {
-                let selector = |slot: u64| entry.marks[(slot % SLOTS) as usize];
-                slots.any(|slot| key.remainder(width, selector(slot).into()) == table.table.blocks.remainder(slot))
-            }),
-            code => match &self.code {
-                Code::Tuned(model) => self.any(model, code, table, slots, key),
-                Code::General(model) => self.any(model, code, table, slots, key),
-            },
+        Marked::any_piece(run, |block, mut slots| {
+            let remainders = table.table.blocks.remainders(block);
+            match table.table.blocks.code(block) {
+                0 => {
+                    let first = key.remainder(width, 0);
+                    slots.any(|slot| remainders.get(slot) == first)
+                }
+                code if code >= ESCAPE => table.side.get(code).is_none_or(|entry| {
+                    slots.any(|slot| key.remainder(width, entry.marks[slot as usize].into()) == remainders.get(slot))
+                }),
+                code => match &self.code {
+                    Code::Tuned(model) => self.any(model, code, remainders, slots, width, key),
+                    Code::General(model) => self.any(model, code, remainders, slots, width, key),
+                },
+            }
         })
     }
 }
@@ -222,7 +235,8 @@ impl TelescopingFilter {
 
 impl Options<TelescopingSpec> {
     /// How many distinct absent queries are expected for each stored key, A/S. The general code's parameters follow from
-    /// it; a filter that meets more resets its blocks more often. The default is 20.
+    /// it; a filter that meets more resets its blocks more often. The default is 20. At 8 bits the paper's tuned code is used
+    /// whatever is expected, unless [`Options::code`] asks for another.
     #[must_use]
     pub fn expected_ratio(mut self, ratio: f64) -> Self {
         self.spec.ratio = ratio;
@@ -312,6 +326,7 @@ impl Rule for PlainSelectors {}
 
 impl Marking for PlainSelectors {
     const ANNEX: Annex = Annex::Bytes;
+    const REMAINDER_FOLLOWS_MARK: bool = true;
 
     fn remainder(&self, width: u32, key: &Strand<'_>, mark: Mark) -> u32 {
         key.remainder(width, mark.into())
@@ -330,9 +345,12 @@ impl Marking for PlainSelectors {
     }
 
     #[inline(always)]
-    fn matches(&self, table: &Marked, mut run: Range<u64>, key: &Strand<'_>) -> bool {
+    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
         let (blocks, width) = (&table.table.blocks, table.width());
-        run.any(|slot| blocks.remainder(slot) == key.remainder(width, blocks.mark_byte(slot).into()))
+        Marked::any_piece(run, |block, mut slots| {
+            let (remainders, selectors) = (blocks.remainders(block), blocks.mark_bytes(block));
+            slots.any(|slot| remainders.get(slot) == key.remainder(width, selectors[slot as usize].into()))
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every invariant of a table of the quotient family, checked against its keys.
 
-use super::block::{Annex, SLOTS};
+use super::block::Annex;
 use super::local::{Local, UNMARKED};
 use super::owners::match_run;
 use super::rule::Rule;
@@ -46,17 +46,12 @@ pub(crate) fn check_marks<R: Rule>(local: &Local<R>) -> Result<(), String> {
     if side.len() > local.marked.side.most() as usize {
         return Err(format!("{} blocks are in a side table for {}", side.len(), local.marked.side.most()));
     }
-    for block in (0..blocks.len()).filter(|block| local.is_marked(*block)) {
+    for (block, used) in (0..).zip(local.table().used()).filter(|(block, _)| local.is_marked(*block)) {
         let marks = local.marks(block);
         if !marks.iter().all(|mark| local.rule.is_mark(*mark)) {
             return Err(format!("block {block} has a mark that cannot be"));
         }
-        let mut free = [true; SLOTS as usize];
-        for (_, run) in local.table().runs_over(block..block + 1) {
-            let here = run.start.max(block * SLOTS)..run.end.min((block + 1) * SLOTS);
-            here.for_each(|slot| free[(slot % SLOTS) as usize] = false);
-        }
-        if marks.iter().zip(free).any(|(mark, free)| free && *mark != 0) {
+        if marks.iter().enumerate().any(|(slot, mark)| *mark != 0 && used >> slot & 1 == 0) {
             return Err(format!("a free slot of block {block} has a mark"));
         }
         if R::ANNEX != Annex::Code {

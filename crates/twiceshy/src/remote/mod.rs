@@ -113,7 +113,8 @@ pub enum Write {
         key: Key,
         /// Its word for each order.
         words: OrderWords,
-        /// The cell that L gives it, if it has been decided: remotes that mirror cells are always told.
+        /// The cell that L gives it, if it has been decided: remotes that mirror cells are always told. The quotient family,
+        /// whose slots shift, does not say.
         cell: Option<CellId>,
     },
     /// A key goes, with its entries in all orders. Removing an entry that is not there changes nothing.
@@ -124,7 +125,7 @@ pub enum Write {
         key: Key,
         /// Its word for each order.
         words: OrderWords,
-        /// The cell that L clears for it; none where L leaves an orphan.
+        /// The cell that L clears for it; none where L leaves an orphan, or has no cells that a mirror could know.
         cell: Option<CellId>,
     },
     /// L moves a key. All moves of a plan happen at once, after its removals and before its additions. A remote that

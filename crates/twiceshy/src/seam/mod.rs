@@ -99,6 +99,16 @@ impl<T: Table> Seam<T> {
         Seam { live, next: None, sequence, wants_rebuild: false, rebuilds: 0, doubt: None }
     }
 
+    /// All tables in memory: the one that answers, the one that is being filled, and one that will be if a lost answer was
+    /// good.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &T> {
+        let begun = self.doubt.as_ref().and_then(|pending| match &pending.then {
+            Then::Begin(filling) => Some(&filling.table),
+            _ => None,
+        });
+        std::iter::once(&self.live).chain(self.next.as_ref().map(|next| &next.table)).chain(begun)
+    }
+
     /// Whether a commit's outcome is unknown.
     #[inline]
     pub(crate) fn is_in_doubt(&self) -> bool {

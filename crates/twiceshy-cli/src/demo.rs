@@ -8,17 +8,18 @@ use std::num::NonZeroU64;
 use twiceshy::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
 use twiceshy::filter::{Adaptive, Backed};
 use twiceshy::hash::HashKey;
+use twiceshy::quotient::{ExtensionFilter, TelescopingFilter};
 use twiceshy::remote::{ByHash, Remote};
 use twiceshy_lab::workload::Distribution;
 use twiceshy_lab::workload::zipf::Exponent;
 
-/// Put a plain filter and three adaptive ones of the same size before the same set, and send skewed and hostile traffic.
+/// Put a plain filter and five adaptive ones of the same size before the same set, and send skewed and hostile traffic.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Keys in the set
     #[arg(long, default_value_t = 200_000)]
     keys: u64,
-    /// Bits of a cell
+    /// Bits of a cell; a slot of the last two spends three of them beside its remainder
     #[arg(long, default_value_t = 10)]
     bits: u32,
     /// Where all randomness comes from
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     ensure!((4..=24).contains(&args.bits), "--bits {}: 4 to 24 make sense here", args.bits);
     let cells = (args.keys as f64 / LOAD) as u64;
     let hash = HashKey::fixed(args.seed);
-    let bar = progress_bar(8, "asking");
+    let bar = progress_bar(12, "asking");
     let (mut skewed, mut hostile) =
         (vec![head("Visitors, most after the same few pages")], vec![head("An attacker who replays what was slow")]);
     macro_rules! compare {
@@ -88,6 +89,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     compare!("cyclic", CyclicFilter::with_cells(cells, args.bits), learn);
     compare!("swapping", SwappingFilter::with_cells(cells, args.bits), learn);
     compare!("cuckooing", CuckooingFilter::with_cells(cells, args.bits), learn);
+    let remainder = args.bits.saturating_sub(3).max(2);
+    compare!("telescoping", TelescopingFilter::with_slots(cells, remainder), learn);
+    compare!("extension", ExtensionFilter::with_slots(cells, remainder), learn);
     bar.finish_and_clear();
     print(&text(args, &skewed, &hostile))
 }

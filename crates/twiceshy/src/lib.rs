@@ -4,7 +4,7 @@
 //! slow store that holds the set. Sometimes it says *present* for an absent key. An ordinary filter repeats that mistake
 //! for ever; an [`Adaptive`](filter::Adaptive) one is told of it, and changes.
 //!
-//! * [`cuckoo`]: the filters. Begin with [`CyclicFilter`](cuckoo::CyclicFilter), or with
+//! * [`quotient`] and [`cuckoo`]: the filters. Begin with [`TelescopingFilter`](quotient::TelescopingFilter), or with
 //!   [`CuckooFilter`](cuckoo::CuckooFilter) where nobody can tell whether an answer was wrong.
 //! * [`filter`]: what they promise, one trait for each promise.
 //! * [`remote`]: how a filter gets from a fingerprint to the keys behind it, in memory or in a store of yours.

@@ -1,16 +1,17 @@
 //! A few letters of a code, without reading them all.
 
-use super::{Mark, Model, SLOTS, Zeros};
+use super::{Mark, Model, Part, SLOTS, Zeros};
 
 /// Reads letters in ascending order of slots, as far as asked.
 ///
 /// A look-up wants the letters of one run, a slot or two out of 64. The reader saves the rest threefold: it jumps over the
-/// zeros before the first letter but zero ([`Zeros`]); it stops at the slot asked for; and past the last letter but zero
-/// nothing is left of the code, so the slots from there on are zeros without being read. In between, a zero takes one
-/// comparison.
+/// zeros before the first letter but zero ([`Zeros`]); it does not read the zeros up to the slot asked for, where the code is
+/// small enough that nothing else can be there; and past the last letter but zero nothing is left of the code, so the slots
+/// from there on are zeros without being read. In between, a zero takes one comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a, M> {
     model: &'a M,
+    zeros: &'a Zeros,
     /// What is left of the code, relative to the low end of the range.
     at: u64,
     range: u64,
@@ -22,9 +23,9 @@ pub(crate) struct Reader<'a, M> {
 
 impl<'a, M: Model> Reader<'a, M> {
     #[inline]
-    pub(crate) fn new(model: &'a M, zeros: &Zeros, code: u64) -> Self {
+    pub(crate) fn new(model: &'a M, zeros: &'a Zeros, code: u64) -> Self {
         let next = zeros.first_nonzero(code);
-        Reader { model, at: code, range: zeros.range_at(next), next, last: 0 }
+        Reader { model, zeros, at: code, range: zeros.range_at(next), next, last: 0 }
     }
 
     /// The letter of `slot`, which is not below the slot asked for before; the same one again is fine.
@@ -39,24 +40,24 @@ impl<'a, M: Model> Reader<'a, M> {
 
     #[inline]
     fn read(&mut self, slot: usize) -> Mark {
-        while self.at > 0 && self.next <= slot {
-            let zero = self.model.zero(self.range);
-            if self.at < zero {
+        // Whatever is left of the code is below what zeros up to the slot leave: they are zeros. Nothing is left at the end.
+        while self.at > 0 && self.at >= self.zeros.left_at_least(self.range, slot + 1 - self.next) {
+            let mut zero = self.model.zero(self.range);
+            while self.at < zero && self.next < slot {
                 self.range = zero;
-                self.last = 0;
-            } else {
-                let (mark, part) = self.model.letter(self.range, self.at);
-                self.at -= part.low;
-                self.range = part.width;
-                self.last = mark;
+                self.next += 1;
+                zero = self.model.zero(zero);
             }
+            let (mark, part) =
+                if self.at < zero { (0, Part { low: 0, width: zero }) } else { self.model.letter(self.range, self.at) };
+            self.at -= part.low;
+            self.range = part.width;
+            self.last = mark;
             self.next += 1;
+            if self.next > slot {
+                return mark;
+            }
         }
-        if self.next <= slot {
-            // Nothing is left of the code. Zeros lie at the bottom of every range, so only zeros follow.
-            self.next = slot + 1;
-            self.last = 0;
-        }
-        self.last
+        0
     }
 }

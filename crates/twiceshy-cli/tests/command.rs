@@ -61,6 +61,13 @@ fn the_report_has_every_promised_name_for_every_filter() {
         "cuckooing --shared-fingerprint --max-steps 50 --tables 3",
         "cyclic --remote mirror --insertion random-walk",
         "swapping --hash xxh3 --remote mirror",
+        "quotient",
+        "telescoping",
+        "telescoping --code 3,2 --side-table 5",
+        "telescoping --expected-ratio 5 --hash xxh3",
+        "telescoping-plain",
+        "extension",
+        "extension --side-table 3",
     ];
     for filter in filters {
         let report = json(&format!("--filter {filter} {SMALL}"));
@@ -74,6 +81,31 @@ fn the_report_has_every_promised_name_for_every_filter() {
         assert!(number("bits_per_key") > 8.0 && number("lookups_per_second") > 0.0, "{filter}");
         assert!(number("regret") >= 1.0 && number("first_time_fpr") > 0.0, "{filter}");
     }
+}
+
+#[test]
+fn the_quotient_family_reports_what_its_table_did() {
+    // Remainders of 4 bits and fifty distinct queries a key: blocks overflow all the time.
+    let busy = "--cells 2000 --load 0.95 --bits 4 --ratio 50 --per-key 5 --trials 2 --seed 3";
+    let count = |filter: &str, name: &str| {
+        let report = json(&format!("--filter {filter} {busy}"));
+        report["table"][name].as_u64().unwrap_or_else(|| panic!("{filter} has no {name}"))
+    };
+    assert!(count("quotient", "slots_shifted") > 0);
+    for name in ["resets_by_adapts", "reset_reads", "side_blocks"] {
+        assert_eq!(count("telescoping", name) > 0, name != "side_blocks", "{name}");
+        assert_eq!(
+            count("extension", name) > 0,
+            name == "resets_by_adapts",
+            "an extension's reset needs no read: {name}"
+        );
+        assert_eq!(count("telescoping-plain", name), 0, "{name}");
+        assert_eq!(count("telescoping --side-table 1000", name) > 0, name == "side_blocks", "{name}");
+    }
+    assert_eq!(count("telescoping", "resets_by_shifts"), 0, "nothing is inserted after the first adaptation");
+    // One write for each key, by hash, whatever shifts.
+    let report = json(&format!("--filter telescoping {busy}"));
+    assert_eq!(report["remote_writes"].as_u64(), Some(2 * 1900));
 }
 
 #[test]
@@ -97,7 +129,7 @@ fn adapting_makes_fewer_mistakes_than_not_adapting() {
         report["fpr"].as_f64().expect("a rate")
     };
     let plain = rate("cuckoo");
-    for filter in ["cyclic", "swapping", "cuckooing"] {
+    for filter in ["cyclic", "swapping", "cuckooing", "telescoping", "telescoping-plain", "extension"] {
         assert!(rate(filter) * 10.0 < plain, "{filter} {} against {plain}", rate(filter));
     }
 }
@@ -123,7 +155,7 @@ fn a_trace_is_split_into_stored_keys_and_queries() {
 #[test]
 fn what_cannot_work_is_refused_with_what_would() {
     for (arguments, hint) in [
-        ("replay --filter bloom", "cuckoo, cyclic, swapping, cuckooing"),
+        ("replay --filter bloom", "cuckooing, quotient, telescoping, telescoping-plain, extension"),
         ("replay --filter cyclic --bits 1", "2 to 32"),
         ("replay --filter cyclic --bits 33", "2 to 32"),
         ("replay --filter cyclic --load 0", "0.95"),
@@ -150,6 +182,19 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("replay --filter cyclic --workload zipf:0", "above 0"),
         ("replay --filter cyclic --workload pareto", "uniform"),
         ("replay --filter cyclic --workload trace:/no/such/file", "one key a line"),
+        ("replay --filter quotient --bits 1", "2 to 32"),
+        ("replay --filter telescoping --bits 33", "2 to 32"),
+        ("replay --filter telescoping --cells 0", "at least 8"),
+        ("replay --filter extension --cells 99999999999999999", "1 to 2^36"),
+        ("replay --filter telescoping --load 0.999 --cells 4000", "lower --load"),
+        ("replay --filter telescoping --tables 4", "--filter cuckoo, cyclic, swapping or cuckooing"),
+        ("replay --filter quotient --remote mirror", "--remote mirror is an option of"),
+        ("replay --filter quotient --side-table 9", "--filter telescoping or extension"),
+        ("replay --filter telescoping --side-table 99999999", "2^25"),
+        ("replay --filter telescoping --code 1,2", "2 to 16"),
+        ("replay --filter telescoping --code other", "tuned"),
+        ("replay --filter telescoping --code 2,2 --expected-ratio 3", "leave --expected-ratio out"),
+        ("replay --filter telescoping --expected-ratio nan", "cannot be expected"),
         ("demo --keys 3", "1000"),
         ("demo --bits 40", "4 to 24"),
     ] {
@@ -165,7 +210,9 @@ fn the_demo_prints_its_table_and_a_closed_pipe_ends_it_quietly() {
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(
         shown.status.success()
-            && ["plain cuckoo", "cyclic", "swapping", "cuckooing"].iter().all(|name| text.contains(name))
+            && ["plain cuckoo", "cyclic", "swapping", "cuckooing", "telescoping", "extension"]
+                .iter()
+                .all(|name| text.contains(name))
     );
     assert!(shown.stderr.is_empty(), "no progress where nobody looks");
     let mut child = Command::new(env!("CARGO_BIN_EXE_twiceshy"))

@@ -1,9 +1,10 @@
 //! How many blocks of a telescoping filter ever run out of their 56 bits (004, Theorem 4 and its example).
 //!
-//! Each distinct query is asked 100 times, in rounds. For each A/S: the share of blocks that were ever reset, the resets
-//! and false positives a distinct query, for the code at hand and for a code of one's own.
+//! Each distinct query is asked 100 times, in rounds. For each A/S: the share of blocks that were ever reset, the resets,
+//! and the false positives a distinct query, for the filter's own code and for general ones: x = y = 2, or with `grid` all of
+//! x 2 to 4 and y 1 to 4, to see whether the rule that chooses the parameters chooses well.
 //!
-//! `cargo run --release -p twiceshy-lab --example block_resets -- [SLOTS] [BITS] [A/S,A/S,…]`
+//! `cargo run --release -p twiceshy-lab --example block_resets -- [SLOTS] [BITS] [A/S,A/S,…] [grid]`
 
 use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
@@ -71,12 +72,15 @@ fn main() -> Result<(), Failure> {
     let ratios = args.next().unwrap_or_else(|| "1,4,10,20,50,100".into());
     let ratios = ratios.split(',').map(str::parse::<f64>).collect::<Result<Vec<_>, _>>()?;
     let epsilon = (-f64::from(bits)).exp2();
+    let (xs, ys) = if args.next().is_some() { (2..=4, 1..=4) } else { (2..=2, 2..=2) };
+    let grid = xs.flat_map(|x| ys.clone().map(move |y| Some(SelectorCode::General { x, y })));
+    let codes: Vec<Option<SelectorCode>> = std::iter::once(None).chain(grid).collect();
     println!(
         "   A/S  code                   blocks ever reset   resets  wrong a distinct query  bits a slot, optimal code  Theorem 4"
     );
     for ratio in ratios {
-        for code in [None, Some(SelectorCode::General { x: 2, y: 2 })] {
-            let (outcome, code) = run(slots, bits, ratio, code)?;
+        for code in &codes {
+            let (outcome, code) = run(slots, bits, ratio, *code)?;
             let distinct = ratio * (slots * 95 / 100) as f64;
             let bound = theorem4(epsilon, ratio * 0.95).map_or("-".into(), |bits| format!("{bits:.3}"));
             println!(

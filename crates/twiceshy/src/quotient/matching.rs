@@ -66,7 +66,8 @@ mod tests {
         let mut found = [0, 0];
         for _ in 0..4_000 {
             let count = 1 + rng.below(6) as usize;
-            let edges: Vec<u32> = (0..count).map(|_| (rng.next() & rng.next()) as u32 & ((1 << count) - 1)).collect();
+            let edges: Vec<u32> =
+                (0..count).map(|_| (rng.next() & (rng.next() | rng.next())) as u32 & ((1 << count) - 1)).collect();
             let fits = |key: usize, slot: usize| edges[key] >> slot & 1 == 1;
             let assigned = assign(count, fits);
             assert_eq!(assigned.is_some(), by_trying(0, count, (1 << count) - 1, &edges));

@@ -40,7 +40,7 @@ fn saved<R: Saved>(filter: &RankSelectFilter<R>) -> Vec<u8> {
 /// The quotient that a key has: the run that it shares with others.
 fn quotient<R: Rule>(filter: &RankSelectFilter<R>, key: &[u8]) -> u64 {
     let word = filter.hash_key().words(key).word(0);
-    (u128::from(word) * u128::from(filter.cells()) >> 64) as u64
+    ((u128::from(word) * u128::from(filter.cells())) >> 64) as u64
 }
 
 /// A string of numbers from a seed.
@@ -53,6 +53,6 @@ impl Draw {
     }
 
     fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 }

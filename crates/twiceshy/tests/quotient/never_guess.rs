@@ -1,8 +1,9 @@
 //! A remote that is ahead, another's, lacks a key or is too generous must not cost a stored key.
 
 use super::{filled, key, quotient, saved};
+use std::collections::BTreeSet;
 use twiceshy::error::{InsertError, RebuildError, SeamError};
-use twiceshy::filter::{Adaptive, Backed, Filter, Removed};
+use twiceshy::filter::{Adapted, Adaptive, Backed, Filter, Removed};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
     ExtensionFilter, Options, PlainTelescopingFilter, RankSelectFilter, RuleSpec, Saved, TelescopingFilter,
@@ -213,6 +214,48 @@ where
 #[test]
 fn a_remote_that_adds_a_key_to_a_run_is_a_disagreement_and_nothing_changes() {
     every_learner!(refuses_a_remote_that_adds_a_key);
+}
+
+/// A reset reads the keys of a whole block; one of them whose quotient has no run is not the filter's.
+fn refuses_a_stranger_in_a_reset<S: RuleSpec<Rule: Saved>>(options: &Options<S>)
+where
+    RankSelectFilter<S::Rule>: Adaptive,
+{
+    let mut remote = Bent::straight();
+    let filter = taught(options, &mut remote);
+    let before = saved(&filter);
+    let occupied: BTreeSet<u64> = (0..filter.len()).map(|number| quotient(&filter, &key(number))).collect();
+    let mut refused = 0;
+    for mistake in mistakes(&filter) {
+        let mut honest = filter.clone();
+        honest.adapt(&mistake, &mut remote.clone()).expect("the sets agree");
+        if honest.stats().resets_by_adapts == filter.stats().resets_by_adapts {
+            continue;
+        }
+        let own = quotient(&filter, &mistake);
+        let nearby = |key: &[u8; 8]| {
+            let stranger = quotient(&filter, key);
+            stranger.abs_diff(own) < 8 && !occupied.contains(&stranger)
+        };
+        let stranger = (1 << 43..(1 << 43) + 3_000).map(key).find(nearby);
+        let mut generous = Bent { adds: stranger, ..remote.clone() };
+        let mut deceived = filter.clone();
+        match deceived.adapt(&mistake, &mut generous) {
+            Err(SeamError::Disagree) => {
+                assert!(saved(&deceived) == before, "the filter has changed");
+                refused += 1;
+            }
+            // Its quotient is none of the block's after all.
+            other => assert_eq!(other.expect("the sets agree"), Adapted::Fixed),
+        }
+    }
+    assert!(refused > 5, "{refused} strangers were refused");
+}
+
+#[test]
+fn a_key_without_a_run_among_those_of_a_block_that_is_reset_is_a_disagreement() {
+    refuses_a_stranger_in_a_reset(&TelescopingFilter::with_slots(400, 5));
+    refuses_a_stranger_in_a_reset(&ExtensionFilter::with_slots(400, 5));
 }
 
 fn refuses_anothers_remote<S: RuleSpec<Rule: Saved>>(options: &Options<S>)

@@ -13,6 +13,10 @@ use twiceshy::cuckoo::{
 use twiceshy::filter::{Adaptive, Backed, Filter, Progress};
 use twiceshy::hash::HashKey;
 use twiceshy::persist::Writer;
+use twiceshy::quotient::{
+    ExtensionFilter, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingFilter, RankSelectFilter,
+    Saved as SavedQuotient, Selectors, TelescopingFilter,
+};
 use twiceshy::remote::{ByHash, Generation, OrderWords, Plan, Remote, Schema, Write};
 
 /// Larger tables than this are loaded, and only looked at.
@@ -28,9 +32,14 @@ const LONG_BOUNDS: [std::ops::Range<usize>; 2] = [68..70, 74..76];
 fuzz_target!(|input: &[u8]| {
     use_as_every_kind(input);
     if let Some((header, payload)) = input.split_first_chunk::<64>() {
-        let kind = u16::from(header[KIND_AT] % 5);
+        let kind = u16::from(header[KIND_AT] % 9);
         let mut payload = payload.to_vec();
-        for at in LONG_BOUNDS.into_iter().take(if kind == 4 { 2 } else { 1 }) {
+        let bounds = match kind {
+            4 => 2,
+            0..=3 => 1,
+            _ => 0,
+        };
+        for at in LONG_BOUNDS.into_iter().take(bounds) {
             if let Some(bytes) = payload.get_mut(at) {
                 bytes.fill(0);
             }
@@ -54,6 +63,12 @@ fn use_as_every_kind(file: &[u8]) {
     use_full_key::<Cyclic>(file, |filter: &mut CyclicFilter, query, remote| drop(filter.adapt(query, remote)));
     use_full_key::<Swapping>(file, |filter: &mut SwappingFilter, query, remote| drop(filter.adapt(query, remote)));
     use_full_key::<Cuckooing>(file, |filter: &mut CuckooingFilter, query, remote| drop(filter.adapt(query, remote)));
+    use_quotient::<PlainRemainders>(file, |_, _, _| ());
+    use_quotient::<Selectors>(file, |filter: &mut TelescopingFilter, query, remote| drop(filter.adapt(query, remote)));
+    use_quotient::<PlainSelectors>(file, |filter: &mut PlainTelescopingFilter, query, remote| {
+        drop(filter.adapt(query, remote))
+    });
+    use_quotient::<Extensions>(file, |filter: &mut ExtensionFilter, query, remote| drop(filter.adapt(query, remote)));
 }
 
 fn keys() -> impl Iterator<Item = [u8; 2]> {
@@ -73,14 +88,31 @@ fn use_partial_key(mut file: &[u8]) {
 }
 
 fn use_full_key<R: Rule + Saved>(mut file: &[u8], adapt: impl Fn(&mut FullKeyCuckoo<R>, &[u8], &mut ByHash)) {
-    let Ok(mut filter) = FullKeyCuckoo::<R>::load(&mut file) else { return };
+    let Ok(filter) = FullKeyCuckoo::<R>::load(&mut file) else { return };
     let mut saved = Vec::new();
     filter.save(&mut saved).expect("a loaded filter is not in doubt");
     FullKeyCuckoo::<R>::load(&mut saved.as_slice()).expect("what was saved loads");
     if filter.cells() > MOST_CELLS {
         return;
     }
-    let mut remote = remote_for(&filter);
+    let remote = remote_for(&filter);
+    use_all(filter, remote, adapt);
+}
+
+fn use_quotient<R: SavedQuotient>(mut file: &[u8], adapt: impl Fn(&mut RankSelectFilter<R>, &[u8], &mut ByHash)) {
+    let Ok(filter) = RankSelectFilter::<R>::load(&mut file) else { return };
+    let mut saved = Vec::new();
+    filter.save(&mut saved).expect("a loaded filter is not in doubt");
+    RankSelectFilter::<R>::load(&mut saved.as_slice()).expect("what was saved loads");
+    if filter.cells() > MOST_CELLS {
+        return;
+    }
+    let schema = Schema { hash: filter.hash_key(), orders: 1, cells: filter.cells(), cells_per_bucket: 1 };
+    let remote = remote_with(generation_of(&filter), schema);
+    use_all(filter, remote, adapt);
+}
+
+fn use_all<F: Backed>(mut filter: F, mut remote: ByHash, adapt: impl Fn(&mut F, &[u8], &mut ByHash)) {
     for key in keys() {
         assert_eq!(filter.lookup(&key).is_some(), filter.contains(&key));
         let _ = filter.insert(&key, &mut remote);
@@ -100,18 +132,25 @@ fn use_full_key<R: Rule + Saved>(mut file: &[u8], adapt: impl Fn(&mut FullKeyCuc
     }
 }
 
-/// A remote at the filter's commit and in its generation, with a few keys of its own.
+/// The generation that a filter is in, which it names only with a match.
+fn generation_of(filter: &impl Backed) -> Generation {
+    let matching = (0..20_000u64).find_map(|number| filter.lookup(&number.to_le_bytes())?.next());
+    matching.map_or(Generation(0), |place| place.generation)
+}
+
 fn remote_for<R: Rule>(filter: &FullKeyCuckoo<R>) -> ByHash {
     let (shape, hash) = (filter.shape(), filter.hash_key());
-    // A filter names its generation only with a match.
-    let matching = (0..20_000u64).find_map(|number| filter.lookup(&number.to_le_bytes())?.next());
-    let generation = matching.map_or(Generation(0), |place| place.generation);
     let schema =
         Schema { hash, orders: shape.tables(), cells: shape.cells(), cells_per_bucket: shape.cells_per_bucket() };
+    remote_with(generation_of(filter), schema)
+}
+
+/// A remote at the filter's commit and in its generation, with a few keys of its own.
+fn remote_with(generation: Generation, schema: Schema) -> ByHash {
     let mut writes = vec![Write::Begin { generation, schema }];
     for key in keys().step_by(3) {
-        let words: Vec<u64> = (0..u32::from(shape.tables()))
-            .map(|order| hash.words(&key).word(u64::from(order / 2)).rotate_left(order % 2 * 32))
+        let words: Vec<u64> = (0..u32::from(schema.orders))
+            .map(|order| schema.hash.words(&key).word(u64::from(order / 2)).rotate_left(order % 2 * 32))
             .collect();
         writes.push(Write::Add { generation, key: key[..].into(), words: OrderWords::new(&words), cell: None });
     }

@@ -1,13 +1,12 @@
 //! A saved filter that was cut, changed or extended is refused with an error, and never brings the process down.
 
-use twiceshy::cuckoo::{
-    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec, Saved, Selectors,
-    SwappingFilter,
-};
-use twiceshy::filter::{Backed, Filter};
+use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, Selectors, SwappingFilter};
+use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
 use twiceshy::persist::LoadError;
+use twiceshy::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
 use twiceshy::remote::ByHash;
+use twiceshy::testing::Subject;
 
 /// A saved filter and the way to load it.
 struct Sample {
@@ -16,19 +15,23 @@ struct Sample {
     load: fn(&[u8]) -> Result<u64, LoadError>,
 }
 
-fn full_key<S>(name: &'static str, options: &Options<S>) -> Sample
-where
-    S: RuleSpec<Rule: Saved>,
-{
-    let mut remote = ByHash::new();
-    let mut filter = options.build(HashKey::fixed(9), &mut remote).expect("options that can be");
+/// A filter with 50 keys that has learned what it can.
+fn sample<F: Subject>(name: &'static str, mut filter: F, mut remote: ByHash) -> Sample {
     for number in 0..50u32 {
         filter.insert(&number.to_le_bytes(), &mut remote).expect("a load that fits");
     }
-    let mut bytes = Vec::new();
-    filter.save(&mut bytes).expect("a vector takes everything");
-    let load = |mut bytes: &[u8]| FullKeyCuckoo::<S::Rule>::load(&mut bytes).map(|filter| filter.len());
-    Sample { name, bytes, load }
+    for query in (1_000..3_000u32).map(u32::to_le_bytes) {
+        let _ = filter.try_adapt(&query, &mut remote);
+    }
+    Sample { name, bytes: filter.to_bytes(), load: |bytes| F::from_bytes(bytes).map(|filter| filter.len()) }
+}
+
+macro_rules! sample {
+    ($name:literal, $options:expr) => {{
+        let mut remote = ByHash::new();
+        let filter = $options.build(HashKey::fixed(9), &mut remote).expect("options that can be");
+        sample($name, filter, remote)
+    }};
 }
 
 fn partial_key() -> Sample {
@@ -39,15 +42,19 @@ fn partial_key() -> Sample {
     Sample { name: "partial-key", bytes, load: |mut bytes| CuckooFilter::load(&mut bytes).map(|filter| filter.len()) }
 }
 
-fn samples() -> [Sample; 6] {
+fn samples() -> [Sample; 10] {
     let unequal = Selectors::Unequal { split: 2, bits: 3 };
     [
         partial_key(),
-        full_key("full-key", &FullKeyFilter::with_cells(60, 7)),
-        full_key("cyclic", &CyclicFilter::with_cells(60, 7)),
-        full_key("cyclic with unequal ranges", &CyclicFilter::with_cells(60, 7).selectors(unequal)),
-        full_key("swapping", &SwappingFilter::with_cells(60, 7)),
-        full_key("cuckooing", &CuckooingFilter::with_cells(60, 7)),
+        sample!("full-key", FullKeyFilter::with_cells(60, 7)),
+        sample!("cyclic", CyclicFilter::with_cells(60, 7)),
+        sample!("cyclic with unequal ranges", CyclicFilter::with_cells(60, 7).selectors(unequal)),
+        sample!("swapping", SwappingFilter::with_cells(60, 7)),
+        sample!("cuckooing", CuckooingFilter::with_cells(60, 7)),
+        sample!("quotient", QuotientFilter::with_slots(60, 7)),
+        sample!("telescoping", TelescopingFilter::with_slots(60, 3).side_table(1)),
+        sample!("plain telescoping", PlainTelescopingFilter::with_slots(60, 7)),
+        sample!("extension", ExtensionFilter::with_slots(60, 3).side_table(1)),
     ]
 }
 

@@ -5,12 +5,17 @@
 
 use std::path::PathBuf;
 use twiceshy::cuckoo::{
-    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec, Saved, Selectors,
+    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec, Selectors,
     SwappingFilter,
 };
 use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
+use twiceshy::quotient::{
+    ExtensionFilter, Options as QuotientOptions, PlainTelescopingFilter, QuotientFilter, RankSelectFilter,
+    RuleSpec as QuotientRuleSpec, SelectorCode, TelescopingFilter,
+};
 use twiceshy::remote::ByHash;
+use twiceshy::testing::Subject;
 
 const INSERTED: std::ops::Range<u32> = 0..110;
 const REMOVED: std::ops::Range<u32> = 0..10;
@@ -38,23 +43,30 @@ fn golden(name: &str, written_now: &[u8]) -> Vec<u8> {
     file
 }
 
-fn saved<R: Saved>(filter: &FullKeyCuckoo<R>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    filter.save(&mut bytes).expect("a vector takes everything");
-    bytes
-}
-
 /// A filter after the fixed history, without its adaptations.
-fn grown_up<S: RuleSpec>(options: &Options<S>, seed: u64) -> (FullKeyCuckoo<S::Rule>, ByHash) {
-    let mut remote = ByHash::new();
-    let mut filter = options.build(HashKey::fixed(seed), &mut remote).expect("options that can be");
+fn lived<F: Backed>(mut filter: F, remote: &mut ByHash) -> F {
     for number in INSERTED {
-        filter.insert(&key(number), &mut remote).expect("a load that fits");
+        filter.insert(&key(number), remote).expect("a load that fits");
     }
     for number in REMOVED {
-        filter.remove(&key(number), &mut remote).expect("a remote that does not fail");
+        filter.remove(&key(number), remote).expect("a remote that does not fail");
     }
-    (filter, remote)
+    filter
+}
+
+fn grown_up<S: RuleSpec>(options: &Options<S>, seed: u64) -> (FullKeyCuckoo<S::Rule>, ByHash) {
+    let mut remote = ByHash::new();
+    let filter = options.build(HashKey::fixed(seed), &mut remote).expect("options that can be");
+    (lived(filter, &mut remote), remote)
+}
+
+fn grown_up_quotient<S: QuotientRuleSpec>(
+    options: &QuotientOptions<S>,
+    seed: u64,
+) -> (RankSelectFilter<S::Rule>, ByHash) {
+    let mut remote = ByHash::new();
+    let filter = options.build(HashKey::fixed(seed), &mut remote).expect("options that can be");
+    (lived(filter, &mut remote), remote)
 }
 
 /// Tells the filter of every mistake that it makes about the queries, once.
@@ -71,18 +83,18 @@ fn taught<F: Adaptive>(mut filter: F, remote: &mut ByHash) -> F {
 }
 
 /// What is written today is the golden file, and the golden file is the filter.
-fn is_golden<R: Saved>(name: &str, filter: &FullKeyCuckoo<R>, remote: &ByHash) {
-    let today = saved(filter);
+fn is_golden<F: Subject>(name: &str, filter: &F, remote: &ByHash) {
+    let today = filter.to_bytes();
     let file = golden(name, &today);
     assert_eq!(today, file, "what is written today is not {name}");
-    let loaded = FullKeyCuckoo::<R>::load(&mut file.as_slice()).expect("a golden file loads");
+    let loaded = F::from_bytes(&file).expect("a golden file loads");
     assert!(stored().all(|key| loaded.contains(&key)), "a stored key is absent from {name}");
     assert!(
         ASKED.map(key).all(|query| loaded.contains(&query) == filter.contains(&query)),
         "{name} has not learned what the filter had"
     );
     loaded.validate(remote).expect("it belongs to the remote of the same history");
-    assert_eq!(saved(&loaded), file, "{name} is not written as it was read");
+    assert_eq!(loaded.to_bytes(), file, "{name} is not written as it was read");
 }
 
 #[test]
@@ -130,4 +142,41 @@ fn a_swapping_filter_is_written_as_ever() {
 fn a_cuckooing_filter_is_written_as_ever() {
     let (filter, mut remote) = grown_up(&CuckooingFilter::with_cells(128, 9), 55);
     is_golden("cuckooing.bin", &taught(filter, &mut remote), &remote);
+}
+
+#[test]
+fn a_quotient_filter_is_written_as_ever() {
+    let (filter, remote) = grown_up_quotient(&QuotientFilter::with_slots(123, 7), 56);
+    is_golden("quotient.bin", &filter, &remote);
+}
+
+#[test]
+fn a_telescoping_filter_with_the_code_for_8_bits_is_written_as_ever() {
+    // With shorter remainders, so that there are mistakes.
+    let options = TelescopingFilter::with_slots(123, 6).code(SelectorCode::Tuned);
+    let (filter, mut remote) = grown_up_quotient(&options, 57);
+    let filter = taught(filter, &mut remote);
+    is_golden("telescoping_tuned.bin", &filter, &remote);
+}
+
+#[test]
+fn a_telescoping_filter_with_a_general_code_and_a_side_table_is_written_as_ever() {
+    let (filter, mut remote) = grown_up_quotient(&TelescopingFilter::with_slots(123, 5).side_table(1), 58);
+    let filter = taught(filter, &mut remote);
+    assert_eq!((filter.stats().side_blocks, filter.stats().resets_by_adapts > 0), (1, true));
+    is_golden("telescoping_general.bin", &filter, &remote);
+}
+
+#[test]
+fn a_plain_telescoping_filter_is_written_as_ever() {
+    let (filter, mut remote) = grown_up_quotient(&PlainTelescopingFilter::with_slots(123, 6), 59);
+    is_golden("telescoping_plain.bin", &taught(filter, &mut remote), &remote);
+}
+
+#[test]
+fn an_extension_filter_with_a_side_table_is_written_as_ever() {
+    let (filter, mut remote) = grown_up_quotient(&ExtensionFilter::with_slots(123, 5).side_table(1), 60);
+    let filter = taught(filter, &mut remote);
+    assert_eq!((filter.stats().side_blocks, filter.stats().resets_by_adapts > 0), (1, true));
+    is_golden("extension.bin", &filter, &remote);
 }

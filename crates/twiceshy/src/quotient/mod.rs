@@ -7,6 +7,8 @@
 //! | [`PlainTelescopingFilter`] | the same, with a byte for each selector | 10.125 | 004 section 6.2 |
 //! | [`ExtensionFilter`] | the key's fingerprint grows | 3 | 004 section 5, appendix C.4 |
 
+#[cfg(test)]
+mod agree;
 mod block;
 mod extension;
 mod local;

@@ -137,3 +137,45 @@ impl<R: Saved> RankSelectFilter<R> {
         load::<R::Spec>(source)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::HashKey;
+    use crate::quotient::block::SLOTS;
+    use crate::quotient::local::{Change, UNMARKED};
+    use crate::quotient::rule::Marking;
+    use crate::quotient::{SelectorCode, TelescopingFilter};
+    use crate::remote::ByHash;
+
+    /// Nobody's keys come to this, but somebody's file might: were the true offset of each block walked to, it would take as
+    /// many steps as the cube of the blocks.
+    #[test]
+    fn a_file_with_one_run_through_all_blocks_is_read_in_one_pass() {
+        let slots = 200_000;
+        let options = TelescopingFilter::with_slots(slots, 2).code(SelectorCode::Tuned);
+        let mut filter = options.build(HashKey::fixed(1), &mut ByHash::new()).unwrap();
+        let local = &mut filter.seam.live;
+        let first = local.table().room(0).unwrap();
+        // One run of quotient 0, slot after slot: the first key's runend moves on.
+        local.apply(&Change::insert(first, 1));
+        let blocks = &mut local.marked.table.blocks;
+        let keys = sizing::quotient_most(slots);
+        blocks.set_runend(0, false);
+        blocks.set_runend(keys - 1, true);
+        for block in 1..=(keys - 1) / SLOTS {
+            blocks.set_offset(block, (keys - block * SLOTS).min(255) as u8);
+        }
+        local.keys = keys;
+        let mut marks = UNMARKED;
+        marks[0] = 1;
+        let code = local.rule.encode(&marks).unwrap();
+        for block in 0..=(keys - 1) / SLOTS {
+            local.marked.table.blocks.set_code(block, code);
+        }
+        let mut file = Vec::new();
+        filter.save(&mut file).unwrap();
+        let loaded = TelescopingFilter::load(&mut file.as_slice()).unwrap();
+        assert_eq!((loaded.seam.live.keys, loaded.marks(7)), (keys, marks));
+    }
+}

@@ -41,7 +41,8 @@ fn name<R>(variant: Variant) -> String {
 fn insertion<F: Subject, R: Remote + Clone + Default>(variant: Variant) {
     let scene = Scene::<F, R>::crowded(variant);
     let calls = fail_at_each_call(&scene, &Deed::Insert(scene.newcomer()), &name::<R>(variant));
-    assert!(calls >= 3, "{variant:?}: {calls} calls are no kick");
+    // A match is read, a kicked key too, and then there is the commit; a quotient table moves slots without asking.
+    assert!(calls >= if variant.has_cells() { 3 } else { 2 }, "{variant:?}: {calls} calls");
     let stored = scene.keys.first().expect("some key").clone();
     assert!(fail_at_each_call(&scene, &Deed::Insert(stored), &name::<R>(variant)) >= 1);
 }
@@ -49,6 +50,23 @@ fn insertion<F: Subject, R: Remote + Clone + Default>(variant: Variant) {
 #[test]
 fn a_failed_insertion_changes_nothing_and_the_next_one_works() {
     everywhere!(insertion);
+}
+
+fn reset<F: Subject, R: Remote + Clone + Default>(variant: Variant) {
+    let (scene, newcomer) = Scene::<F, R>::brimful(variant);
+    let calls = fail_at_each_call(&scene, &Deed::Insert(newcomer), &name::<R>(variant));
+    assert_eq!(calls, 2, "{variant:?}: the keys of a block that is reset are read before the commit");
+    let mistake = scene.mistake().expect("a filter that adapts");
+    let calls = fail_at_each_call(&scene, &Deed::Adapt(mistake), &name::<R>(variant));
+    assert_eq!(calls, 3, "{variant:?}: the number, the keys of the run, those of a block that is reset");
+}
+
+#[test]
+fn a_failed_reset_changes_nothing_and_the_next_one_works() {
+    // Those whose resets read the remote: an extension's does not.
+    for variant in [Variant::Telescoping, Variant::TelescopingSide] {
+        twiceshy::with_variant!(variant, |Kind| reset::<Kind, twiceshy::remote::ByHash>(variant));
+    }
 }
 
 fn removal<F: Subject, R: Remote + Clone + Default>(variant: Variant) {

@@ -34,15 +34,35 @@ impl<F: Subject, R: Remote + Clone + Default> Scene<F, R> {
         Scene::filled(variant, if variant == Variant::CuckooingTwoTables { 26 } else { 56 })
     }
 
+    /// Several blocks of the quotient family, taught until one of them would overflow by what an insertion moves; and a
+    /// key that does so, without a match of its own.
+    pub(crate) fn brimful(variant: Variant) -> (Scene<F, R>, Vec<u8>) {
+        let mut scene: Scene<F, R> = Scene::with_cells(variant, 5 * CELLS, 5 * CELLS - 20);
+        for query in (20_000..200_000).map(key) {
+            if scene.filter.contains(&query) {
+                let adapted = scene.filter.try_adapt(&query, &mut scene.remote);
+                adapted.expect("a filter that adapts").expect("nothing fails yet");
+                if let Some(newcomer) = scene.unmatched_newcomer() {
+                    return (scene, newcomer);
+                }
+            }
+        }
+        panic!("{variant:?}: no block came to its brim")
+    }
+
     /// With room for a table of the same size under other hash keys.
     pub(crate) fn roomy(variant: Variant) -> Scene<F, R> {
         Scene::filled(variant, if variant == Variant::CuckooingTwoTables { 18 } else { 42 })
     }
 
     fn filled(variant: Variant, wanted: u64) -> Scene<F, R> {
+        Scene::with_cells(variant, CELLS, wanted)
+    }
+
+    fn with_cells(variant: Variant, cells: u64, wanted: u64) -> Scene<F, R> {
         let mut remote = R::default();
         let bits = BITS.max(variant.narrowest());
-        let mut filter: F = build(variant, CELLS, bits, HashKey::fixed(7), &mut remote).expect("options that can be");
+        let mut filter: F = build(variant, cells, bits, HashKey::fixed(7), &mut remote).expect("options that can be");
         let mut keys = Keys::new();
         for number in 0..300 {
             if filter.len() < wanted && filter.insert(&key(number), &mut remote).is_ok() {
@@ -73,6 +93,16 @@ impl<F: Subject, R: Remote + Clone + Default> Scene<F, R> {
             filter.insert(key, remote).ok()?;
             Some(remote.counts().reads)
         })
+    }
+
+    /// A new key that matches nothing and whose insertion asks all the same: it must know whom it moves.
+    fn unmatched_newcomer(&self) -> Option<Vec<u8>> {
+        let asks = |key: &Vec<u8>| {
+            let mut remote = Counting::new(self.remote.clone());
+            let inserted = self.filter.clone().insert(key, &mut remote).is_ok();
+            inserted && !self.filter.contains(key) && remote.counts().reads > 0
+        };
+        (1000..1100).map(key).find(asks)
     }
 
     /// A false positive, fixed if any can be, with as much asking as possible; none where the filter does not adapt.

@@ -2,7 +2,7 @@
 
 use super::block::Annex;
 use super::local::Marked;
-use super::options::{Coded, Options, RuleSpec};
+use super::options::{Coded, RuleSpec};
 use super::rank_select::RankSelectFilter;
 use super::rule::{Learning, Marking, Rule};
 use super::strand::Strand;
@@ -56,20 +56,8 @@ pub struct Extensions {
 }
 
 /// The options of an [`ExtensionFilter`] beyond the common ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtensionSpec;
-
-impl ExtensionFilter {
-    /// A filter for so many keys at this false-positive rate.
-    pub fn options(keys: u64, rate: f64) -> Result<Options<ExtensionSpec>, OptionsError> {
-        Options::for_capacity(keys, rate, ExtensionSpec)
-    }
-
-    /// A filter of so many slots with remainders of `width` bits.
-    pub fn with_slots(slots: u64, width: u32) -> Options<ExtensionSpec> {
-        Options::with_slots(slots, width, ExtensionSpec)
-    }
-}
 
 impl Coded for ExtensionSpec {}
 

@@ -25,6 +25,7 @@ mod stats;
 mod strand;
 mod table;
 mod telescoping;
+mod telescoping_plain;
 #[cfg(test)]
 mod twin;
 mod validate;
@@ -36,7 +37,5 @@ pub use rank_select::RankSelectFilter;
 pub use rule::{Learning, Rule};
 pub use save::Saved;
 pub use stats::Stats;
-pub use telescoping::{
-    PlainSelectors, PlainTelescopingFilter, PlainTelescopingSpec, SelectorCode, Selectors, TelescopingFilter,
-    TelescopingSpec,
-};
+pub use telescoping::{SelectorCode, Selectors, TelescopingFilter, TelescopingSpec};
+pub use telescoping_plain::{PlainSelectors, PlainTelescopingFilter, PlainTelescopingSpec};

@@ -2,7 +2,7 @@
 
 use super::block::Annex;
 use super::local::{Marked, UNMARKED};
-use super::options::{Options, RuleSpec};
+use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
 use super::rule::{Marking, Rule};
 use super::strand::Strand;
@@ -38,20 +38,8 @@ pub type QuotientFilter = RankSelectFilter<PlainRemainders>;
 pub struct PlainRemainders;
 
 /// The options of a [`QuotientFilter`] beyond the common ones: there are none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuotientSpec;
-
-impl QuotientFilter {
-    /// A filter for so many keys at this false-positive rate.
-    pub fn options(keys: u64, rate: f64) -> Result<Options<QuotientSpec>, OptionsError> {
-        Options::for_capacity(keys, rate, QuotientSpec)
-    }
-
-    /// A filter of so many slots with remainders of `width` bits.
-    pub fn with_slots(slots: u64, width: u32) -> Options<QuotientSpec> {
-        Options::with_slots(slots, width, QuotientSpec)
-    }
-}
 
 impl RuleSpec for QuotientSpec {
     type Rule = PlainRemainders;

@@ -1,9 +1,11 @@
 //! The filter that all rules of the quotient family share: plan over the tables, have the remote commit, apply.
 
 use super::local::{Change, Local};
+use super::options::Options;
 use super::owners::{keys_of, match_run};
 use super::plan::{self, Cost};
 use super::rule::{Learning, Rule};
+use super::save::Saved;
 use super::stats::Stats;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
@@ -61,6 +63,18 @@ fn new_local<R: Rule>(
     generation: Generation,
 ) -> Result<Local<R>, OptionsError> {
     Local::new(slots, width, rule, side, hash, generation).ok_or(OptionsError::Memory { cells: slots, width })
+}
+
+impl<R: Saved> RankSelectFilter<R> {
+    /// A filter for so many keys at this false-positive rate, planned for a load of 95 %.
+    pub fn options(keys: u64, rate: f64) -> Result<Options<R::Spec>, OptionsError> {
+        Options::for_capacity(keys, rate, R::Spec::default())
+    }
+
+    /// A filter of so many slots with remainders of `width` bits.
+    pub fn with_slots(slots: u64, width: u32) -> Options<R::Spec> {
+        Options::with_slots(slots, width, R::Spec::default())
+    }
 }
 
 impl<R: Rule> RankSelectFilter<R> {

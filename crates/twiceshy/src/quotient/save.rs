@@ -101,10 +101,10 @@ fn read_side(from: &mut Reader) -> Result<Side, LoadError> {
     Ok(side)
 }
 
-/// A rule whose filters can be saved.
+/// A rule whose filters can be asked for, saved and loaded.
 pub trait Saved: Rule {
     /// The options that tell rules of this kind apart.
-    type Spec: RuleSpec<Rule = Self>;
+    type Spec: RuleSpec<Rule = Self> + Default;
 }
 
 impl Saved for PlainRemainders {

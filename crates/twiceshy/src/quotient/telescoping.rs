@@ -48,10 +48,6 @@ use std::sync::Arc;
 /// ```
 pub type TelescopingFilter = RankSelectFilter<Selectors>;
 
-/// The telescoping filter with a byte for each slot's selector (004 section 6.2, the uTAF): to see what the code costs and
-/// what its overflows do. A slot takes the remainder and 10.125 bits.
-pub type PlainTelescopingFilter = RankSelectFilter<PlainSelectors>;
-
 /// How the selectors of a block are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -201,7 +197,7 @@ impl Learning for Selectors {
 }
 
 /// The next selector under which the two remainders differ. One byte holds 256 of them.
-fn next_selector(width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
+pub(crate) fn next_selector(width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
     let differs = |mark: &Mark| owner.remainder(width, (*mark).into()) != query.remainder(width, (*mark).into());
     (mark.saturating_add(1)..=u8::MAX.into()).find(differs)
 }
@@ -213,20 +209,14 @@ pub struct TelescopingSpec {
     code: Option<SelectorCode>,
 }
 
-/// What the code is made for where nobody says better: A/S = 20, up to which the paper finds its code good.
-const EXPECTED_RATIO: f64 = 20.0;
+impl Default for TelescopingSpec {
+    /// Where nobody says better, the code is made for A/S = 20, up to which the paper finds its own good.
+    fn default() -> TelescopingSpec {
+        TelescopingSpec { ratio: 20.0, code: None }
+    }
+}
 
 impl TelescopingFilter {
-    /// A filter for so many keys at this false-positive rate.
-    pub fn options(keys: u64, rate: f64) -> Result<Options<TelescopingSpec>, OptionsError> {
-        Options::for_capacity(keys, rate, TelescopingSpec { ratio: EXPECTED_RATIO, code: None })
-    }
-
-    /// A filter of so many slots with remainders of `width` bits.
-    pub fn with_slots(slots: u64, width: u32) -> Options<TelescopingSpec> {
-        Options::with_slots(slots, width, TelescopingSpec { ratio: EXPECTED_RATIO, code: None })
-    }
-
     /// The code in use.
     pub fn code(&self) -> SelectorCode {
         self.rule().code()
@@ -284,78 +274,5 @@ impl RuleSpec for TelescopingSpec {
         let code = if (x, y) == (0, 0) { SelectorCode::Tuned } else { SelectorCode::General { x, y } };
         Selectors::new(code, width)
             .ok_or_else(|| LoadError::invalid(format!("its code has the parameters {x} and {y}")))
-    }
-}
-
-/// The rule of [`PlainTelescopingFilter`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlainSelectors;
-
-/// The options of a [`PlainTelescopingFilter`] beyond the common ones: there are none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlainTelescopingSpec;
-
-impl PlainTelescopingFilter {
-    /// A filter for so many keys at this false-positive rate.
-    pub fn options(keys: u64, rate: f64) -> Result<Options<PlainTelescopingSpec>, OptionsError> {
-        Options::for_capacity(keys, rate, PlainTelescopingSpec)
-    }
-
-    /// A filter of so many slots with remainders of `width` bits.
-    pub fn with_slots(slots: u64, width: u32) -> Options<PlainTelescopingSpec> {
-        Options::with_slots(slots, width, PlainTelescopingSpec)
-    }
-}
-
-impl RuleSpec for PlainTelescopingSpec {
-    type Rule = PlainSelectors;
-    const KIND: u16 = 7;
-
-    fn rule(&self, _: u32) -> Result<PlainSelectors, OptionsError> {
-        Ok(PlainSelectors)
-    }
-
-    fn write(_: &PlainSelectors, _: &mut Writer<'_>) {}
-
-    fn read(_: u32, _: &mut Reader) -> Result<PlainSelectors, LoadError> {
-        Ok(PlainSelectors)
-    }
-}
-
-impl Rule for PlainSelectors {}
-
-impl Marking for PlainSelectors {
-    const ANNEX: Annex = Annex::Bytes;
-    const REMAINDER_FOLLOWS_MARK: bool = true;
-
-    fn remainder(&self, width: u32, key: &Strand<'_>, mark: Mark) -> u32 {
-        key.remainder(width, mark.into())
-    }
-
-    fn is_mark(&self, mark: Mark) -> bool {
-        mark <= u8::MAX.into()
-    }
-
-    fn encode(&self, _: &Marks) -> Option<u64> {
-        None
-    }
-
-    fn decode(&self, _: u64) -> Marks {
-        super::local::UNMARKED
-    }
-
-    #[inline(always)]
-    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
-        let (blocks, width) = (&table.table.blocks, table.width());
-        Marked::any_piece(run, |block, mut slots| {
-            let (remainders, selectors) = (blocks.remainders(block), blocks.mark_bytes(block));
-            slots.any(|slot| remainders.get(slot) == key.remainder(width, selectors[slot as usize].into()))
-        })
-    }
-}
-
-impl Learning for PlainSelectors {
-    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
-        next_selector(width, owner, query, mark)
     }
 }

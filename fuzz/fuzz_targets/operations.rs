@@ -13,7 +13,8 @@ const MOST_BYTES: usize = 3 * 2_000;
 fuzz_target!(|input: &[u8]| {
     let Some(([variant, cells, extra_bits, seed, mirror], operations)) = input.split_first_chunk() else { return };
     let variant = Variant::ALL[usize::from(*variant) % Variant::ALL.len()];
-    let cells = 1 + u64::from(*cells);
+    // About 320 of the 512 keys are in at a time: loads from 63 % to a full table.
+    let cells = 1 + 2 * u64::from(*cells);
     let bits = variant.narrowest() + u32::from(extra_bits % 14);
     let operations = decode(&operations[..operations.len().min(MOST_BYTES)]);
     let seed = u64::from(*seed);

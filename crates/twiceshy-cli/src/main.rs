@@ -17,10 +17,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// A plain filter and three adaptive ones before the same set, under skewed and under hostile traffic.
+    /// A plain filter and five adaptive ones before the same set, under skewed and under hostile traffic.
     Demo(demo::Args),
     /// Fill a filter, ask it for absent keys, adapt on every false positive, and report.
-    Replay(replay::Args),
+    Replay(Box<replay::Args>),
 }
 
 fn main() -> ExitCode {

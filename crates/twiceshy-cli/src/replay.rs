@@ -243,7 +243,10 @@ fn words(report: &Report) -> String {
         if phase.operations > 0 {
             rows.push(row(&format!("remote reads an {name}"), each(phase.remote_reads, phase.operations)));
             rows.push(row(&format!("remote writes an {name}"), each(phase.remote_writes, phase.operations)));
-            rows.push(row(&format!("keys moved an {name}"), each(phase.keys_moved, phase.operations)));
+            // Where slots shift, no key moves from one cell to another.
+            if report.table.is_empty() {
+                rows.push(row(&format!("keys moved an {name}"), each(phase.keys_moved, phase.operations)));
+            }
         }
     }
     rows.extend(report.table.iter().map(|count| row(count.words, grouped(count.count))));

@@ -53,8 +53,11 @@ fn median(rates: &mut [f64]) -> f64 {
     rates[rates.len() / 2]
 }
 
+/// A filter's name, and its answers to so many queries from one on.
+type Asked<'a> = (&'a str, &'a dyn Fn(u64, u64) -> u64);
+
 /// Rounds over all filters in turn, for queries from `first` on.
-fn compare(title: &str, filters: &[(&str, &dyn Fn(u64, u64) -> u64)], first: u64, wrap: u64) {
+fn compare(title: &str, filters: &[Asked<'_>], first: u64, wrap: u64) {
     let mut rates = vec![Vec::new(); filters.len()];
     for number in 0..ROUNDS as u64 {
         for (rates, (_, filter)) in rates.iter_mut().zip(filters) {
@@ -117,7 +120,7 @@ fn main() -> Result<(), Failure> {
         } else {
             println!("\nfresh");
         }
-        let filters: [(&str, &dyn Fn(u64, u64) -> u64); 4] = [
+        let filters: [Asked<'_>; 4] = [
             ("quotient", &|first, count| ask(&quotient, first, count)),
             ("telescoping", &|first, count| ask(&telescoping, first, count)),
             ("telescoping-plain", &|first, count| ask(&plain, first, count)),

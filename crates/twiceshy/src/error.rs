@@ -42,7 +42,7 @@ impl<E> SeamError<E> {
 #[non_exhaustive]
 pub enum InsertError<E> {
     /// There is no room for one more key.
-    #[error("the filter is full with {keys} keys in {cells} cells: grow it, or give it another hash key")]
+    #[error("the filter is full with {keys} keys in {cells} cells: grow it, or finish the growth that has begun")]
     Full {
         /// The keys in it.
         keys: u64,
@@ -59,9 +59,9 @@ pub enum InsertError<E> {
 #[non_exhaustive]
 pub enum RebuildError<E> {
     /// The keys do not fit into the new table.
-    #[error("{keys} keys do not fit into {cells} cells under this hash key: take more cells or another key")]
+    #[error("{keys} keys or more do not fit into {cells} cells: take more cells")]
     Full {
-        /// The keys to be brought over.
+        /// The keys to be brought over, as many as are known.
         keys: u64,
         /// The cells of the new table.
         cells: u64,
@@ -91,7 +91,9 @@ pub enum BuildError<E> {
     #[error("this filter needs a remote ordered by hash, not a mirror of cells: use `ByHash` or a store's index")]
     NeedsRemoteByHash,
     /// The remote holds no set that this kind of filter could be built for.
-    #[error("the remote holds no set of {expected} orders: build a new filter and insert the keys")]
+    #[error(
+        "the remote holds no set of {expected} order(s), which this filter needs: build a new one and insert the keys"
+    )]
     NothingToRecover {
         /// The orders that the filter needs.
         expected: u8,
@@ -112,7 +114,7 @@ pub enum OptionsError {
     #[error(transparent)]
     Shape(#[from] crate::cuckoo::ShapeError),
     /// The width of a cell.
-    #[error("{0} bits a cell: 2 to 32 are possible")]
+    #[error("{0} bits: a cell or a remainder may have 2 to 32")]
     Width(u32),
     /// No key, or too many.
     #[error("room for {0} keys: 1 to 2^35 are possible")]
@@ -133,7 +135,7 @@ pub enum OptionsError {
     #[error("{0}")]
     Bound(&'static str),
     /// The cells cannot be allocated.
-    #[error("{cells} cells of {width} bits cannot be allocated: take fewer keys or a higher false-positive rate")]
+    #[error("{cells} cells of {width} bits cannot be allocated: take fewer cells, or a higher false-positive rate")]
     Memory {
         /// The number of cells.
         cells: u64,

@@ -94,9 +94,13 @@ pub trait Backed: Filter {
 
     /// Begins a table of at least `cells` cells beside this one, under the same hash key. It is filled by
     /// [`Backed::rebuild_step`]; until then this table answers. One that has begun before is given up.
+    ///
+    /// Begin before the table is full: until the switch insertions need room in both. What this table has learned from its
+    /// mistakes is not carried over.
     fn begin_grow<R: Remote>(&mut self, cells: u64, remote: &mut R) -> Result<(), RebuildError<R::Error>>;
 
-    /// Begins a table under another hash key: a new generation of the remote.
+    /// Begins a table under another hash key: a new generation of the remote. What this table has learned is not carried
+    /// over.
     fn begin_rekey<R: Remote>(&mut self, hash: HashKey, remote: &mut R) -> Result<(), RebuildError<R::Error>>;
 
     /// Brings up to `limit` more keys into the table that was begun, and switches over after the last. `Full` gives the new
@@ -138,7 +142,7 @@ fn run<F: Backed + ?Sized, R: Remote>(filter: &mut F, remote: &mut R) -> Result<
 /// What became of a false positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adapted {
-    /// The query is absent from now on, until another change breaks it.
+    /// The query is absent from now on, until another change breaks it; also where the filter turned it away already.
     Fixed,
     /// This call did not fix it; a later one may or may not. Do not loop.
     StillPresent,

@@ -11,13 +11,13 @@
 //! * [`hash`], [`packed`], [`persist`], [`sizing`]: what they stand on.
 //!
 //! ```
-//! use twiceshy::cuckoo::SwappingFilter;
 //! use twiceshy::filter::{Adaptive, Backed, Filter};
 //! use twiceshy::hash::HashKey;
+//! use twiceshy::quotient::TelescopingFilter;
 //! use twiceshy::remote::ByHash;
 //!
 //! let mut set = ByHash::new();
-//! let mut filter = SwappingFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut set)?;
+//! let mut filter = TelescopingFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut set)?;
 //! filter.insert(b"owl", &mut set)?;
 //!
 //! // The look-up takes no remote: it cannot touch the store.
@@ -28,7 +28,7 @@
 //!
 //! let mut file = Vec::new();
 //! filter.save(&mut file)?;
-//! assert!(SwappingFilter::load(&mut file.as_slice())?.contains(b"owl"));
+//! assert!(TelescopingFilter::load(&mut file.as_slice())?.contains(b"owl"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

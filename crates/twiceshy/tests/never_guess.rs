@@ -4,7 +4,9 @@ use twiceshy::cuckoo::CyclicFilter;
 use twiceshy::error::{RebuildError, SeamError};
 use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
-use twiceshy::remote::{ByHash, CommitError, Generation, MemoryError, Place, Plan, Position, Remote, Schema};
+use twiceshy::quotient::TelescopingFilter;
+use twiceshy::remote::{ByHash, MemoryError, Place, Remote};
+use twiceshy::through;
 
 fn key(number: u32) -> [u8; 4] {
     number.to_le_bytes()
@@ -57,32 +59,11 @@ struct Generous(ByHash);
 
 impl Remote for Generous {
     type Error = MemoryError;
+    through!(0: walk, commit, sequence, in_use);
 
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), MemoryError> {
         let wide = place.words.start().saturating_sub(1 << 58)..=place.words.end().saturating_add(1 << 58);
         self.0.candidates(&Place { words: wide, ..place.clone() }, found)
-    }
-
-    fn walk(
-        &self,
-        of: Generation,
-        after: Option<&Position>,
-        limit: usize,
-        found: &mut dyn FnMut(Position),
-    ) -> Result<(), MemoryError> {
-        self.0.walk(of, after, limit, found)
-    }
-
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
-        self.0.commit(plan)
-    }
-
-    fn sequence(&self) -> Result<u64, MemoryError> {
-        self.0.sequence()
-    }
-
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, MemoryError> {
-        self.0.in_use()
     }
 }
 
@@ -94,4 +75,26 @@ fn candidates_from_other_buckets_are_passed_over() {
         filter.adapt(&mistake, &mut remote).expect("the sets agree");
     }
     filter.validate(&remote).expect("every key has its cell");
+}
+
+/// A filter that was loaded from an old file: its remote has gone on.
+fn a_key_that_came_later_is_not_called_absent<F: Backed + Clone>(mut filter: F, mut remote: ByHash) {
+    let mut old = filter.clone();
+    for number in 1_000..1_020u64 {
+        filter.insert(&number.to_le_bytes(), &mut remote).expect("room for some more");
+    }
+    for number in 1_000..1_020u64 {
+        let removed = old.remove(&number.to_le_bytes(), &mut remote);
+        assert!(matches!(removed, Err(SeamError::OutOfStep { .. } | SeamError::Disagree)), "{removed:?}");
+    }
+}
+
+#[test]
+fn a_filter_behind_its_remote_does_not_say_that_a_key_is_not_stored() {
+    let (mut remote, hash) = (ByHash::new(), HashKey::fixed(5));
+    let filter = TelescopingFilter::with_slots(400, 9).build(hash, &mut remote).expect("an empty remote");
+    a_key_that_came_later_is_not_called_absent(filter, remote);
+    let mut remote = ByHash::new();
+    let filter = CyclicFilter::with_cells(400, 9).build(hash, &mut remote).expect("an empty remote");
+    a_key_that_came_later_is_not_called_absent(filter, remote);
 }

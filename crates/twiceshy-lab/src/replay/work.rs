@@ -51,7 +51,7 @@ impl<Q: quotient::Rule> Counted for RankSelectFilter<Q> {
             ("resets_by_adapts", "blocks reset by adaptations", stats.resets_by_adapts),
             ("resets_by_shifts", "blocks reset by shifts", stats.resets_by_shifts),
             ("reset_reads", "remote reads made for resets", stats.reset_reads),
-            ("side_blocks", "blocks in the side table", stats.side_blocks),
+            ("side_blocks", "blocks in the side tables of all trials", stats.side_blocks),
         ];
         let table = own.into_iter().map(|(name, words, count)| TableCount { name, words, count }).collect();
         Work { insertions: stats.insertions, adapts: stats.adapts, table, ..Work::default() }

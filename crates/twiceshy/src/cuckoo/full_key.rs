@@ -283,6 +283,8 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         let matched: Vec<CellId> = self.seam.live.cells_hit(&self.seam.live.hits(key)).collect();
         let mut planner = self.live_planner(remote);
         if !planner.owners.stores(key, &matched)? {
+            // Nothing will be written that could find out that the remote has gone on without this filter.
+            self.seam.in_step(remote)?;
             return Ok(Removed::NotStored);
         }
         let key = Key::from(key);

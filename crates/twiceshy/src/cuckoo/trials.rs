@@ -6,10 +6,9 @@ use super::local::Located;
 use super::{CyclicFilter, Selectors};
 use crate::filter::{Adaptive, Backed, Filter};
 use crate::hash::HashKey;
-use crate::remote::{
-    ByHash, CellId, CommitError, Generation, Key, MemoryError, Order, OrderWords, Place, Plan, Position, Remote, Schema,
-};
+use crate::remote::{ByHash, CellId, Key, MemoryError, Order, OrderWords, Place, Remote};
 use crate::seam::Table;
+use crate::through;
 
 const RUNS: u64 = 60;
 const QUERIES: std::ops::Range<u64> = 10_000..12_000;
@@ -73,6 +72,7 @@ impl WithGhost {
 
 impl Remote for WithGhost {
     type Error = MemoryError;
+    through!(exact: walk, commit, sequence, in_use);
 
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), MemoryError> {
         let Order(order) = place.order;
@@ -80,28 +80,6 @@ impl Remote for WithGhost {
             found(&self.ghost);
         }
         self.exact.candidates(place, found)
-    }
-
-    fn walk(
-        &self,
-        generation: Generation,
-        after: Option<&Position>,
-        limit: usize,
-        found: &mut dyn FnMut(Position),
-    ) -> Result<(), MemoryError> {
-        self.exact.walk(generation, after, limit, found)
-    }
-
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
-        self.exact.commit(plan)
-    }
-
-    fn sequence(&self) -> Result<u64, MemoryError> {
-        self.exact.sequence()
-    }
-
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, MemoryError> {
-        self.exact.in_use()
     }
 }
 

@@ -58,6 +58,22 @@ pub enum SaveError {
     InDoubt,
 }
 
+/// What a kind is called, for errors alone: the container itself does not care.
+fn name_of(kind: u16) -> String {
+    let names = [
+        "CuckooFilter",
+        "FullKeyFilter",
+        "CyclicFilter",
+        "SwappingFilter",
+        "CuckooingFilter",
+        "QuotientFilter",
+        "TelescopingFilter",
+        "PlainTelescopingFilter",
+        "ExtensionFilter",
+    ];
+    names.get(usize::from(kind)).map_or_else(|| format!("filter of kind {kind}"), |name| (*name).to_owned())
+}
+
 /// Why a saved filter was not loaded.
 ///
 /// None of these loses a key: the set is in the remote, and a filter that cannot be read is rebuilt from it.
@@ -94,8 +110,9 @@ pub enum LoadError {
 
     /// The file is a whole saved filter, and not of the kind that was asked for.
     #[error(
-        "the file holds a filter of kind {found}, not of kind {expected}: load it as what it is, or rebuild the \
-         filter from its remote"
+        "the file holds a {}, not a {}: load it as what it is, or rebuild the filter from its remote",
+        name_of(*found),
+        name_of(*expected)
     )]
     WrongKind {
         /// The kind that the caller loads.

@@ -2,7 +2,6 @@
 
 use super::rank_select::RankSelectFilter;
 use super::rule::Rule;
-use super::side;
 use crate::error::{BuildError, OptionsError};
 use crate::hash::HashKey;
 use crate::persist::{LoadError, Reader, Writer};
@@ -17,12 +16,15 @@ pub trait RuleSpec: Clone {
     const KIND: u16;
 
     /// The rule for remainders of this width, or why there is none.
+    #[doc(hidden)]
     fn rule(&self, width: u32) -> Result<Self::Rule, OptionsError>;
 
     /// Saves what tells this rule from others of its kind.
+    #[doc(hidden)]
     fn write(rule: &Self::Rule, out: &mut Writer<'_>);
 
     /// Reads what [`RuleSpec::write`] wrote.
+    #[doc(hidden)]
     fn read(width: u32, from: &mut Reader) -> Result<Self::Rule, LoadError>;
 }
 
@@ -60,7 +62,7 @@ impl<S: RuleSpec> Options<S> {
     /// The load that a capacity is planned for: 0.95 if nobody says otherwise, 0.99 at most. A fuller table is smaller, and
     /// its insertions move more slots.
     #[must_use]
-    pub fn load(self, load: f64) -> Self {
+    pub fn target_load(self, load: f64) -> Self {
         Options { load, ..self }
     }
 
@@ -84,9 +86,6 @@ impl<S: RuleSpec> Options<S> {
 
     fn parts(&self) -> Result<(u64, u32, S::Rule), OptionsError> {
         let (slots, width) = self.geometry()?;
-        if self.side > side::MOST {
-            return Err(OptionsError::Bound("a side table can hold 2^25 blocks at most"));
-        }
         Ok((slots, width, self.spec.rule(width)?))
     }
 
@@ -111,9 +110,10 @@ impl<S: RuleSpec> Options<S> {
 }
 
 impl<S: Coded> Options<S> {
-    /// A side table for the marks of at most so many blocks whose 56 bits have overflown. Until it is full no block forgets
-    /// what it has learned; after that, blocks are reset as without it. An entry takes 136 bytes, counted in
-    /// [`Filter::local_bits`](crate::filter::Filter::local_bits). The default is none.
+    /// A side table for the marks of at most so many blocks whose 56 bits have overflowed. Until it is full no block forgets
+    /// what it has learned; after that, blocks are reset as without it. The default is none; `u32::MAX` is as many as it
+    /// takes. A filter has one block for 64 slots. An entry takes 136 bytes, 17 bits for each slot of the block, counted in
+    /// [`Filter::local_bits`](crate::filter::Filter::local_bits).
     ///
     /// ```
     /// use twiceshy::filter::Filter;

@@ -168,6 +168,9 @@ impl<R: Rule> RankSelectFilter<R> {
         remote: &mut Rem,
     ) -> Result<(), RebuildError<Rem::Error>> {
         sizing::check_slots(slots)?;
+        if self.len() > sizing::quotient_most(slots) {
+            return Err(RebuildError::Full { keys: self.len(), cells: slots });
+        }
         let (rule, width) = (self.rule().clone(), self.width());
         let side = self.seam.live.marked.side.most();
         self.seam.begin(hash, |generation| new_local(slots, width, rule, side, hash, generation), remote)
@@ -266,11 +269,10 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
     fn remove<Rem: Remote>(&mut self, key: &[u8], remote: &mut Rem) -> Result<Removed, SeamError<Rem::Error>> {
         self.seam.ready()?;
         let live = &self.seam.live;
-        if !live.contains(key) {
-            return Ok(Removed::NotStored);
-        }
-        let (keys, stored) = self.run_of(key, remote)?;
+        let (keys, stored) = if live.contains(key) { self.run_of(key, remote)? } else { (Vec::new(), false) };
         if !stored {
+            // Nothing will be written that could find out that the remote has gone on without this filter.
+            self.seam.in_step(remote)?;
             return Ok(Removed::NotStored);
         }
         let (change, cost) = plan_removal(live, key, &keys, remote)?;
@@ -299,7 +301,7 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
     }
 
     fn begin_grow<Rem: Remote>(&mut self, cells: u64, remote: &mut Rem) -> Result<(), RebuildError<Rem::Error>> {
-        self.begin(cells.max(1), self.hash_key(), remote)
+        self.begin(cells, self.hash_key(), remote)
     }
 
     fn begin_rekey<Rem: Remote>(&mut self, hash: HashKey, remote: &mut Rem) -> Result<(), RebuildError<Rem::Error>> {

@@ -43,6 +43,7 @@ pub trait Marking {
 
 /// A rule that can fix false positives.
 pub trait Learning: Rule {
+    #[doc(hidden)]
     /// The next mark for the key behind a slot under which the query is told from it; `None` where there is none.
     fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark>;
 }

@@ -130,9 +130,9 @@ impl<R: Saved> RankSelectFilter<R> {
         save::<R::Spec>(self, out)
     }
 
-    /// Reads a filter that [`RankSelectFilter::save`] wrote. It belongs to a remote at the same commit: compare
-    /// [`Backed::sequence`](crate::filter::Backed::sequence) with [`Remote::sequence`](crate::remote::Remote::sequence),
-    /// and recover the filter from the remote where they differ.
+    /// Reads a filter that [`RankSelectFilter::save`] wrote. It belongs to a remote at the same commit: call
+    /// [`Backed::resolve`](crate::filter::Backed::resolve) with the remote, and recover the filter from it where that says
+    /// [`OutOfStep`](crate::error::SeamError::OutOfStep).
     pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<Self, LoadError> {
         load::<R::Spec>(source)
     }

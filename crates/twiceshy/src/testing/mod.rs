@@ -5,6 +5,7 @@
 mod faulty;
 mod operations;
 mod subject;
+mod through;
 
 pub use faulty::{Faulty, Injected};
 pub use operations::{Operation, decode, run};

@@ -1,17 +1,11 @@
 //! The filters under test, behind one face.
 
-use crate::cuckoo::{
-    Cuckooing, CuckooingFilter, Cyclic, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Moves, Plain, Search, Selectors,
-    Swapping, SwappingFilter,
-};
+use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, Moves, Search, Selectors, SwappingFilter};
 use crate::error::{BuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed};
 use crate::hash::HashKey;
 use crate::persist::LoadError;
-use crate::quotient::{
-    ExtensionFilter, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingFilter, QuotientFilter,
-    RankSelectFilter, Selectors as TelescopingSelectors, TelescopingFilter,
-};
+use crate::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
 use crate::remote::Remote;
 
 /// Every variant of a filter with a remote that the suite runs over.
@@ -109,27 +103,39 @@ pub trait Subject: Backed + Clone {
     ) -> Result<Self, BuildError<R::Error>>;
 }
 
-macro_rules! common {
-    () => {
-        fn to_bytes(&self) -> Vec<u8> {
-            let mut bytes = Vec::new();
-            // A filter in doubt is not saved; it compares as nothing.
-            let _ = self.save(&mut bytes);
-            bytes
-        }
+/// A kind of filter under test: how it adapts, and the options of its variants.
+macro_rules! subject {
+    ($kind:ty, $adapts:tt, |$variant:ident, $cells:ident, $bits:ident| $options:expr) => {
+        impl Subject for $kind {
+            subject!(@$adapts);
 
-        fn from_bytes(mut bytes: &[u8]) -> Result<Self, LoadError> {
-            Self::load(&mut bytes)
-        }
+            fn to_bytes(&self) -> Vec<u8> {
+                let mut bytes = Vec::new();
+                // A filter in doubt is not saved; it compares as nothing.
+                let _ = self.save(&mut bytes);
+                bytes
+            }
 
-        fn in_doubt(&self) -> bool {
-            self.is_in_doubt()
+            fn from_bytes(mut bytes: &[u8]) -> Result<Self, LoadError> {
+                Self::load(&mut bytes)
+            }
+
+            fn in_doubt(&self) -> bool {
+                self.is_in_doubt()
+            }
+
+            fn build<R: Remote>(
+                $variant: Variant,
+                $cells: u64,
+                $bits: u32,
+                hash: HashKey,
+                remote: &mut R,
+            ) -> Result<Self, BuildError<R::Error>> {
+                $options.build(hash, remote)
+            }
         }
     };
-}
-
-macro_rules! adapts {
-    () => {
+    (@learns) => {
         fn try_adapt<R: Remote>(
             &mut self,
             query: &[u8],
@@ -138,158 +144,58 @@ macro_rules! adapts {
             Some(self.adapt(query, remote))
         }
     };
+    (@static) => {
+        fn try_adapt<R: Remote>(&mut self, _: &[u8], _: &mut R) -> Option<Result<Adapted, SeamError<R::Error>>> {
+            None
+        }
+    };
 }
 
-impl Subject for FullKeyCuckoo<Plain> {
-    common!();
+subject!(FullKeyFilter, static, |_variant, cells, bits| FullKeyFilter::with_cells(cells, bits));
 
-    fn try_adapt<R: Remote>(&mut self, _: &[u8], _: &mut R) -> Option<Result<Adapted, SeamError<R::Error>>> {
-        None
+subject!(CyclicFilter, learns, |variant, cells, bits| {
+    let options = CyclicFilter::with_cells(cells, bits);
+    match variant {
+        Variant::CyclicNoBits => options.selectors(Selectors::Equal { bits: 0 }),
+        Variant::CyclicFourBits => options.selectors(Selectors::Equal { bits: 4 }),
+        Variant::CyclicRefined => options.selectors(Selectors::Equal { bits: 2 }).refine(true),
+        Variant::CyclicUnequal => options.selectors(Selectors::Unequal { split: 2, bits: 1 }),
+        Variant::CyclicOffsets => options.selectors(Selectors::Offsets(vec![5, 6, 11])),
+        _ => options.search(Search::RandomWalk { steps: 300 }),
     }
+});
 
-    fn build<R: Remote>(
-        _: Variant,
-        cells: u64,
-        bits: u32,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<Self, BuildError<R::Error>> {
-        FullKeyFilter::with_cells(cells, bits).build(hash, remote)
+subject!(SwappingFilter, learns, |variant, cells, bits| {
+    let options = SwappingFilter::with_cells(cells, bits);
+    match variant {
+        Variant::SwappingAll => options.all_cells(true),
+        Variant::SwappingNarrow => options.tables(3).cells_per_bucket(2).all_cells(true),
+        _ => options,
     }
-}
+});
 
-impl Subject for FullKeyCuckoo<Cyclic> {
-    common!();
-    adapts!();
-
-    fn build<R: Remote>(
-        variant: Variant,
-        cells: u64,
-        bits: u32,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<Self, BuildError<R::Error>> {
-        let options = CyclicFilter::with_cells(cells, bits);
-        let options = match variant {
-            Variant::CyclicNoBits => options.selectors(Selectors::Equal { bits: 0 }),
-            Variant::CyclicFourBits => options.selectors(Selectors::Equal { bits: 4 }),
-            Variant::CyclicRefined => options.selectors(Selectors::Equal { bits: 2 }).refine(true),
-            Variant::CyclicUnequal => options.selectors(Selectors::Unequal { split: 2, bits: 1 }),
-            Variant::CyclicOffsets => options.selectors(Selectors::Offsets(vec![5, 6, 11])),
-            _ => options.search(Search::RandomWalk { steps: 300 }),
-        };
-        options.build(hash, remote)
+subject!(CuckooingFilter, learns, |variant, cells, bits| {
+    let options = CuckooingFilter::with_cells(cells, bits);
+    match variant {
+        Variant::CuckooingShared => options.shared_fingerprint(true),
+        Variant::CuckooingShortest => options.moves(Moves::ShortestPath { cells: 500 }),
+        Variant::CuckooingTwoTables => options.tables(2).moves(Moves::Walk { steps: 20 }),
+        Variant::CuckooingBuckets => options.tables(2).cells_per_bucket(3),
+        _ => options,
     }
-}
+});
 
-impl Subject for FullKeyCuckoo<Swapping> {
-    common!();
-    adapts!();
+subject!(QuotientFilter, static, |_variant, cells, bits| QuotientFilter::with_slots(cells, bits));
 
-    fn build<R: Remote>(
-        variant: Variant,
-        cells: u64,
-        bits: u32,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<Self, BuildError<R::Error>> {
-        let options = SwappingFilter::with_cells(cells, bits);
-        let options = match variant {
-            Variant::SwappingAll => options.all_cells(true),
-            Variant::SwappingNarrow => options.tables(3).cells_per_bucket(2).all_cells(true),
-            _ => options,
-        };
-        options.build(hash, remote)
-    }
-}
+subject!(TelescopingFilter, learns, |variant, cells, bits| {
+    TelescopingFilter::with_slots(cells, bits).side_table(if variant == Variant::TelescopingSide { 2 } else { 0 })
+});
 
-impl Subject for FullKeyCuckoo<Cuckooing> {
-    common!();
-    adapts!();
+subject!(PlainTelescopingFilter, learns, |_variant, cells, bits| PlainTelescopingFilter::with_slots(cells, bits));
 
-    fn build<R: Remote>(
-        variant: Variant,
-        cells: u64,
-        bits: u32,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<Self, BuildError<R::Error>> {
-        let options = CuckooingFilter::with_cells(cells, bits);
-        let options = match variant {
-            Variant::CuckooingShared => options.shared_fingerprint(true),
-            Variant::CuckooingShortest => options.moves(Moves::ShortestPath { cells: 500 }),
-            Variant::CuckooingTwoTables => options.tables(2).moves(Moves::Walk { steps: 20 }),
-            Variant::CuckooingBuckets => options.tables(2).cells_per_bucket(3),
-            _ => options,
-        };
-        options.build(hash, remote)
-    }
-}
-
-impl Subject for RankSelectFilter<PlainRemainders> {
-    common!();
-
-    fn try_adapt<R: Remote>(&mut self, _: &[u8], _: &mut R) -> Option<Result<Adapted, SeamError<R::Error>>> {
-        None
-    }
-
-    fn build<R: Remote>(
-        _: Variant,
-        cells: u64,
-        bits: u32,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<Self, BuildError<R::Error>> {
-        QuotientFilter::with_slots(cells, bits).build(hash, remote)
-    }
-}
-
-impl Subject for RankSelectFilter<TelescopingSelectors> {
-    common!();
-    adapts!();
-
-    fn build<R: Remote>(
-        variant: Variant,
-        cells: u64,
-        bits: u32,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<Self, BuildError<R::Error>> {
-        let side = if variant == Variant::TelescopingSide { 2 } else { 0 };
-        TelescopingFilter::with_slots(cells, bits).side_table(side).build(hash, remote)
-    }
-}
-
-impl Subject for RankSelectFilter<PlainSelectors> {
-    common!();
-    adapts!();
-
-    fn build<R: Remote>(
-        _: Variant,
-        cells: u64,
-        bits: u32,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<Self, BuildError<R::Error>> {
-        PlainTelescopingFilter::with_slots(cells, bits).build(hash, remote)
-    }
-}
-
-impl Subject for RankSelectFilter<Extensions> {
-    common!();
-    adapts!();
-
-    fn build<R: Remote>(
-        variant: Variant,
-        cells: u64,
-        bits: u32,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<Self, BuildError<R::Error>> {
-        let side = if variant == Variant::ExtensionSide { 2 } else { 0 };
-        ExtensionFilter::with_slots(cells, bits).side_table(side).build(hash, remote)
-    }
-}
+subject!(ExtensionFilter, learns, |variant, cells, bits| {
+    ExtensionFilter::with_slots(cells, bits).side_table(if variant == Variant::ExtensionSide { 2 } else { 0 })
+});
 
 /// Calls `$body` with a filter of the variant's own type. The body sees it as `$filter`, or the error of building it.
 #[macro_export]

@@ -8,7 +8,8 @@ use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
     ExtensionFilter, Options, PlainTelescopingFilter, RankSelectFilter, RuleSpec, Saved, TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, CommitError, Generation, MemoryError, Place, Plan, Position, Remote, Schema};
+use twiceshy::remote::{ByHash, MemoryError, Place, Remote};
+use twiceshy::through;
 
 /// Calls a check with options of every kind that learns.
 macro_rules! every_learner {
@@ -94,6 +95,7 @@ impl Bent {
 
 impl Remote for Bent {
     type Error = MemoryError;
+    through!(inner: walk, commit, sequence, in_use);
 
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), MemoryError> {
         let wide = place.words.start().saturating_sub(self.wider)..=place.words.end().saturating_add(self.wider);
@@ -105,28 +107,6 @@ impl Remote for Bent {
                 found(key);
             }
         })
-    }
-
-    fn walk(
-        &self,
-        of: Generation,
-        after: Option<&Position>,
-        limit: usize,
-        found: &mut dyn FnMut(Position),
-    ) -> Result<(), MemoryError> {
-        self.inner.walk(of, after, limit, found)
-    }
-
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
-        self.inner.commit(plan)
-    }
-
-    fn sequence(&self) -> Result<u64, MemoryError> {
-        self.inner.sequence()
-    }
-
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, MemoryError> {
-        self.inner.in_use()
     }
 }
 

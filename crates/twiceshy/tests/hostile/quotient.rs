@@ -1,6 +1,6 @@
-//! Files of the quotient family whose checksums are right and whose fields were made by hand: each is refused, or loads as a
-//! filter whose every method works. What such a filter answers may be wrong; the process goes on.
+//! Files of the quotient family.
 
+use super::shifted::Shifted;
 use twiceshy::filter::{Adaptive, Backed, Filter, Progress};
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::persist::{LoadError, Writer};
@@ -8,7 +8,7 @@ use twiceshy::quotient::{
     ExtensionFilter, Extensions, Options, PlainRemainders, PlainSelectors, PlainTelescopingFilter, QuotientFilter,
     RankSelectFilter, RuleSpec, Saved, Selectors, TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, CommitError, Generation, OrderWords, Place, Plan, Position, Remote, Schema, Write};
+use twiceshy::remote::{ByHash, Generation, OrderWords, Plan, Remote, Schema, Write};
 
 const QUOTIENT: u16 = 5;
 const TELESCOPING: u16 = 6;
@@ -186,50 +186,8 @@ fn taught<S: RuleSpec<Rule: Saved>>(
     bytes
 }
 
-/// A remote that has come as far as a hostile file says, whatever number that is.
-#[derive(Clone, Debug)]
-struct Shifted {
-    inner: ByHash,
-    by: u64,
-}
-
-impl Remote for Shifted {
-    type Error = <ByHash as Remote>::Error;
-
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), Self::Error> {
-        self.inner.candidates(place, found)
-    }
-
-    fn walk(
-        &self,
-        generation: Generation,
-        after: Option<&Position>,
-        limit: usize,
-        found: &mut dyn FnMut(Position),
-    ) -> Result<(), Self::Error> {
-        self.inner.walk(generation, after, limit, found)
-    }
-
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<Self::Error>> {
-        // No number comes after the last.
-        if plan.sequence == 0 {
-            return Err(CommitError::OutOfStep { wanted: 0, found: self.sequence().map_err(CommitError::Failed)? });
-        }
-        let sequence = plan.sequence.wrapping_sub(self.by);
-        self.inner.commit(&Plan { sequence, writes: plan.writes.clone() })
-    }
-
-    fn sequence(&self) -> Result<u64, Self::Error> {
-        Ok(self.inner.sequence()?.wrapping_add(self.by))
-    }
-
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, Self::Error> {
-        self.inner.in_use()
-    }
-}
-
 /// A remote in the generation and at the commit that the file names, with these keys.
-fn remote_for(payload: &Payload, keys: u64) -> Shifted {
+fn remote_for(payload: &Payload, keys: u64) -> Shifted<ByHash> {
     let kind = if payload.hash_kind == 1 { HashKind::SipHash13 } else { HashKind::Xxh3 };
     let hash = HashKey::from_bytes(kind, payload.hash.clone().try_into().expect("the file was loaded"));
     let generation = Generation(payload.generation);
@@ -247,8 +205,8 @@ fn remote_for(payload: &Payload, keys: u64) -> Shifted {
 /// Calls everything that a filter can do; what it answers does not matter.
 fn use_all<R: Saved>(
     mut filter: RankSelectFilter<R>,
-    mut remote: Shifted,
-    adapt: impl Fn(&mut RankSelectFilter<R>, &[u8], &mut Shifted),
+    mut remote: Shifted<ByHash>,
+    adapt: impl Fn(&mut RankSelectFilter<R>, &[u8], &mut Shifted<ByHash>),
 ) {
     for turn in 0..3 {
         for number in (0..250).step_by(3 + turn) {
@@ -277,7 +235,7 @@ fn use_all<R: Saved>(
 
 fn use_as<R: Saved>(
     payload: &Payload,
-    adapt: impl Fn(&mut RankSelectFilter<R>, &[u8], &mut Shifted),
+    adapt: impl Fn(&mut RankSelectFilter<R>, &[u8], &mut Shifted<ByHash>),
 ) -> Result<(), LoadError> {
     let filter = RankSelectFilter::<R>::load(&mut payload.forge().as_slice())?;
     // The remote of another filter, then remotes that agree with the file as far as they can.

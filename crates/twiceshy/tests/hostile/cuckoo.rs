@@ -1,6 +1,6 @@
-//! Files whose checksums are right and whose fields were made by hand: each is refused, or loads as a filter whose every
-//! method works. What such a filter answers may be wrong; the process goes on.
+//! Files of the cuckoo family.
 
+use super::shifted::Shifted;
 use twiceshy::cuckoo::{
     CuckooFilter, Cuckooing, CuckooingFilter, Cyclic, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Plain, Rule, Saved,
     Shape, Swapping, SwappingFilter,
@@ -10,9 +10,7 @@ use twiceshy::filter::{Adaptive, Backed, Filter, Progress};
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::packed::PackedCells;
 use twiceshy::persist::{LoadError, Writer};
-use twiceshy::remote::{
-    ByHash, CellId, CommitError, Generation, Mirror, OrderWords, Place, Plan, Position, Remote, Schema, Write,
-};
+use twiceshy::remote::{ByHash, CellId, Generation, Mirror, OrderWords, Plan, Remote, Schema, Write};
 
 /// Every field of a saved filter of the cuckoo family.
 #[derive(Clone, Debug)]
@@ -129,52 +127,6 @@ impl Payload {
     fn hash_key(&self) -> Option<HashKey> {
         let kind = [HashKind::SipHash13, HashKind::Xxh3].get(usize::from(self.hash_kind).wrapping_sub(1)).copied()?;
         Some(HashKey::from_bytes(kind, self.hash.clone().try_into().ok()?))
-    }
-}
-
-/// A remote that has come as far as a hostile file says, whatever number that is.
-#[derive(Clone, Debug)]
-struct Shifted<R> {
-    inner: R,
-    by: u64,
-}
-
-impl<R: Remote> Remote for Shifted<R> {
-    type Error = R::Error;
-
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), R::Error> {
-        self.inner.candidates(place, found)
-    }
-
-    fn walk(
-        &self,
-        generation: Generation,
-        after: Option<&Position>,
-        limit: usize,
-        found: &mut dyn FnMut(Position),
-    ) -> Result<(), R::Error> {
-        self.inner.walk(generation, after, limit, found)
-    }
-
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<R::Error>> {
-        // No number comes after the last.
-        if plan.sequence == 0 {
-            return Err(CommitError::OutOfStep { wanted: 0, found: self.sequence().map_err(CommitError::Failed)? });
-        }
-        let sequence = plan.sequence.wrapping_sub(self.by);
-        self.inner.commit(&Plan { sequence, writes: plan.writes.clone() })
-    }
-
-    fn sequence(&self) -> Result<u64, R::Error> {
-        Ok(self.inner.sequence()?.wrapping_add(self.by))
-    }
-
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, R::Error> {
-        self.inner.in_use()
-    }
-
-    fn knows_cells(&self) -> bool {
-        self.inner.knows_cells()
     }
 }
 

@@ -9,6 +9,10 @@ pub(crate) trait Word64 {
     fn rank(word: u64, bits: u32) -> u32;
     /// Position of one number `nth` (from 0); 64 if there are not so many.
     fn select(word: u64, nth: u32) -> u32;
+    /// Puts bit i of `word` where one number i of `mask` is.
+    fn deposit(word: u64, mask: u64) -> u64;
+    /// Takes the bits of `word` where `mask` has ones, close together: undoes [`Word64::deposit`].
+    fn extract(word: u64, mask: u64) -> u64;
 }
 
 /// Work that counts and selects bits, compiled once for each way to do so.
@@ -71,6 +75,30 @@ impl Word64 for Portable {
         let ones = (((spread | HIGH) - LOW) | spread) & HIGH;
         byte + Self::at_most((ones >> 7).wrapping_mul(LOW), left)
     }
+
+    /// A step for each one of the mask.
+    fn deposit(word: u64, mut mask: u64) -> u64 {
+        let (mut word, mut spread) = (word, 0);
+        while mask != 0 {
+            let lowest = mask & mask.wrapping_neg();
+            spread |= if word & 1 == 1 { lowest } else { 0 };
+            word >>= 1;
+            mask ^= lowest;
+        }
+        spread
+    }
+
+    /// A step for each one of the mask.
+    fn extract(word: u64, mut mask: u64) -> u64 {
+        let (mut gathered, mut bit) = (0, 1);
+        while mask != 0 {
+            let lowest = mask & mask.wrapping_neg();
+            gathered |= if word & lowest != 0 { bit } else { 0 };
+            bit <<= 1;
+            mask ^= lowest;
+        }
+        gathered
+    }
 }
 
 #[cfg(test)]
@@ -110,18 +138,23 @@ mod tests {
                     assert_eq!(W::select(word, nth), at, "{word:#x} one {nth}");
                 }
                 assert_eq!(W::select(word, u32::MAX), 64);
+                let source = word.rotate_left(17) ^ 0x9E37_79B9_7F4A_7C15;
+                let spread = (0..).zip(&ones).map(|(bit, at)| (source >> bit & 1) << at).sum();
+                assert_eq!(W::deposit(source, word), spread, "{source:#x} over {word:#x}");
+                let kept = source & u64::MAX.checked_shr(64 - ones.len() as u32).unwrap_or(0);
+                assert_eq!(W::extract(spread, word), kept, "back from {word:#x}");
             }
         }
     }
 
     #[test]
-    fn portable_rank_and_select_agree_with_a_loop_over_the_bits() {
+    fn portable_ways_agree_with_a_loop_over_the_bits() {
         Compare.run::<Portable>();
     }
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn the_processors_rank_and_select_agree_with_a_loop_over_the_bits() {
+    fn the_processors_ways_agree_with_a_loop_over_the_bits() {
         match super::super::word_x86::Instructions::detect() {
             Some(instructions) => instructions.run(Compare),
             None => eprintln!("this processor has no BMI2: nothing was compared"),

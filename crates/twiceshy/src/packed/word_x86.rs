@@ -5,7 +5,7 @@
 
 #![expect(unsafe_code, reason = "instructions that not every processor has are called after their detection")]
 
-use std::arch::x86_64::{_bzhi_u64, _pdep_u64};
+use std::arch::x86_64::{_bzhi_u64, _pdep_u64, _pext_u64};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::word::{Word64, Work};
@@ -77,5 +77,17 @@ impl Word64 for X86 {
         let source = 1u64.checked_shl(nth).unwrap_or(0);
         // SAFETY: see `X86`.
         unsafe { _pdep_u64(source, word) }.trailing_zeros()
+    }
+
+    #[inline(always)]
+    fn deposit(word: u64, mask: u64) -> u64 {
+        // SAFETY: see `X86`.
+        unsafe { _pdep_u64(word, mask) }
+    }
+
+    #[inline(always)]
+    fn extract(word: u64, mask: u64) -> u64 {
+        // SAFETY: see `X86`.
+        unsafe { _pext_u64(word, mask) }
     }
 }

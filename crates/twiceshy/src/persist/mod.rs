@@ -70,6 +70,7 @@ fn name_of(kind: u16) -> String {
         "TelescopingFilter",
         "PlainTelescopingFilter",
         "ExtensionFilter",
+        "BroomFilter",
     ];
     names.get(usize::from(kind)).map_or_else(|| format!("filter of kind {kind}"), |name| (*name).to_owned())
 }

@@ -231,6 +231,18 @@ impl Blocks {
         &mut self.bytes[at..at + SLOTS as usize]
     }
 
+    /// The bytes of a block, to be put back.
+    pub(crate) fn image(&self, block: u64) -> &[u8] {
+        let at = self.base(block);
+        &self.bytes[at..at + self.layout.stride]
+    }
+
+    /// Puts a block back as it was.
+    pub(crate) fn restore(&mut self, block: u64, image: &[u8]) {
+        let at = self.base(block);
+        self.bytes[at..at + self.layout.stride].copy_from_slice(image);
+    }
+
     /// Moves what the slots `from..to` hold, remainders and runends, one slot up; what `to` held is gone, and `from` is
     /// empty.
     pub(crate) fn shift_up(&mut self, from: u64, to: u64) {

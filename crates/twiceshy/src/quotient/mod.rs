@@ -10,6 +10,7 @@
 #[cfg(test)]
 mod agree;
 mod block;
+mod broom;
 mod extension;
 mod local;
 mod matching;
@@ -30,6 +31,7 @@ mod telescoping_plain;
 mod twin;
 mod validate;
 
+pub use broom::{BroomFilter, BroomOptions, BroomStats};
 pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
 pub use options::{Coded, Options, RuleSpec};
 pub use plain::{PlainRemainders, QuotientFilter, QuotientSpec};

@@ -9,12 +9,20 @@ pub struct Strand<'k> {
     words: Words<'k>,
     /// Word 1, which nearly every question is about.
     first: u64,
+    /// The word before the first.
+    base: u64,
 }
 
 impl<'k> Strand<'k> {
     #[inline(always)]
     pub(crate) fn new(words: Words<'k>) -> Strand<'k> {
-        Strand { words, first: words.word(1) }
+        Strand::behind(words, 0)
+    }
+
+    /// The string that begins behind word number `base`.
+    #[inline(always)]
+    pub(crate) fn behind(words: Words<'k>, base: u64) -> Strand<'k> {
+        Strand { words, first: words.word(base + 1), base }
     }
 
     pub(crate) fn of(hash: &HashKey, key: &'k [u8]) -> Strand<'k> {
@@ -29,7 +37,7 @@ impl<'k> Strand<'k> {
 
     #[inline]
     fn word(&self, index: u64) -> u64 {
-        if index == 0 { self.first } else { self.words.word(index + 1) }
+        if index == 0 { self.first } else { self.words.word(self.base + index + 1) }
     }
 
     /// `len` bits (at most 32) from bit `at` on, the first of them lowest.

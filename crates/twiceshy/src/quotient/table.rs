@@ -200,10 +200,10 @@ impl Table {
         end.saturating_sub((block + 1) * SLOTS)
     }
 
-    /// The first free slot at or after this one.
-    fn first_free(&self, mut slot: u64) -> Option<u64> {
+    /// The first free slot at or after this one and before `limit`.
+    fn first_free(&self, mut slot: u64, limit: u64) -> Option<u64> {
         let mut block = slot / SLOTS;
-        if block >= self.blocks.len() {
+        if slot >= limit {
             return None;
         }
         let mut offset = self.offset::<Portable>(block);
@@ -215,10 +215,10 @@ impl Table {
             }
             // Slots up to there are taken. Offsets are carried along: a saturated one would have to be walked to.
             slot = end;
+            if slot >= limit {
+                return None;
+            }
             while block < slot / SLOTS {
-                if block + 1 >= self.blocks.len() {
-                    return None;
-                }
                 offset = self.next_offset::<Portable>(block, offset);
                 block += 1;
             }
@@ -227,8 +227,14 @@ impl Table {
 
     /// The room for one more in the run of a quotient; `None` where the table is full up to its end.
     pub(crate) fn room(&self, quotient: u64) -> Option<Room> {
+        self.room_within(quotient, u64::MAX)
+    }
+
+    /// The same where the free slot is among the first `window` from the quotient on.
+    pub(crate) fn room_within(&self, quotient: u64, window: u64) -> Option<Room> {
         let slot = self.end_up_to(quotient).max(quotient);
-        Some(Room { quotient, slot, free: self.first_free(slot)? })
+        let limit = quotient.saturating_add(window).min(self.all_slots());
+        Some(Room { quotient, slot, free: self.first_free(slot, limit)? })
     }
 
     /// Puts a remainder where [`Table::room`] found room.

@@ -56,6 +56,11 @@ impl ByHash {
         self.len() == 0
     }
 
+    /// What the entries of a generation look like.
+    pub(crate) fn schema(&self, generation: Generation) -> Option<Schema> {
+        self.generations.get(&generation).map(|entries| entries.schema)
+    }
+
     fn entries(&self, generation: Generation) -> Result<&Entries, MemoryError> {
         self.generations.get(&generation).ok_or(MemoryError::NoGeneration(generation))
     }
@@ -73,6 +78,7 @@ impl ByHash {
                     continue;
                 }
                 Write::Move { .. } => continue,
+                Write::Frontier { .. } => return Err(MemoryError::NoFrontier),
                 Write::Add { generation, .. }
                 | Write::Remove { generation, .. }
                 | Write::Switch { generation }
@@ -98,7 +104,7 @@ impl ByHash {
             Write::Remove { generation, key, words, .. } => self.each(*generation, words, |set, word| {
                 set.remove(&(word, Arc::clone(key)));
             }),
-            Write::Move { .. } => {}
+            Write::Move { .. } | Write::Frontier { .. } => {}
             Write::Switch { generation } => {
                 self.generations.retain(|kept, _| kept == generation);
                 self.in_use = Some(*generation);

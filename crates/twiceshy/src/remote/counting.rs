@@ -1,6 +1,6 @@
 //! A wrapper that counts what a remote is asked.
 
-use super::{CommitError, Generation, Place, Plan, Position, Remote, Schema, Write};
+use super::{CommitError, Generation, Key, KeyOrder, Phase, Place, Plan, Position, Remote, Schema, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a remote was asked so far.
@@ -14,8 +14,10 @@ pub struct Counts {
     pub writes: u64,
     /// Commits.
     pub commits: u64,
-    /// Keys that walks brought: growth and re-keying.
+    /// Keys that walks brought: growth, re-keying, and the frontier of a filter whose keys age.
     pub keys_walked: u64,
+    /// How often a frontier was written.
+    pub frontier_moves: u64,
 }
 
 /// Counts the reads and writes of the remote inside. Failed calls count as well.
@@ -27,6 +29,7 @@ pub struct Counting<R> {
     keys_walked: AtomicU64,
     writes: u64,
     commits: u64,
+    frontier_moves: u64,
 }
 
 impl<R: Remote> Counting<R> {
@@ -39,6 +42,7 @@ impl<R: Remote> Counting<R> {
             keys_walked: AtomicU64::new(0),
             writes: 0,
             commits: 0,
+            frontier_moves: 0,
         }
     }
 
@@ -55,6 +59,7 @@ impl<R: Remote> Counting<R> {
             keys_walked: self.keys_walked.load(Ordering::Relaxed),
             writes: self.writes,
             commits: self.commits,
+            frontier_moves: self.frontier_moves,
         }
     }
 
@@ -63,7 +68,7 @@ impl<R: Remote> Counting<R> {
         for counter in [&self.reads, &self.keys_read, &self.keys_walked] {
             counter.store(0, Ordering::Relaxed);
         }
-        (self.writes, self.commits) = (0, 0);
+        (self.writes, self.commits, self.frontier_moves) = (0, 0, 0);
     }
 
     fn entries(&self, write: &Write) -> u64 {
@@ -73,7 +78,7 @@ impl<R: Remote> Counting<R> {
             }
             Write::Add { .. } | Write::Remove { .. } => 1,
             Write::Move { .. } => u64::from(self.inner.knows_cells()),
-            Write::Begin { .. } | Write::Switch { .. } | Write::Abandon { .. } => 0,
+            Write::Begin { .. } | Write::Switch { .. } | Write::Abandon { .. } | Write::Frontier { .. } => 0,
         }
     }
 }
@@ -111,6 +116,8 @@ impl<R: Remote> Remote for Counting<R> {
     fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<R::Error>> {
         self.commits += 1;
         self.writes += plan.writes.iter().map(|write| self.entries(write)).sum::<u64>();
+        let frontiers = plan.writes.iter().filter(|write| matches!(write, Write::Frontier { .. }));
+        self.frontier_moves += frontiers.count() as u64;
         self.inner.commit(plan)
     }
 
@@ -124,5 +131,28 @@ impl<R: Remote> Remote for Counting<R> {
 
     fn knows_cells(&self) -> bool {
         self.inner.knows_cells()
+    }
+
+    fn key_order(&self) -> Option<&dyn KeyOrder<Error = R::Error>> {
+        self.inner.key_order().is_some().then_some(self)
+    }
+}
+
+impl<R: Remote> KeyOrder for Counting<R> {
+    type Error = R::Error;
+
+    fn walk_keys(&self, after: Option<&[u8]>, limit: usize, found: &mut dyn FnMut(Key)) -> Result<(), R::Error> {
+        let mut keys = 0;
+        let Some(ordered) = self.inner.key_order() else { return Ok(()) };
+        let result = ordered.walk_keys(after, limit, &mut |key| {
+            keys += 1;
+            found(key);
+        });
+        self.keys_walked.fetch_add(keys, Ordering::Relaxed);
+        result
+    }
+
+    fn phase(&self) -> Result<Option<Phase>, R::Error> {
+        self.inner.key_order().map_or(Ok(None), KeyOrder::phase)
     }
 }

@@ -71,6 +71,7 @@ impl Mirror {
                     changed.insert((*generation, *from), false);
                 }
                 Write::Add { .. } => {}
+                Write::Frontier { .. } => return Err(MemoryError::NoFrontier),
             }
         }
         for write in &plan.writes {
@@ -180,7 +181,7 @@ fn in_order(plan: &Plan) -> impl Iterator<Item = &Write> {
         Write::Begin { .. } => 0,
         Write::Remove { .. } => 1,
         Write::Move { .. } => 2,
-        Write::Add { .. } | Write::Switch { .. } | Write::Abandon { .. } => 3,
+        Write::Add { .. } | Write::Switch { .. } | Write::Abandon { .. } | Write::Frontier { .. } => 3,
     };
     let mut writes: Vec<&Write> = plan.writes.iter().collect();
     writes.sort_by_key(|write| stage(write));

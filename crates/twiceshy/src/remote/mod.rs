@@ -12,10 +12,12 @@
 
 mod by_hash;
 mod counting;
+mod key_order;
 mod mirror;
 
 pub use by_hash::ByHash;
 pub use counting::{Counting, Counts};
+pub use key_order::{InKeyOrder, KeyOrder, Phase};
 pub use mirror::Mirror;
 
 use crate::hash::HashKey;
@@ -148,6 +150,12 @@ pub enum Write {
         /// Which.
         generation: Generation,
     },
+    /// The frontier moves, between the keys of the generation in use and those of the one after it. Only for remotes with
+    /// [`Remote::key_order`].
+    Frontier {
+        /// The last key of the later generation; none where it has none yet.
+        key: Option<Key>,
+    },
 }
 
 /// What R commits as a whole or not at all.
@@ -226,6 +234,11 @@ pub trait Remote {
     fn knows_cells(&self) -> bool {
         false
     }
+
+    /// The remote as one that also knows its keys in byte order, if it does.
+    fn key_order(&self) -> Option<&dyn KeyOrder<Error = Self::Error>> {
+        None
+    }
 }
 
 /// What a commit to an in-memory remote can meet: a filter that speaks of something that is not there.
@@ -244,6 +257,9 @@ pub enum MemoryError {
     /// A mirror of so many cells cannot be allocated.
     #[error("a mirror of {0} cells cannot be allocated: take fewer")]
     NoRoom(u64),
+    /// A remote without key order was told of a frontier.
+    #[error("this remote does not know its keys in byte order: use `InKeyOrder`")]
+    NoFrontier,
     /// A mirror was not told the cell of a key.
     #[error("a mirror of cells must be told the cell of every key")]
     NoCell,

@@ -5,7 +5,7 @@ use crate::error::{BuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed};
 use crate::hash::HashKey;
 use crate::persist::LoadError;
-use crate::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
+use crate::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
 use crate::remote::Remote;
 
 /// Every variant of a filter with a remote that the suite runs over.
@@ -33,11 +33,12 @@ pub enum Variant {
     TelescopingPlain,
     Extension,
     ExtensionSide,
+    Broom,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Variant; 21] = [
+    pub const ALL: [Variant; 22] = [
         Variant::FullKey,
         Variant::CyclicOneBit,
         Variant::CyclicNoBits,
@@ -59,12 +60,13 @@ impl Variant {
         Variant::TelescopingPlain,
         Variant::Extension,
         Variant::ExtensionSide,
+        Variant::Broom,
     ];
 
     /// Whether the variant can have a mirror of cells for a remote: the quotient family needs one by hash.
     pub fn has_cells(self) -> bool {
-        use Variant::{Extension, ExtensionSide, Quotient, Telescoping, TelescopingPlain, TelescopingSide};
-        !matches!(self, Quotient | Telescoping | TelescopingSide | TelescopingPlain | Extension | ExtensionSide)
+        use Variant::{Broom, Extension, ExtensionSide, Quotient, Telescoping, TelescopingPlain, TelescopingSide};
+        !matches!(self, Quotient | Telescoping | TelescopingSide | TelescopingPlain | Extension | ExtensionSide | Broom)
     }
 
     /// The narrowest cells that the variant's selectors fit into with some fingerprint.
@@ -197,6 +199,8 @@ subject!(ExtensionFilter, learns, |variant, cells, bits| {
     ExtensionFilter::with_slots(cells, bits).side_table(if variant == Variant::ExtensionSide { 2 } else { 0 })
 });
 
+subject!(BroomFilter, learns, |_variant, cells, bits| BroomFilter::with_slots(cells, bits));
+
 /// Calls `$body` with a filter of the variant's own type. The body sees it as `$filter`, or the error of building it.
 #[macro_export]
 #[doc(hidden)]
@@ -244,6 +248,10 @@ macro_rules! with_variant {
             }
             $crate::testing::Variant::Extension | $crate::testing::Variant::ExtensionSide => {
                 type $kind = $crate::quotient::ExtensionFilter;
+                $body
+            }
+            $crate::testing::Variant::Broom => {
+                type $kind = $crate::quotient::BroomFilter;
                 $body
             }
         }

@@ -1,0 +1,33 @@
+//! What a broom filter counts about itself.
+
+/// Counts since the filter was made or loaded, and what it holds now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Keys inserted.
+    pub insertions: u64,
+    /// Keys removed.
+    pub removals: u64,
+    /// Adaptations to false positives.
+    pub adapts: u64,
+    /// Fingerprints that were extended, by adaptations, insertions and re-insertions.
+    pub extends: u64,
+    /// Keys that the frontier has passed.
+    pub moved: u64,
+    /// Phases that have ended.
+    pub phases: u64,
+    /// Tables that were replaced by growing, and re-keyings that ended.
+    pub rebuilds: u64,
+    /// Adaptivity bits now.
+    pub adaptivity_bits: u64,
+    /// The adaptivity bits of the block that has most, now.
+    pub largest_group: u64,
+    /// Blocks whose adaptivity bits do not fit into their words, now.
+    pub spilled_groups: u64,
+    /// Keys in the second level, now.
+    pub second_level: u64,
+    /// Ghosts of removed keys, now.
+    pub ghosts: u64,
+    /// Keys that are owed to the new function, now.
+    pub debt: u64,
+}

@@ -1,0 +1,62 @@
+//! Every invariant of a broom filter, checked against its remote.
+
+use super::filter::{BroomFilter, Rebuild};
+use super::level::Level;
+use super::local::Local;
+use crate::quotient::matching::assign;
+use crate::remote::{Key, Remote};
+use std::collections::BTreeMap;
+
+/// The first thing that is wrong, in words.
+pub(crate) fn check<R: Remote>(filter: &BroomFilter, remote: &R) -> Result<(), String> {
+    if filter.is_in_doubt() {
+        return Ok(());
+    }
+    let sequence = remote.sequence().map_err(|error| error.to_string())?;
+    if sequence != filter.sequence {
+        return Err(format!("the filter is at commit {}, the remote at {sequence}", filter.sequence));
+    }
+    let ordered = remote.key_order().ok_or("the remote does not know its keys in byte order")?;
+    let phase = ordered.phase().map_err(|error| error.to_string())?.ok_or("the remote is in no phase")?;
+    let functions = &filter.local.functions;
+    if (phase.old.1.hash, phase.new.1.hash, &phase.frontier) != (functions.old, functions.new, &functions.frontier) {
+        return Err("the filter and the remote have other functions, or another frontier".into());
+    }
+    let mut keys: Vec<Key> = Vec::new();
+    ordered.walk_keys(None, usize::MAX, &mut |key| keys.push(key)).map_err(|error| error.to_string())?;
+    check_local(&filter.local, &keys)?;
+    if let Some(Rebuild::Grow(filling)) = &filter.rebuild {
+        let passed = super::filter::passed_by(filter, filling);
+        keys.retain(|key| passed(key));
+        check_local(&filling.local, &keys).map_err(|wrong| format!("in the table being filled: {wrong}"))?;
+    }
+    Ok(())
+}
+
+fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
+    let used: u64 = local.levels.iter().map(Level::used).sum();
+    if used != local.keys || local.keys != keys.len() as u64 {
+        return Err(format!(
+            "{used} slots are in use, the filter counts {} keys, the remote {}",
+            local.keys,
+            keys.len()
+        ));
+    }
+    for level in &local.levels {
+        level.check()?;
+    }
+    // Each key matches one slot in a level at most; together they must have one each.
+    let spots: Vec<Vec<(usize, u64)>> =
+        keys.iter().map(|key| local.spots(key).map(|spot| (spot.level, spot.slot)).collect()).collect();
+    if let Some(at) = spots.iter().position(Vec::is_empty) {
+        return Err(format!("the stored key {:02x?} is not found", &keys[at][..keys[at].len().min(16)]));
+    }
+    let numbers: BTreeMap<(usize, u64), usize> =
+        spots.iter().flatten().copied().collect::<std::collections::BTreeSet<_>>().into_iter().zip(0..).collect();
+    if numbers.len() != keys.len() {
+        return Err(format!("{} keys match {} slots", keys.len(), numbers.len()));
+    }
+    let simple = spots.iter().all(|own| own.len() == 1);
+    let fits = |key: usize, slot: usize| spots[key].iter().any(|spot| numbers[spot] == slot);
+    if simple || assign(keys.len(), fits).is_some() { Ok(()) } else { Err("the keys cannot all have a slot".into()) }
+}

@@ -1,5 +1,6 @@
 //! The command `twiceshy`.
 
+mod attack;
 mod demo;
 mod output;
 mod replay;
@@ -17,6 +18,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Let an adversary play against a filter: how often does it find a key that the filter is wrong about?
+    Attack(attack::Args),
     /// A plain filter and five adaptive ones before the same set, under skewed and under hostile traffic.
     Demo(demo::Args),
     /// Fill a filter, ask it for absent keys, adapt on every false positive, and report.
@@ -25,6 +28,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Attack(args) => attack::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Replay(args) => replay::run(&args),
     };

@@ -10,7 +10,11 @@ fn twiceshy(arguments: &str) -> Output {
 }
 
 fn json(arguments: &str) -> Value {
-    let output = twiceshy(&format!("replay {arguments} --json"));
+    object(&format!("replay {arguments} --json"))
+}
+
+fn object(arguments: &str) -> Value {
+    let output = twiceshy(arguments);
     assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
@@ -194,6 +198,16 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("replay --filter telescoping --code other", "tuned"),
         ("replay --filter telescoping --code 2,2 --expected-ratio 3", "leave --expected-ratio out"),
         ("replay --filter telescoping --expected-ratio nan", "cannot be expected"),
+        ("attack --filter quotient --adversary mallory", "fresh, repeat, rounds, delete-reinsert"),
+        ("attack --filter bloom --adversary fresh", "cuckooing, quotient, telescoping, telescoping-plain, extension"),
+        ("attack --filter quotient", "--adversary"),
+        ("attack --filter quotient --adversary fresh --fpr 0", "above 0 and below 1"),
+        ("attack --filter quotient --adversary fresh --fpr 2", "above 0 and below 1"),
+        ("attack --filter cyclic --adversary fresh --fpr nan", "above 0 and below 1"),
+        ("attack --filter cyclic --adversary fresh --fpr 1e-30", "above 0 and below 1"),
+        ("attack --filter quotient --adversary fresh --keys 0", "1 to 2^35"),
+        ("attack --filter quotient --adversary fresh --keys 99999999999999999", "at most 16777216"),
+        ("attack --filter quotient --adversary fresh --games 0", "at least 1"),
         ("demo --keys 3", "1000"),
         ("demo --bits 40", "4 to 24"),
     ] {
@@ -201,6 +215,53 @@ fn what_cannot_work_is_refused_with_what_would() {
         assert!(why.contains(hint), "{arguments}: {why}");
         assert!(!why.contains("panicked"), "{arguments}: {why}");
     }
+}
+
+const FEW_GAMES: &str = "--keys 200 --fpr 0.05 --games 30 --seed 3";
+
+#[test]
+fn an_attack_reports_every_promised_name_for_every_filter_and_adversary() {
+    let filters =
+        ["cuckoo", "cyclic", "swapping", "cuckooing", "quotient", "telescoping", "telescoping-plain", "extension"];
+    for filter in filters {
+        for adversary in ["fresh", "repeat", "rounds", "delete-reinsert"] {
+            let what = format!("{adversary} against {filter}");
+            let report = object(&format!("attack --filter {filter} --adversary {adversary} {FEW_GAMES} --json"));
+            assert_eq!((&report["filter"], &report["adversary"]), (&filter.into(), &adversary.into()));
+            let number = |name: &str| report[name].as_f64().unwrap_or_else(|| panic!("{what}: no {name}"));
+            assert_eq!(["games", "keys", "epsilon", "seed"].map(number), [30.0, 200.0, 0.05, 3.0], "{what}");
+            assert!((number("win_rate") - number("wins") / 30.0).abs() < 1e-12, "{what}");
+            assert!(number("static_rate") <= 0.05 && number("static_rate") > 0.02, "{what}");
+            assert!(number("false_positives") <= number("queries"), "{what}");
+            assert_eq!(number("queries") > 0.0, adversary != "fresh", "{what}");
+            assert_eq!(number("deletions") > 0.0, adversary == "delete-reinsert", "{what}");
+            let bits = ["local_bits_per_key_start", "local_bits_per_key_end"].map(number);
+            assert!(bits.iter().all(|bits| (6.0..100.0).contains(bits)), "{what}: {bits:?}");
+        }
+    }
+}
+
+#[test]
+fn an_attack_has_the_same_outcome_whatever_runs_beside() {
+    let attack = "attack --filter cyclic --adversary repeat --keys 200 --fpr 0.05 --games 50 --json";
+    let run = |rest: &str| object(&format!("{attack} {rest}"));
+    let one = run("--seed 3 --jobs 1");
+    assert_eq!(one, run("--seed 3 --jobs 2"));
+    assert_eq!(one, run("--seed 3 --jobs 7"));
+    assert_ne!(one["false_positives"], run("--seed 4")["false_positives"]);
+}
+
+#[test]
+fn an_attack_says_what_its_win_rate_means() {
+    let said = |filter: &str| {
+        let output = twiceshy(&format!("attack --filter {filter} --adversary repeat {FEW_GAMES}"));
+        assert!(output.status.success() && output.stderr.is_empty(), "no progress where nobody looks");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let quotient = said("quotient");
+    assert!(quotient.contains("repeat wins 100.000 % of its games against quotient, 20.0 times epsilon"), "{quotient}");
+    let telescoping = said("telescoping");
+    assert!(telescoping.contains("holds what an adaptive filter promises"), "{telescoping}");
 }
 
 #[test]

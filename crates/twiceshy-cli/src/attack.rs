@@ -1,0 +1,105 @@
+//! `twiceshy attack`.
+
+use crate::output::{columns, grouped, print, progress_bar, rate};
+use anyhow::Context;
+use twiceshy_lab::game::{AdversaryName, Report, Settings, run as play};
+use twiceshy_lab::replay::FilterName;
+
+/// Play the adaptivity game: an adversary asks, inserts and deletes, names an absent key, and wins if the filter calls it
+/// present.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain or extension
+    #[arg(long)]
+    filter: FilterName,
+    /// The adversary: fresh, repeat, rounds or delete-reinsert
+    #[arg(long)]
+    adversary: AdversaryName,
+    /// n, the keys that the filter is made for and holds
+    #[arg(long, default_value_t = 500)]
+    keys: u64,
+    /// ε, the rate of false positives that the filter is made for
+    #[arg(long, default_value_t = 0.01)]
+    fpr: f64,
+    /// How many games, each against a filter of its own under a hash key of its own
+    #[arg(long, default_value_t = 1000)]
+    games: u64,
+    /// Where all randomness comes from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many games are played at once [default: one for each processor]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let settings = Settings {
+        filter: args.filter,
+        adversary: args.adversary,
+        keys: args.keys,
+        epsilon: args.fpr,
+        games: args.games,
+        seed: args.seed,
+        jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+    };
+    let bar = progress_bar(args.games, &format!("{} against {}", args.adversary, args.filter));
+    let report = play(&settings, &|ended| bar.set_position(ended));
+    bar.finish_and_clear();
+    let report = report?;
+    if args.json {
+        let text = serde_json::to_string(&report).context("the report could not be written as JSON")?;
+        return print(&format!("{text}\n"));
+    }
+    print(&words(&report))
+}
+
+/// The report for people.
+fn words(report: &Report) -> String {
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let a_game = |count: u64| format!("{:.1}", count as f64 / report.games as f64);
+    let mut rows = vec![
+        row("games", grouped(report.games)),
+        row("won by the adversary", grouped(report.wins)),
+        row("win rate", rate(report.win_rate)),
+        row("  standard deviation", rate(report.win_rate_sd)),
+        row("epsilon, as asked for", rate(report.epsilon)),
+        row("  static rate of the filter", rate(report.static_rate)),
+        row("look-ups a game", a_game(report.queries)),
+        row("  that were false positives", a_game(report.false_positives)),
+        row("insertions and deletions a game", a_game(report.insertions + report.deletions)),
+        row("local bits a key at the start", format!("{:.2}", report.local_bits_per_key_start)),
+        row("  at the end", format!("{:.2}", report.local_bits_per_key_end)),
+    ];
+    for (name, count) in [("adaptations that nothing could make", report.unfixable), ("rebuilds", report.rebuilds)] {
+        if count > 0 {
+            rows.push(row(name, grouped(count)));
+        }
+    }
+    let Report { adversary, filter, keys, seed, .. } = report;
+    let keys = grouped(*keys);
+    format!("{adversary} against {filter}, {keys} keys, seed {seed}\n\n{}\n{}\n", columns(&rows), verdict(report))
+}
+
+/// Beyond four standard deviations nobody is just lucky.
+const LUCK: f64 = 4.0;
+
+/// What the win rate means.
+fn verdict(report: &Report) -> String {
+    let (won, epsilon) = (rate(report.win_rate), rate(report.epsilon));
+    let Report { adversary, filter, .. } = report;
+    if report.deviations_above(report.epsilon) > LUCK {
+        format!(
+            "An adaptive filter lets nobody win more often than epsilon; {adversary} wins {won} of its games against \
+             {filter}, {:.1} times epsilon.",
+            report.win_rate / report.epsilon
+        )
+    } else {
+        format!(
+            "Against {adversary} {filter} holds what an adaptive filter promises: it loses {won} of the games, not more \
+             than epsilon ({epsilon}) as far as chance can tell."
+        )
+    }
+}

@@ -1,0 +1,108 @@
+//! What the game needs of a filter.
+
+use super::GameError;
+use super::oracle::Key;
+use twiceshy::error::{InsertError, RebuildError};
+use twiceshy::filter::{Adapted, Adaptive, Backed, Removed};
+use twiceshy::hash::HashKey;
+use twiceshy::remote::ByHash;
+
+/// A filter with its remote, as the oracle drives it: the functions of 001's Definition 1, and re-keying. A filter that is
+/// to be attacked needs this and a line in [`recipe`](super::dispatch::recipe).
+pub(super) trait Defender {
+    /// What the filter answers from its own bits.
+    fn says_present(&self, key: &Key) -> bool;
+
+    /// Stores a key that is not stored; `false` where there is no room.
+    fn insert(&mut self, key: &Key) -> Result<bool, GameError>;
+
+    /// Takes out a key that is stored.
+    fn remove(&mut self, key: &Key) -> Result<(), GameError>;
+
+    /// Hears that a query was a false positive; `None` from a filter that does not learn.
+    fn adapt(&mut self, query: &Key) -> Result<Option<Adapted>, GameError>;
+
+    /// Whether the filter asks for another hash key.
+    fn wants_rebuild(&self) -> bool;
+
+    /// Takes another hash key; `false` where the keys do not fit under it.
+    fn rekey(&mut self, hash: HashKey) -> Result<bool, GameError>;
+
+    /// The bits that the filter holds in memory.
+    fn local_bits(&self) -> u64;
+}
+
+/// A filter over a remote by hash. Whether it learns is settled when it is made.
+pub(super) struct Pair<F> {
+    filter: F,
+    remote: ByHash,
+    answer: Answer<F>,
+}
+
+/// What is done about a false positive.
+pub(super) type Answer<F> = fn(&mut F, &Key, &mut ByHash) -> Result<Option<Adapted>, GameError>;
+
+/// The answer of a filter that adapts.
+pub(super) fn learning<F: Adaptive>(
+    filter: &mut F,
+    query: &Key,
+    remote: &mut ByHash,
+) -> Result<Option<Adapted>, GameError> {
+    filter.adapt(query, remote).map(Some).map_err(seam)
+}
+
+/// The answer of a filter that does not.
+pub(super) fn settled<F>(_: &mut F, _: &Key, _: &mut ByHash) -> Result<Option<Adapted>, GameError> {
+    Ok(None)
+}
+
+impl<F: Backed> Pair<F> {
+    pub(super) fn new(filter: F, remote: ByHash, answer: Answer<F>) -> Pair<F> {
+        Pair { filter, remote, answer }
+    }
+}
+
+pub(super) fn seam(error: impl std::fmt::Display) -> GameError {
+    GameError::Seam(error.to_string())
+}
+
+impl<F: Backed> Defender for Pair<F> {
+    fn says_present(&self, key: &Key) -> bool {
+        self.filter.contains(key)
+    }
+
+    fn insert(&mut self, key: &Key) -> Result<bool, GameError> {
+        match self.filter.insert(key, &mut self.remote) {
+            Ok(_) => Ok(true),
+            Err(InsertError::Full { .. }) => Ok(false),
+            Err(error) => Err(seam(error)),
+        }
+    }
+
+    fn remove(&mut self, key: &Key) -> Result<(), GameError> {
+        match self.filter.remove(key, &mut self.remote).map_err(seam)? {
+            Removed::Gone | Removed::LeftOrphan => Ok(()),
+            Removed::NotStored => Err(GameError::Seam("a stored key was not found".into())),
+        }
+    }
+
+    fn adapt(&mut self, query: &Key) -> Result<Option<Adapted>, GameError> {
+        (self.answer)(&mut self.filter, query, &mut self.remote)
+    }
+
+    fn wants_rebuild(&self) -> bool {
+        self.filter.wants_rebuild()
+    }
+
+    fn rekey(&mut self, hash: HashKey) -> Result<bool, GameError> {
+        match self.filter.rekey(hash, &mut self.remote) {
+            Ok(()) => Ok(true),
+            Err(RebuildError::Full { .. }) => Ok(false),
+            Err(error) => Err(seam(error)),
+        }
+    }
+
+    fn local_bits(&self) -> u64 {
+        self.filter.local_bits()
+    }
+}

@@ -1,0 +1,43 @@
+//! The timing attack: what is deleted is forgotten.
+
+use super::GameError;
+use super::adversary::Adversary;
+use super::notes::Notes;
+use super::oracle::{Key, Oracle};
+
+/// 001 section 4.3: finds a false positive x, then a stored key y whose deletion and re-insertion make x a false positive
+/// again, and once more to be sure. The last look-up has fixed x; deleting and inserting y brings it back, unless the filter
+/// remembers what it had learned about y. Names x.
+///
+/// It tries every key of the set once, in random order.
+pub(super) struct DeleteReinsert;
+
+impl Adversary for DeleteReinsert {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
+        let Some(x) = notes.find_wrong(oracle)? else { return Ok(notes.fresh()) };
+        let mut suspect = None;
+        for y in notes.shuffled_set() {
+            if brings_back(oracle, &x, &y)? {
+                suspect = Some(y);
+                if brings_back(oracle, &x, &y)? {
+                    break;
+                }
+            }
+        }
+        if let Some(y) = suspect {
+            reinsert(oracle, &y)?;
+        }
+        Ok(x)
+    }
+}
+
+/// Whether x is a false positive after y went and came back. If so, the filter has just been told.
+fn brings_back(oracle: &mut Oracle, x: &Key, y: &Key) -> Result<bool, GameError> {
+    reinsert(oracle, y)?;
+    oracle.lookup(x)
+}
+
+fn reinsert(oracle: &mut Oracle, y: &Key) -> Result<(), GameError> {
+    oracle.delete(y)?;
+    oracle.insert(y)
+}

@@ -1,0 +1,15 @@
+//! The single-query adversary of 001's Definition 2.
+
+use super::GameError;
+use super::adversary::Adversary;
+use super::notes::Notes;
+use super::oracle::{Key, Oracle};
+
+/// Asks nothing and names a key that nobody asked for: it wins at the filter's static rate, whatever the filter learns.
+pub(super) struct Fresh;
+
+impl Adversary for Fresh {
+    fn play(&self, _: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
+        Ok(notes.fresh())
+    }
+}

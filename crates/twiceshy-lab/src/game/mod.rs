@@ -1,0 +1,101 @@
+//! The adaptivity game (001 section 2, Figure 1): an adversary asks, inserts and deletes, and then names one absent key. It
+//! wins if the filter calls that key present. A filter is adaptive if no adversary wins more often than ε.
+//!
+//! Every game is played against a filter of its own, under a hash key of its own, and takes all its randomness from the
+//! seed and the game's number: the games are independent, and it does not matter which processor plays which.
+
+mod adversary;
+mod defender;
+mod delete_reinsert;
+mod dispatch;
+mod fresh;
+mod notes;
+mod oracle;
+mod play;
+mod repeat;
+mod report;
+mod rounds;
+
+pub use adversary::AdversaryName;
+pub use oracle::Refusal;
+pub use report::Report;
+
+use crate::replay::FilterName;
+use twiceshy::error::OptionsError;
+
+/// Which games to play.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The filter that is attacked.
+    pub filter: FilterName,
+    /// Who attacks it.
+    pub adversary: AdversaryName,
+    /// n, the keys that the filter is made for; it holds as many when the adversary begins.
+    pub keys: u64,
+    /// ε, the rate of false positives that the filter is made for.
+    pub epsilon: f64,
+    /// How many games.
+    pub games: u64,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// How many games are played at once.
+    pub jobs: usize,
+}
+
+/// The most keys of a game: a filter is filled for every one of them.
+pub const MOST_KEYS: u64 = 1 << 24;
+
+/// The most look-ups of keys never asked before that an adversary spends on finding false positives.
+const MOST_FRESH: f64 = 1_048_576.0;
+
+/// Why games could not be played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GameError {
+    /// A setting that cannot work.
+    #[error("{0}")]
+    Setting(String),
+    /// No such filter can be built.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The adversary broke the rules: a bug of the adversary.
+    #[error("the adversary broke the rules: {0}")]
+    Refused(#[from] Refusal),
+    /// The keys do not fit.
+    #[error("the keys do not fit under any of {0} hash keys: this is a bug, or very bad luck; try another --seed")]
+    Full(u32),
+    /// The filter and its remote disagree: a bug.
+    #[error("the filter and its remote failed together: {0}")]
+    Seam(String),
+}
+
+/// Plays all games and adds them up. `progress` is told the number of games that have ended, from any thread.
+///
+/// ```
+/// use twiceshy_lab::game::{AdversaryName, Settings, run};
+/// use twiceshy_lab::replay::FilterName;
+///
+/// let settings = Settings {
+///     filter: FilterName::Quotient,
+///     adversary: AdversaryName::Repeat,
+///     keys: 200,
+///     epsilon: 0.05,
+///     games: 20,
+///     seed: 1,
+///     jobs: 1,
+/// };
+/// let report = run(&settings, &|_| ())?;
+/// assert_eq!(report.wins, 20, "a filter that does not learn loses to whoever asks twice");
+/// # Ok::<(), twiceshy_lab::game::GameError>(())
+/// ```
+pub fn run(settings: &Settings, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
+    if settings.games == 0 {
+        return Err(GameError::Setting("0 games decide nothing: ask for at least 1".into()));
+    }
+    if settings.keys > MOST_KEYS {
+        let why = format!("every game fills a filter of its own: at most {MOST_KEYS} keys, not {}", settings.keys);
+        return Err(GameError::Setting(why));
+    }
+    let recipe = dispatch::recipe(settings.filter, settings.keys, settings.epsilon)?;
+    play::all(settings, &recipe, progress)
+}

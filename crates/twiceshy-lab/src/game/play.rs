@@ -1,0 +1,81 @@
+//! The games.
+
+use super::dispatch::Recipe;
+use super::notes::Notes;
+use super::oracle::{Counts, Oracle};
+use super::report::Report;
+use super::{GameError, Settings};
+use crate::workload::keys::Keys;
+use crate::workload::rng::Rng;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The absent keys that an adversary can draw from: more than any asks.
+const ABSENT: u64 = 1 << 40;
+
+/// Sums over games. All are whole numbers, so the order of adding does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) wins: u64,
+    pub(super) counts: Counts,
+    pub(super) bits_at_start: u128,
+    pub(super) bits_at_end: u128,
+}
+
+impl Sum {
+    fn add(&mut self, more: &Sum) {
+        self.wins += more.wins;
+        self.counts.add(&more.counts);
+        self.bits_at_start += more.bits_at_start;
+        self.bits_at_end += more.bits_at_end;
+    }
+}
+
+/// Plays the games on as many threads as are asked for.
+pub(super) fn all(settings: &Settings, recipe: &Recipe, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
+    let (next, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+    let sum: Mutex<Result<Sum, GameError>> = Mutex::new(Ok(Sum::default()));
+    std::thread::scope(|threads| {
+        for _ in 0..(settings.jobs.max(1) as u64).min(settings.games) {
+            threads.spawn(|| {
+                let mut mine = Sum::default();
+                let failed = loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= settings.games {
+                        break None;
+                    }
+                    match one(settings, recipe, number) {
+                        Ok(game) => mine.add(&game),
+                        Err(error) => break Some(error),
+                    }
+                    progress(ended.fetch_add(1, Ordering::Relaxed) + 1);
+                };
+                if failed.is_some() {
+                    next.store(settings.games, Ordering::Relaxed);
+                }
+                if let Ok(mut sum) = sum.lock() {
+                    match (&mut *sum, failed) {
+                        (Ok(sum), None) => sum.add(&mine),
+                        (sum @ Ok(_), Some(error)) => *sum = Err(error),
+                        (Err(_), _) => {}
+                    }
+                }
+            });
+        }
+    });
+    let sum = sum.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())?;
+    Ok(Report::new(settings, recipe.static_rate, &sum))
+}
+
+/// One game: ADAPTIVITY-GAME of Figure 1.
+fn one(settings: &Settings, recipe: &Recipe, number: u64) -> Result<Sum, GameError> {
+    let mut rng = Rng::stream(settings.seed, number);
+    let too_many = || GameError::Setting("that is more keys than 64 bits can tell apart".into());
+    let keys = Keys::new(settings.keys, ABSENT, rng.word()).ok_or_else(too_many)?;
+    let mut oracle = Oracle::setup(recipe, &keys, Rng::new(rng.word()))?;
+    let bits_at_start = oracle.local_bits().into();
+    let mut notes = Notes::new(keys, settings.epsilon, Rng::new(rng.word()));
+    let named = settings.adversary.adversary().play(&mut oracle, &mut notes)?;
+    let wins = u64::from(oracle.is_false_positive(&named));
+    Ok(Sum { wins, counts: oracle.counts(), bits_at_start, bits_at_end: oracle.local_bits().into() })
+}

@@ -1,0 +1,35 @@
+//! The attack in rounds of the lower bound's proof.
+
+use super::GameError;
+use super::adversary::Adversary;
+use super::notes::Notes;
+use super::oracle::{Key, Oracle};
+
+/// The most rounds. The paper has no bound; a filter that does not learn would make the attack endless.
+const ROUNDS: u32 = 32;
+
+/// 001 section 6.1: n random absent keys are asked, and in each further round those that were false positives in the round
+/// before, in byte order. Names the first of those that survived longest: what was learned from the others came after it.
+pub(super) struct Rounds;
+
+impl Adversary for Rounds {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
+        let mut asked: Vec<Key> = (0..notes.n()).map(|_| notes.fresh()).collect();
+        asked.sort_unstable();
+        let mut survivor = None;
+        for _ in 0..ROUNDS {
+            let mut wrong = Vec::new();
+            for key in asked {
+                if oracle.lookup(&key)? {
+                    wrong.push(key);
+                }
+            }
+            survivor = wrong.first().copied().or(survivor);
+            if wrong.is_empty() {
+                break;
+            }
+            asked = wrong;
+        }
+        Ok(survivor.unwrap_or_else(|| notes.fresh()))
+    }
+}

@@ -9,7 +9,7 @@ use twiceshy_lab::replay::FilterName;
 /// present.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain or extension
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom
     #[arg(long)]
     filter: FilterName,
     /// The adversary: fresh, repeat, rounds or delete-reinsert

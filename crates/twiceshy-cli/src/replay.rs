@@ -15,7 +15,7 @@ use twiceshy_lab::workload::Workload;
 /// Fill a filter to a load, ask it for absent keys, adapt on every false positive, and report what came of it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain or extension
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom
     #[arg(long)]
     filter: FilterName,
     /// Cells of the filter (rounded up to whole buckets), or slots [default: 16384; not with a trace]

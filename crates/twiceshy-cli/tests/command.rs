@@ -72,6 +72,7 @@ fn the_report_has_every_promised_name_for_every_filter() {
         "telescoping-plain",
         "extension",
         "extension --side-table 3",
+        "broom",
     ];
     for filter in filters {
         let report = json(&format!("--filter {filter} {SMALL}"));
@@ -133,7 +134,7 @@ fn adapting_makes_fewer_mistakes_than_not_adapting() {
         report["fpr"].as_f64().expect("a rate")
     };
     let plain = rate("cuckoo");
-    for filter in ["cyclic", "swapping", "cuckooing", "telescoping", "telescoping-plain", "extension"] {
+    for filter in ["cyclic", "swapping", "cuckooing", "telescoping", "telescoping-plain", "extension", "broom"] {
         assert!(rate(filter) * 10.0 < plain, "{filter} {} against {plain}", rate(filter));
     }
 }
@@ -159,7 +160,7 @@ fn a_trace_is_split_into_stored_keys_and_queries() {
 #[test]
 fn what_cannot_work_is_refused_with_what_would() {
     for (arguments, hint) in [
-        ("replay --filter bloom", "cuckooing, quotient, telescoping, telescoping-plain, extension"),
+        ("replay --filter bloom", "cuckooing, quotient, telescoping, telescoping-plain, extension, broom"),
         ("replay --filter cyclic --bits 1", "2 to 32"),
         ("replay --filter cyclic --bits 33", "2 to 32"),
         ("replay --filter cyclic --load 0", "0.95"),
@@ -199,7 +200,10 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("replay --filter telescoping --code 2,2 --expected-ratio 3", "leave --expected-ratio out"),
         ("replay --filter telescoping --expected-ratio nan", "cannot be expected"),
         ("attack --filter quotient --adversary mallory", "fresh, repeat, rounds, delete-reinsert"),
-        ("attack --filter bloom --adversary fresh", "cuckooing, quotient, telescoping, telescoping-plain, extension"),
+        (
+            "attack --filter bloom --adversary fresh",
+            "cuckooing, quotient, telescoping, telescoping-plain, extension, broom",
+        ),
         ("attack --filter quotient", "--adversary"),
         ("attack --filter quotient --adversary fresh --fpr 0", "above 0 and below 1"),
         ("attack --filter quotient --adversary fresh --fpr 2", "above 0 and below 1"),
@@ -221,8 +225,17 @@ const FEW_GAMES: &str = "--keys 200 --fpr 0.05 --games 30 --seed 3";
 
 #[test]
 fn an_attack_reports_every_promised_name_for_every_filter_and_adversary() {
-    let filters =
-        ["cuckoo", "cyclic", "swapping", "cuckooing", "quotient", "telescoping", "telescoping-plain", "extension"];
+    let filters = [
+        "cuckoo",
+        "cyclic",
+        "swapping",
+        "cuckooing",
+        "quotient",
+        "telescoping",
+        "telescoping-plain",
+        "extension",
+        "broom",
+    ];
     for filter in filters {
         for adversary in ["fresh", "repeat", "rounds", "delete-reinsert"] {
             let what = format!("{adversary} against {filter}");

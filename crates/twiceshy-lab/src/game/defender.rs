@@ -5,7 +5,7 @@ use super::oracle::Key;
 use twiceshy::error::{InsertError, RebuildError};
 use twiceshy::filter::{Adapted, Adaptive, Backed, Removed};
 use twiceshy::hash::HashKey;
-use twiceshy::remote::ByHash;
+use twiceshy::remote::Remote;
 
 /// A filter with its remote, as the oracle drives it: the functions of 001's Definition 1, and re-keying. A filter that is
 /// to be attacked needs this and a line in [`recipe`](super::dispatch::recipe).
@@ -32,32 +32,32 @@ pub(super) trait Defender {
     fn local_bits(&self) -> u64;
 }
 
-/// A filter over a remote by hash. Whether it learns is settled when it is made.
-pub(super) struct Pair<F> {
+/// A filter over its remote. Whether it learns is settled when it is made.
+pub(super) struct Pair<F, R> {
     filter: F,
-    remote: ByHash,
-    answer: Answer<F>,
+    remote: R,
+    answer: Answer<F, R>,
 }
 
 /// What is done about a false positive.
-pub(super) type Answer<F> = fn(&mut F, &Key, &mut ByHash) -> Result<Option<Adapted>, GameError>;
+pub(super) type Answer<F, R> = fn(&mut F, &Key, &mut R) -> Result<Option<Adapted>, GameError>;
 
 /// The answer of a filter that adapts.
-pub(super) fn learning<F: Adaptive>(
+pub(super) fn learning<F: Adaptive, R: Remote>(
     filter: &mut F,
     query: &Key,
-    remote: &mut ByHash,
+    remote: &mut R,
 ) -> Result<Option<Adapted>, GameError> {
     filter.adapt(query, remote).map(Some).map_err(seam)
 }
 
 /// The answer of a filter that does not.
-pub(super) fn settled<F>(_: &mut F, _: &Key, _: &mut ByHash) -> Result<Option<Adapted>, GameError> {
+pub(super) fn settled<F, R>(_: &mut F, _: &Key, _: &mut R) -> Result<Option<Adapted>, GameError> {
     Ok(None)
 }
 
-impl<F: Backed> Pair<F> {
-    pub(super) fn new(filter: F, remote: ByHash, answer: Answer<F>) -> Pair<F> {
+impl<F: Backed, R: Remote> Pair<F, R> {
+    pub(super) fn new(filter: F, remote: R, answer: Answer<F, R>) -> Pair<F, R> {
         Pair { filter, remote, answer }
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn seam(error: impl std::fmt::Display) -> GameError {
     GameError::Seam(error.to_string())
 }
 
-impl<F: Backed> Defender for Pair<F> {
+impl<F: Backed, R: Remote> Defender for Pair<F, R> {
     fn says_present(&self, key: &Key) -> bool {
         self.filter.contains(key)
     }

@@ -7,9 +7,10 @@ use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullK
 use twiceshy::error::BuildError;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
-    self, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, TelescopingFilter,
+    self, BroomFilter, BroomOptions, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter,
+    TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, MemoryError};
+use twiceshy::remote::{ByHash, InKeyOrder, MemoryError};
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
 /// How to make one kind of filter in one size, again and again.
@@ -34,6 +35,7 @@ pub(super) fn recipe(name: FilterName, keys: u64, rate: f64) -> Result<Recipe, G
         FilterName::Telescoping => over_slots(TelescopingFilter::options(keys, rate)?, keys, learning),
         FilterName::TelescopingPlain => over_slots(PlainTelescopingFilter::options(keys, rate)?, keys, learning),
         FilterName::Extension => over_slots(ExtensionFilter::options(keys, rate)?, keys, learning),
+        FilterName::Broom => broom(BroomFilter::options(keys, rate)?, keys),
     }
 }
 
@@ -42,7 +44,7 @@ fn over_buckets<S>(
     options: cuckoo::Options<S>,
     keys: u64,
     selector_bits: u32,
-    answer: Answer<FullKeyCuckoo<S::Rule>>,
+    answer: Answer<FullKeyCuckoo<S::Rule>, ByHash>,
 ) -> Result<Recipe, GameError>
 where
     S: cuckoo::RuleSpec + Sync + 'static,
@@ -64,7 +66,7 @@ where
 fn over_slots<S>(
     options: quotient::Options<S>,
     keys: u64,
-    answer: Answer<RankSelectFilter<S::Rule>>,
+    answer: Answer<RankSelectFilter<S::Rule>, ByHash>,
 ) -> Result<Recipe, GameError>
 where
     S: quotient::RuleSpec + Sync + 'static,
@@ -74,6 +76,17 @@ where
         let mut remote = ByHash::new();
         let filter = options.build(hash, &mut remote).map_err(refused)?;
         Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
+    };
+    Ok(Recipe { static_rate: quotient_rate(keys as f64 / slots as f64, width), build: Box::new(build) })
+}
+
+/// The broom filter, whose remote also knows its keys in byte order.
+fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
+    let (slots, width) = options.geometry()?;
+    let build = move |hash| {
+        let mut remote = InKeyOrder::new();
+        let filter = options.build(hash, &mut remote).map_err(refused)?;
+        Ok(Box::new(Pair::new(filter, remote, learning)) as Box<dyn Defender>)
     };
     Ok(Recipe { static_rate: quotient_rate(keys as f64 / slots as f64, width), build: Box::new(build) })
 }

@@ -11,13 +11,16 @@ use twiceshy::cuckoo::{
 use twiceshy::error::BuildError;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
-    self, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, TelescopingFilter,
+    self, BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, Counting, Mirror, Remote};
+use twiceshy::remote::{ByHash, Counting, InKeyOrder, Mirror, Remote};
 
 /// Builds the filter that the settings name, and drives it.
 pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
     settings.filter.check()?;
+    if settings.filter.name == FilterName::Broom {
+        return broom(settings, progress);
+    }
     match settings.filter.remote {
         RemoteName::ByHash => over::<ByHash>(settings, progress, ByHash::new),
         RemoteName::Mirror => over::<Mirror>(settings, progress, Mirror::new),
@@ -81,7 +84,18 @@ fn over<R: Remote + Send + 'static>(
             let (filter, remote) = quotient(&options, hash, remote)?;
             Ok(Pair::learning(filter, remote))
         }),
+        FilterName::Broom => broom(settings, progress),
     }
+}
+
+/// The broom filter needs a remote that also knows its keys in byte order.
+fn broom(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
+    drive(settings, progress, |slots, hash| {
+        let mut remote = Counting::new(InKeyOrder::new());
+        let options = BroomFilter::with_slots(slots, settings.filter.bits);
+        let filter = options.build(hash, &mut remote).map_err(refused)?;
+        Ok(Pair::learning(filter, remote))
+    })
 }
 
 /// A filter of the quotient family, over a new remote.

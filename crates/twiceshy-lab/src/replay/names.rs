@@ -23,11 +23,13 @@ pub enum FilterName {
     TelescopingPlain,
     /// The extension filter.
     Extension,
+    /// The broom filter.
+    Broom,
 }
 
 impl FilterName {
     /// All names.
-    pub const ALL: [FilterName; 8] = [
+    pub const ALL: [FilterName; 9] = [
         FilterName::Cuckoo,
         FilterName::Cyclic,
         FilterName::Swapping,
@@ -36,6 +38,7 @@ impl FilterName {
         FilterName::Telescoping,
         FilterName::TelescopingPlain,
         FilterName::Extension,
+        FilterName::Broom,
     ];
 
     /// The filters over tables of buckets: they share the options of such tables.
@@ -53,6 +56,7 @@ impl FilterName {
             FilterName::Telescoping => "telescoping",
             FilterName::TelescopingPlain => "telescoping-plain",
             FilterName::Extension => "extension",
+            FilterName::Broom => "broom",
         }
     }
 }

@@ -125,9 +125,11 @@ impl FilterSpec {
                 let (tables, per_bucket) = self.buckets();
                 Layout::Buckets { tables, per_bucket }
             }
-            FilterName::Quotient | FilterName::Telescoping | FilterName::TelescopingPlain | FilterName::Extension => {
-                Layout::Slots
-            }
+            FilterName::Quotient
+            | FilterName::Telescoping
+            | FilterName::TelescopingPlain
+            | FilterName::Extension
+            | FilterName::Broom => Layout::Slots,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::table_counts::{TableCount, TableCounts};
 use twiceshy::cuckoo::{FullKeyCuckoo, Rule};
-use twiceshy::quotient::{self, RankSelectFilter};
+use twiceshy::quotient::{self, BroomFilter, RankSelectFilter};
 
 /// A filter's statistics in the report's words, since the filter was made. What makes no sense for a family stays 0, and
 /// what only one family has goes into `table`.
@@ -52,6 +52,22 @@ impl<Q: quotient::Rule> Counted for RankSelectFilter<Q> {
             ("resets_by_shifts", "blocks reset by shifts", stats.resets_by_shifts),
             ("reset_reads", "remote reads made for resets", stats.reset_reads),
             ("side_blocks", "blocks in the side tables of all trials", stats.side_blocks),
+        ];
+        let table = own.into_iter().map(|(name, words, count)| TableCount { name, words, count }).collect();
+        Work { insertions: stats.insertions, adapts: stats.adapts, table, ..Work::default() }
+    }
+}
+
+impl Counted for BroomFilter {
+    fn work(&self) -> Work {
+        let stats = self.stats();
+        let own = [
+            ("fingerprints_extended", "fingerprints extended", stats.extends),
+            ("keys_reclaimed", "keys moved to the next hash function", stats.moved),
+            ("phases", "hash functions that timed out", stats.phases),
+            ("adaptivity_bits", "adaptivity bits at the end, all trials", stats.adaptivity_bits),
+            ("second_level", "keys in the second level at the end, all trials", stats.second_level),
+            ("ghosts", "ghosts at the end, all trials", stats.ghosts),
         ];
         let table = own.into_iter().map(|(name, words, count)| TableCount { name, words, count }).collect();
         Work { insertions: stats.insertions, adapts: stats.adapts, table, ..Work::default() }

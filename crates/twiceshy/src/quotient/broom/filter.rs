@@ -27,7 +27,8 @@ use crate::sizing;
 /// **Removal** (4.3) leaves a ghost where there were adaptivity bits: a key that comes back, or another like it, takes at least
 /// those bits. A table that is rebuilt from the remote has no ghosts.
 ///
-/// **Two levels** (5.3): a key whose window of 128 slots is full goes to a second level, a small table under words of its own.
+/// **Two levels** (5.3): a key that finds no free slot within 1,024 of its quotient goes to a second level, a small table under
+/// words of its own. The form for large remainders (5.4) is not built.
 #[derive(Clone, Debug)]
 pub struct BroomFilter {
     pub(crate) local: Local,

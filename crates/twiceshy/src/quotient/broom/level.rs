@@ -16,8 +16,10 @@ use crate::quotient::block::{Annex, Layout, SLOTS};
 use crate::quotient::table::{Room, Table};
 use std::collections::BTreeMap;
 
-/// How far from its quotient a slot may be: two blocks.
-pub(crate) const WINDOW: u64 = 2 * SLOTS;
+/// How far from its quotient a newcomer looks for a free slot. Measured while a million keys come to 95 % load, 0.47 % of them
+/// find none in 256 slots, 0.15 % in 512, 0.03 % in 1,024. When keys are moved on at that load it is up to ten times as many,
+/// and 256 are not enough.
+pub(crate) const WINDOW: u64 = 16 * SLOTS;
 
 /// The strings of a block that have more bits than three words hold.
 type Spilled = Box<[Bits; SLOTS as usize]>;

@@ -45,9 +45,9 @@ pub(crate) struct Spot {
     pub(crate) quotient: u64,
 }
 
-/// The slots of the second level: measured, fewer than one key in ten thousand comes there at 95 % load.
+/// The slots of the second level. Up to 0.9 % of the keys were seen there at 95 % load, over twelve half phases.
 pub(crate) fn second_slots(slots: u64) -> u64 {
-    slots / 256 + 64
+    slots / 40 + 64
 }
 
 impl Local {

@@ -1,14 +1,16 @@
 //! The remote representation, R: how a filter gets from a place to the keys behind it.
 //!
 //! A filter L answers look-ups from its own bits. When it said *present*, and when it must know whose fingerprint a cell
-//! holds, it asks R. This module has the [`Remote`] trait and, in memory, its two kinds:
+//! holds, it asks R. This module has the [`Remote`] trait and, in memory, its kinds:
 //!
 //! * [`ByHash`]: an ordered set of (order, hash word, whole key). A pure function of the set and the hash key; kicks,
 //!   swaps, adaptations and growth write nothing to it. This is the form for stores.
 //! * [`Mirror`]: the papers' exact copy of the filter's cells (003 section 3), which knows the owner of each cell and
 //!   hears of every move.
 //!
-//! [`Counting`] wraps either and counts what they are asked.
+//! [`InKeyOrder`] is a remote by hash that also knows its keys in byte order, which the broom filter needs ([`KeyOrder`]).
+//!
+//! [`Counting`] wraps any of them and counts what they are asked.
 
 mod by_hash;
 mod counting;

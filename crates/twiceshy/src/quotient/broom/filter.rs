@@ -1,20 +1,23 @@
-//! The broom filter: operations, the frontier, and what the remote hears of them.
+//! The broom filter and its promises.
 
+use super::frontier::Deeds;
 use super::functions::{Age, Functions};
+use super::growing::Filling;
 use super::known::Known;
 use super::local::{LEVELS, Local};
+use super::operate::{Open, Stop, seam};
 use super::stats::Stats;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
 use crate::hash::{HashKey, words_of};
-use crate::remote::{CellId, Generation, Key, Order, OrderWords, Phase, Place, Plan, Position, Remote, Write};
+use crate::remote::{CellId, Generation, Key, Order, Phase, Place, Plan, Remote, Write};
 use crate::sizing;
 
 /// The broom filter (001), whose mistakes do not come back until both hash functions have changed.
 ///
 /// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity. An insertion reads the remote only
-/// where it collides, and writes two entries, one for each level; an adaptation reads once, and moves a few keys on to the next
-/// hash function, two entries out and two in for each. A look-up touches a bounded number of words.
+/// where it collides, and writes two entries, one for each level; an adaptation reads twice, and moves a few keys on to the
+/// next hash function, two entries out and two in for each. A look-up touches a bounded number of words.
 ///
 /// **Fingerprints** (4.1) are prefixes of a key's hash: quotient, remainder, and adaptivity bits as they are needed. No
 /// fingerprint is a prefix of another (Invariant 7), whichever of the two functions made it, so a query matches one slot of a
@@ -34,7 +37,7 @@ pub struct BroomFilter {
     pub(crate) local: Local,
     pub(crate) sequence: u64,
     /// What the operation in progress began with; there still where its outcome is not known.
-    open: Option<Box<Open>>,
+    pub(super) open: Option<Box<Open>>,
     pub(crate) c: u32,
     /// Keys that are owed to the new function.
     pub(crate) debt: u64,
@@ -50,46 +53,6 @@ pub(crate) enum Rebuild {
     Grow(Box<Filling>),
     /// A function for all keys: the frontier goes on until it is the old one.
     Rekey(HashKey),
-}
-
-/// L′ of a growing filter: it holds the keys up to the cursor, first those of the old function, then those of the new.
-#[derive(Clone, Debug)]
-pub(crate) struct Filling {
-    pub(crate) local: Local,
-    pub(crate) age: Age,
-    pub(crate) cursor: Option<Position>,
-}
-
-/// What an operation began with, beside L.
-#[derive(Clone, Debug)]
-struct Open {
-    debt: u64,
-    wants_rebuild: bool,
-    stats: Stats,
-    /// What had begun, if the operation ends it or begins another.
-    rebuild: Option<Option<Rebuild>>,
-}
-
-/// Why an operation stopped.
-enum Stop<E> {
-    Seam(SeamError<E>),
-    Full,
-}
-
-impl<E> From<SeamError<E>> for Stop<E> {
-    fn from(error: SeamError<E>) -> Stop<E> {
-        Stop::Seam(error)
-    }
-}
-
-/// What an operation did, in the remote's terms.
-#[derive(Default)]
-struct Deeds {
-    came: Option<Key>,
-    /// A key that went, with the write that says so.
-    went: Option<Write>,
-    moved: Vec<Key>,
-    phase_ended: bool,
 }
 
 impl BroomFilter {
@@ -173,194 +136,18 @@ impl BroomFilter {
     pub fn is_in_doubt(&self) -> bool {
         self.open.is_some()
     }
-
-    fn ready<E>(&self) -> Result<(), SeamError<E>> {
-        if self.is_in_doubt() { Err(SeamError::InDoubt) } else { Ok(()) }
-    }
-
-    fn in_step<R: Remote>(&self, remote: &R) -> Result<(), SeamError<R::Error>> {
-        let found = remote.sequence().map_err(SeamError::Remote)?;
-        if found == self.sequence { Ok(()) } else { Err(SeamError::out_of_step(self.sequence, found)) }
-    }
-
-    fn locals(&mut self) -> impl Iterator<Item = &mut Local> {
-        let next = match &mut self.rebuild {
-            Some(Rebuild::Grow(filling)) => Some(&mut filling.local),
-            _ => None,
-        };
-        std::iter::once(&mut self.local).chain(next)
-    }
-
-    /// Runs an operation: whatever it changes in L is undone unless the remote commits. Should it be cut off in the middle, the
-    /// filter is in doubt, and the remote's number tells.
-    fn operate<R: Remote, T>(
-        &mut self,
-        remote: &mut R,
-        work: impl FnOnce(&mut BroomFilter, &R) -> Result<(T, Vec<Write>), Stop<R::Error>>,
-    ) -> Result<T, Stop<R::Error>> {
-        self.ready()?;
-        let (debt, wants_rebuild, stats) = (self.debt, self.wants_rebuild, self.stats);
-        self.open = Some(Box::new(Open { debt, wants_rebuild, stats, rebuild: None }));
-        self.locals().for_each(Local::begin);
-        let planned = work(self, remote);
-        let (value, writes) = match planned {
-            Ok(planned) => planned,
-            Err(stop) => {
-                self.undo();
-                return Err(stop);
-            }
-        };
-        if !writes.is_empty() {
-            let plan = Plan { sequence: self.sequence.saturating_add(1), writes };
-            if let Err(error) = remote.commit(&plan).map_err(SeamError::from) {
-                if !matches!(error, SeamError::Unknown(_)) {
-                    self.undo();
-                }
-                return Err(error.into());
-            }
-            self.sequence = plan.sequence;
-        }
-        self.keep();
-        Ok(value)
-    }
-
-    fn keep(&mut self) {
-        self.locals().for_each(Local::keep);
-        self.open = None;
-    }
-
-    fn undo(&mut self) {
-        if let Some(open) = self.open.take() {
-            (self.debt, self.wants_rebuild, self.stats) = (open.debt, open.wants_rebuild, open.stats);
-            if let Some(before) = open.rebuild {
-                self.rebuild = before;
-            }
-        }
-        self.locals().for_each(Local::undo);
-    }
-
-    /// Ends or begins a rebuild within an operation.
-    fn set_rebuild(&mut self, rebuild: Option<Rebuild>) {
-        let before = std::mem::replace(&mut self.rebuild, rebuild);
-        if let Some(open) = &mut self.open {
-            open.rebuild.get_or_insert(before);
-        }
-    }
-
-    /// The write for a key's entries in the generation of an age.
-    fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
-        let (generation, key) = (self.local.generation(age), key.clone());
-        let words = OrderWords::new(&self.local.functions.order_words(&key, age));
-        match adds {
-            true => Write::Add { generation, key, words, cell: None },
-            false => Write::Remove { generation, key, words, cell: None },
-        }
-    }
-
-    /// Pays some of the debt: keys above the frontier take the new function. While a larger table is being filled the frontier
-    /// waits.
-    fn pay<R: Remote>(
-        &mut self,
-        most: u64,
-        known: &mut Known<'_, R>,
-        deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
-        if matches!(self.rebuild, Some(Rebuild::Grow(_))) {
-            return Ok(());
-        }
-        for _ in 0..most {
-            let Some(key) = known.next_above(self.local.functions.frontier.as_ref())? else {
-                deeds.phase_ended = true;
-                break;
-            };
-            if !self.local.has_room(&key, Age::New) {
-                self.wants_rebuild = true;
-                break;
-            }
-            self.local.unplace(&key, known)?;
-            self.local.functions.frontier = Some(key.clone());
-            known.here.retain(|here| *here != key);
-            if !self.local.place(&key, known)? {
-                return Err(SeamError::Disagree);
-            }
-            known.here.push(key.clone());
-            if deeds.came.as_ref() != Some(&key) {
-                deeds.moved.push(key);
-            }
-            self.stats.moved += 1;
-            self.debt = self.debt.saturating_sub(1);
-        }
-        Ok(())
-    }
-
-    /// What one operation pays: the extensions that it caused make the debt, and it pays no more than its bound.
-    fn settle<R: Remote>(&mut self, known: &mut Known<'_, R>, deeds: &mut Deeds) -> Result<(), SeamError<R::Error>> {
-        let c = u64::from(self.c);
-        self.debt = self.debt.saturating_add(self.local.extends * c);
-        let caused = self.local.extends;
-        self.pay(self.debt.min(2 * c), known, deeds)?;
-        self.debt = self.debt.saturating_add((self.local.extends - caused) * c);
-        self.stats.extends += self.local.extends;
-        Ok(())
-    }
-
-    /// What the remote is told of an operation; ends the phase, if it has come to its end.
-    fn tell(&mut self, deeds: Deeds) -> Vec<Write> {
-        let mut writes: Vec<Write> = deeds.went.into_iter().collect();
-        writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::Old, false)));
-        let came = deeds.came.iter().map(|key| self.entry(key, self.local.functions.age(key), true));
-        writes.extend(came);
-        writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::New, true)));
-        // The frontier has moved if it has passed a key, be it one that has just come.
-        let moved = !deeds.moved.is_empty() || deeds.came.is_some() && deeds.came == self.local.functions.frontier;
-        if deeds.phase_ended {
-            writes.extend(self.end_phase());
-        } else if moved {
-            writes.push(Write::Frontier { key: self.local.functions.frontier.clone() });
-        }
-        writes
-    }
-
-    /// The new function becomes the old one, and another one the new.
-    fn end_phase(&mut self) -> Vec<Write> {
-        let Functions { new: old, .. } = self.local.functions;
-        let new = match self.rebuild {
-            Some(Rebuild::Rekey(wanted)) if wanted != old => wanted,
-            _ => old.successor(),
-        };
-        self.local.functions = Functions { old, new, frontier: None };
-        self.local.generation = self.local.generation(Age::New);
-        self.local.ghosts.end_phase();
-        self.stats.phases += 1;
-        let switch = Write::Switch { generation: self.local.generation };
-        vec![switch, begin_of(&self.local, Age::New), Write::Frontier { key: None }]
-    }
-
-    /// The keys that the table being filled holds, as a test.
-    fn passed(&self) -> Option<impl Fn(&[u8]) -> bool + use<>> {
-        let Some(Rebuild::Grow(filling)) = &self.rebuild else { return None };
-        let (age, cursor) = (filling.age, filling.cursor.clone());
-        let functions = self.local.functions.clone();
-        Some(move |key: &[u8]| has_passed(&functions, age, cursor.as_ref(), key))
-    }
 }
 
-/// The same for a given one.
-pub(crate) fn passed_by<'a>(filter: &'a BroomFilter, filling: &'a Filling) -> impl Fn(&[u8]) -> bool + 'a {
-    move |key| has_passed(&filter.local.functions, filling.age, filling.cursor.as_ref(), key)
-}
-
-fn has_passed(functions: &Functions, at: Age, cursor: Option<&Position>, key: &[u8]) -> bool {
-    let age = functions.age(key);
-    let word = functions.order_words(key, age)[0];
-    age < at || age == at && cursor.is_some_and(|cursor| (word, key) <= (cursor.word, &*cursor.key))
-}
-
-fn new_local(slots: u64, width: u32, functions: Functions, generation: Generation) -> Result<Local, OptionsError> {
+pub(super) fn new_local(
+    slots: u64,
+    width: u32,
+    functions: Functions,
+    generation: Generation,
+) -> Result<Local, OptionsError> {
     Local::new(slots, width, functions, generation).ok_or(OptionsError::Memory { cells: slots, width })
 }
 
-fn begin_of(local: &Local, age: Age) -> Write {
+pub(super) fn begin_of(local: &Local, age: Age) -> Write {
     Write::Begin { generation: local.generation(age), schema: local.schema(*local.functions.hash_key(age)) }
 }
 
@@ -530,87 +317,6 @@ impl Backed for BroomFilter {
 
     fn validate<R: Remote>(&self, remote: &R) -> Result<(), String> {
         super::validate::check(self, remote)
-    }
-}
-
-fn seam<E>(stop: Stop<E>) -> SeamError<E> {
-    match stop {
-        Stop::Seam(error) => error,
-        // Only insertions say so.
-        Stop::Full => SeamError::Disagree,
-    }
-}
-
-impl BroomFilter {
-    /// Brings some more keys into the larger table.
-    fn fill<R: Remote>(&mut self, limit: usize, remote: &R) -> Result<Progress, RebuildError<R::Error>> {
-        self.in_step(remote)?;
-        let Some(Rebuild::Grow(filling)) = &mut self.rebuild else { return Err(RebuildError::NotBegun) };
-        let mut batch: Vec<Position> = Vec::new();
-        let generation = self.local.generation(filling.age);
-        let walked = remote.walk(generation, filling.cursor.as_ref(), limit, &mut |at| batch.push(at));
-        walked.map_err(SeamError::Remote)?;
-        if batch.is_empty() && filling.age == Age::Old {
-            (filling.age, filling.cursor) = (Age::New, None);
-            return Ok(Progress::More);
-        }
-        if batch.is_empty() {
-            if let Some(Rebuild::Grow(filling)) = self.rebuild.take() {
-                self.local = filling.local;
-                self.wants_rebuild = false;
-                self.stats.rebuilds += 1;
-            }
-            return Ok(Progress::Done);
-        }
-        for at in batch {
-            let (functions, age, cursor) = (&self.local.functions, filling.age, filling.cursor.clone());
-            let passed = |key: &[u8]| has_passed(functions, age, cursor.as_ref(), key);
-            filling.local.begin();
-            match filling.local.place(&at.key, &Known::cut(remote, &passed)) {
-                Ok(true) => {
-                    filling.local.keep();
-                    filling.cursor = Some(at);
-                }
-                Ok(false) => {
-                    let (keys, cells) = (self.local.keys, filling.local.slots());
-                    self.rebuild = None;
-                    return Err(RebuildError::Full { keys, cells });
-                }
-                Err(error) => {
-                    filling.local.undo();
-                    return Err(error.into());
-                }
-            }
-        }
-        Ok(Progress::More)
-    }
-
-    /// Moves the frontier on by some keys, towards another function for all of them.
-    fn sweep<R: Remote>(&mut self, limit: usize, remote: &mut R) -> Result<Progress, RebuildError<R::Error>> {
-        let swept = self.operate(remote, |filter, remote| {
-            let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            let debt = filter.debt;
-            filter.pay(limit as u64, &mut known, &mut deeds)?;
-            filter.debt = debt;
-            let stuck = deeds.moved.is_empty() && !deeds.phase_ended;
-            let writes = filter.tell(deeds);
-            let reached =
-                matches!(filter.rebuild, Some(Rebuild::Rekey(wanted)) if wanted == filter.local.functions.old);
-            if reached {
-                filter.set_rebuild(None);
-                filter.wants_rebuild = false;
-                filter.stats.rebuilds += 1;
-            }
-            if stuck { Err(Stop::Full) } else { Ok((if reached { Progress::Done } else { Progress::More }, writes)) }
-        });
-        match swept {
-            Ok(progress) => Ok(progress),
-            Err(Stop::Seam(error)) => Err(error.into()),
-            Err(Stop::Full) => {
-                self.rebuild = None;
-                Err(RebuildError::Full { keys: self.len(), cells: self.cells() })
-            }
-        }
     }
 }
 

@@ -5,6 +5,8 @@ use super::local::Local;
 use crate::error::SeamError;
 use crate::hash::words_of;
 use crate::remote::{CellId, Key, Order, Place, Remote};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// Whether L holds a key.
 type Cut<'a> = &'a dyn Fn(&[u8]) -> bool;
@@ -21,11 +23,13 @@ pub(crate) struct Known<'a, R> {
     pub(crate) gone: Option<Key>,
     /// Which of the remote's keys are in L, where it is being filled.
     cut: Option<Cut<'a>>,
+    /// What the remote has answered: it does not change while the operation is planned.
+    answers: RefCell<BTreeMap<(Age, usize, u64), Vec<Key>>>,
 }
 
 impl<'a, R: Remote> Known<'a, R> {
     pub(crate) fn new(remote: &'a R) -> Known<'a, R> {
-        Known { remote, here: Vec::new(), gone: None, cut: None }
+        Known { remote, here: Vec::new(), gone: None, cut: None, answers: RefCell::default() }
     }
 
     /// For a table that is being filled: only these of the remote's keys.
@@ -57,12 +61,26 @@ impl<'a, R: Remote> Known<'a, R> {
 
     /// Those of the remote that have the function of this age.
     fn of_age(&self, local: &Local, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
-        let words = words_of(quotient, quotient, local.levels[level].slots());
+        let place = (age, level, quotient);
+        if !self.answers.borrow().contains_key(&place) {
+            let answer = self.ask(local, age, level, quotient)?;
+            self.answers.borrow_mut().insert(place, answer);
+        }
+        let own = |key: &&Key| {
+            local.functions.age(key) == age && !self.is_gone(key) && self.cut.is_none_or(|holds| holds(key))
+        };
+        Ok(self.answers.borrow().get(&place).into_iter().flatten().filter(own).cloned().collect())
+    }
+
+    /// Reads the remote.
+    fn ask(&self, local: &Local, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+        let slots = local.levels[level].slots();
+        let words = words_of(quotient, quotient, slots);
         let place = Place { generation: local.generation(age), order: Order(level as u8), words, cell: CellId(0) };
         let mut keys = Vec::new();
         let mut found = |key: &[u8]| {
-            let own = local.functions.age(key) == age && local.hash(key, level).quotient == quotient;
-            if own && !self.is_gone(key) && self.cut.is_none_or(|holds| holds(key)) {
+            // A remote may bring more than it was asked for.
+            if local.functions.hash(key, age, level, slots, local.width).quotient == quotient {
                 keys.push(Key::from(key));
             }
         };
@@ -70,7 +88,7 @@ impl<'a, R: Remote> Known<'a, R> {
         Ok(keys)
     }
 
-    /// Whether the remote has a key, by one read.
+    /// Whether the remote has a key, by one read at most.
     pub(crate) fn stores(&self, local: &Local, key: &[u8]) -> Result<bool, SeamError<R::Error>> {
         let quotient = local.hash(key, 0).quotient;
         let keys = self.of_age(local, local.functions.age(key), 0, quotient)?;

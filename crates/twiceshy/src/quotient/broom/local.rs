@@ -240,10 +240,7 @@ impl Local {
         let spot = match spots.as_slice() {
             [] => return Err(SeamError::Disagree),
             [only] => *only,
-            [first, second, ..] if *self.owner(*first, known)? == *key => {
-                let _ = second;
-                *first
-            }
+            [first, ..] if *self.owner(*first, known)? == *key => *first,
             [_, second, ..] => *second,
         };
         let bits = self.levels[spot.level].remove(spot.quotient, spot.slot).ok_or(SeamError::Disagree)?;

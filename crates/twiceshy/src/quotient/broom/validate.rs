@@ -26,7 +26,7 @@ pub(crate) fn check<R: Remote>(filter: &BroomFilter, remote: &R) -> Result<(), S
     ordered.walk_keys(None, usize::MAX, &mut |key| keys.push(key)).map_err(|error| error.to_string())?;
     check_local(&filter.local, &keys)?;
     if let Some(Rebuild::Grow(filling)) = &filter.rebuild {
-        let passed = super::filter::passed_by(filter, filling);
+        let passed = super::growing::passed_by(filter, filling);
         keys.retain(|key| passed(key));
         check_local(&filling.local, &keys).map_err(|wrong| format!("in the table being filled: {wrong}"))?;
     }

@@ -1,0 +1,146 @@
+//! The frontier: keys move on to the new hash function, and the remote hears of it (001 section 4.2).
+
+use super::filter::{BroomFilter, Rebuild, begin_of};
+use super::functions::{Age, Functions};
+use super::known::Known;
+use super::operate::Stop;
+use crate::error::{RebuildError, SeamError};
+use crate::filter::{Filter, Progress};
+use crate::remote::{Key, OrderWords, Remote, Write};
+
+/// What an operation did, in the remote's terms.
+#[derive(Default)]
+pub(super) struct Deeds {
+    pub(super) came: Option<Key>,
+    /// A key that went, with the write that says so.
+    pub(super) went: Option<Write>,
+    pub(super) moved: Vec<Key>,
+    pub(super) phase_ended: bool,
+}
+
+impl BroomFilter {
+    /// The write for a key's entries in the generation of an age.
+    pub(super) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
+        let (generation, key) = (self.local.generation(age), key.clone());
+        let words = OrderWords::new(&self.local.functions.order_words(&key, age));
+        match adds {
+            true => Write::Add { generation, key, words, cell: None },
+            false => Write::Remove { generation, key, words, cell: None },
+        }
+    }
+
+    /// Pays some of the debt: keys above the frontier take the new function. While a larger table is being filled the frontier
+    /// waits.
+    pub(super) fn pay<R: Remote>(
+        &mut self,
+        most: u64,
+        known: &mut Known<'_, R>,
+        deeds: &mut Deeds,
+    ) -> Result<(), SeamError<R::Error>> {
+        if matches!(self.rebuild, Some(Rebuild::Grow(_))) {
+            return Ok(());
+        }
+        for _ in 0..most {
+            let Some(key) = known.next_above(self.local.functions.frontier.as_ref())? else {
+                deeds.phase_ended = true;
+                break;
+            };
+            if !self.local.has_room(&key, Age::New) {
+                self.wants_rebuild = true;
+                break;
+            }
+            self.local.unplace(&key, known)?;
+            self.local.functions.frontier = Some(key.clone());
+            known.here.retain(|here| *here != key);
+            if !self.local.place(&key, known)? {
+                return Err(SeamError::Disagree);
+            }
+            known.here.push(key.clone());
+            if deeds.came.as_ref() != Some(&key) {
+                deeds.moved.push(key);
+            }
+            self.stats.moved += 1;
+            self.debt = self.debt.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    /// What one operation pays: the extensions that it caused make the debt, and it pays no more than its bound.
+    pub(super) fn settle<R: Remote>(
+        &mut self,
+        known: &mut Known<'_, R>,
+        deeds: &mut Deeds,
+    ) -> Result<(), SeamError<R::Error>> {
+        let c = u64::from(self.c);
+        self.debt = self.debt.saturating_add(self.local.extends * c);
+        let caused = self.local.extends;
+        self.pay(self.debt.min(2 * c), known, deeds)?;
+        self.debt = self.debt.saturating_add((self.local.extends - caused) * c);
+        self.stats.extends += self.local.extends;
+        Ok(())
+    }
+
+    /// What the remote is told of an operation; ends the phase, if it has come to its end.
+    pub(super) fn tell(&mut self, deeds: Deeds) -> Vec<Write> {
+        let mut writes: Vec<Write> = deeds.went.into_iter().collect();
+        writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::Old, false)));
+        let came = deeds.came.iter().map(|key| self.entry(key, self.local.functions.age(key), true));
+        writes.extend(came);
+        writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::New, true)));
+        // The frontier has moved if it has passed a key, be it one that has just come.
+        let moved = !deeds.moved.is_empty() || deeds.came.is_some() && deeds.came == self.local.functions.frontier;
+        if deeds.phase_ended {
+            writes.extend(self.end_phase());
+        } else if moved {
+            writes.push(Write::Frontier { key: self.local.functions.frontier.clone() });
+        }
+        writes
+    }
+
+    /// The new function becomes the old one, and another one the new.
+    pub(super) fn end_phase(&mut self) -> Vec<Write> {
+        let Functions { new: old, .. } = self.local.functions;
+        let new = match self.rebuild {
+            Some(Rebuild::Rekey(wanted)) if wanted != old => wanted,
+            _ => old.successor(),
+        };
+        self.local.functions = Functions { old, new, frontier: None };
+        self.local.generation = self.local.generation(Age::New);
+        self.local.ghosts.end_phase();
+        self.stats.phases += 1;
+        let switch = Write::Switch { generation: self.local.generation };
+        vec![switch, begin_of(&self.local, Age::New), Write::Frontier { key: None }]
+    }
+
+    /// Moves the frontier on by some keys, towards another function for all of them.
+    pub(super) fn sweep<R: Remote>(
+        &mut self,
+        limit: usize,
+        remote: &mut R,
+    ) -> Result<Progress, RebuildError<R::Error>> {
+        let swept = self.operate(remote, |filter, remote| {
+            let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
+            let debt = filter.debt;
+            filter.pay(limit as u64, &mut known, &mut deeds)?;
+            filter.debt = debt;
+            let stuck = deeds.moved.is_empty() && !deeds.phase_ended;
+            let writes = filter.tell(deeds);
+            let reached =
+                matches!(filter.rebuild, Some(Rebuild::Rekey(wanted)) if wanted == filter.local.functions.old);
+            if reached {
+                filter.set_rebuild(None);
+                filter.wants_rebuild = false;
+                filter.stats.rebuilds += 1;
+            }
+            if stuck { Err(Stop::Full) } else { Ok((if reached { Progress::Done } else { Progress::More }, writes)) }
+        });
+        match swept {
+            Ok(progress) => Ok(progress),
+            Err(Stop::Seam(error)) => Err(error.into()),
+            Err(Stop::Full) => {
+                self.rebuild = None;
+                Err(RebuildError::Full { keys: self.len(), cells: self.cells() })
+            }
+        }
+    }
+}

@@ -19,7 +19,7 @@ fuzz_target!(|input: &[u8]| {
     let operations = decode(&operations[..operations.len().min(MOST_BYTES)]);
     let seed = u64::from(*seed);
     let ended = with_variant!(variant, |Kind| {
-        if variant == Variant::Broom {
+        if variant.needs_key_order() {
             run::<Kind, _>(variant, cells, bits, seed, InKeyOrder::new(), &operations)
         } else if mirror % 2 == 0 || !variant.has_cells() {
             run::<Kind, _>(variant, cells, bits, seed, ByHash::new(), &operations)

@@ -4,7 +4,7 @@ use crate::error::OptionsError;
 use crate::packed::PackedCells;
 
 /// The widths that a cell may have.
-pub(crate) const WIDTHS: std::ops::RangeInclusive<u32> = PackedCells::MIN_WIDTH..=PackedCells::MAX_WIDTH;
+pub(crate) const WIDTHS: std::ops::RangeInclusive<u32> = 2..=PackedCells::MAX_WIDTH;
 
 /// The most keys that a filter is built for.
 const MOST_KEYS: u64 = 1 << 35;

@@ -20,7 +20,7 @@ fn bytes(seed: u64, len: usize) -> Vec<u8> {
 /// Runs a variant over the remote by hash that it can have.
 macro_rules! by_hash {
     ($kind:ty, $variant:expr, $cells:expr, $bits:expr, $seed:expr, $operations:expr) => {
-        if $variant == Variant::Broom {
+        if $variant.needs_key_order() {
             run::<$kind, _>($variant, $cells, $bits, $seed, InKeyOrder::new(), $operations)
         } else {
             run::<$kind, _>($variant, $cells, $bits, $seed, ByHash::new(), $operations)
@@ -80,6 +80,8 @@ long_runs! {
     extension_survives_ten_thousand_mixed_operations: Extension;
     extension_with_a_side_table_survives_ten_thousand_mixed_operations: ExtensionSide;
     broom_survives_ten_thousand_mixed_operations: Broom;
+    broom_with_a_back_yard_survives_ten_thousand_mixed_operations: BroomBackYard;
+    broom_by_rebuild_survives_ten_thousand_mixed_operations: BroomByRebuild;
 }
 
 proptest! {

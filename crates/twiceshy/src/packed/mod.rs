@@ -30,11 +30,11 @@ pub struct PackedCells {
 
 impl PackedCells {
     /// The narrowest cell.
-    pub const MIN_WIDTH: u32 = 2;
+    pub const MIN_WIDTH: u32 = 1;
     /// The widest cell.
     pub const MAX_WIDTH: u32 = 32;
 
-    /// `len` cells of `width` bits, all zero. `None` where the width is outside 2 to 32, or the bits could not be
+    /// `len` cells of `width` bits, all zero. `None` where the width is outside 1 to 32, or the bits could not be
     /// addressed or allocated.
     pub fn new(len: u64, width: u32) -> Option<PackedCells> {
         let size = Self::byte_size(len, width)?;
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_width_and_small_length_agrees_with_a_plain_vector() {
-        for width in 2..=32u32 {
+        for width in 1..=32u32 {
             for len in [1u64, 2, 3, 7, 8, 63, 64, 65, 130] {
                 let mut cells = PackedCells::new(len, width).unwrap();
                 let mut plain = vec![0u32; len as usize];
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_waste_is_the_padding_and_less_than_a_byte() {
-        for width in 2..=32 {
+        for width in 1..=32 {
             let cells = PackedCells::new(1001, width).unwrap();
             let waste = cells.allocated_bits() - 1001 * u64::from(width);
             assert!((56..64).contains(&waste), "{waste} bits at width {width}");
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn impossible_cells_are_refused() {
-        for (len, width) in [(10, 0), (10, 1), (10, 33), (u64::MAX, 32), (u64::MAX / 2, 2), (1 << 60, 32)] {
+        for (len, width) in [(10, 0), (10, 33), (u64::MAX, 32), (u64::MAX / 2, 2), (1 << 60, 32)] {
             assert_eq!(PackedCells::new(len, width), None, "{len} cells of {width} bits");
         }
         assert!(PackedCells::new(0, 2).is_some());

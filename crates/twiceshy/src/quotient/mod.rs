@@ -32,7 +32,7 @@ mod telescoping_plain;
 mod twin;
 mod validate;
 
-pub use broom::{BroomFilter, BroomOptions, BroomStats};
+pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
 pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
 pub use options::{Coded, Options, RuleSpec};
 pub use plain::{PlainRemainders, QuotientFilter, QuotientSpec};

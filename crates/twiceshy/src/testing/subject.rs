@@ -5,7 +5,9 @@ use crate::error::{BuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed};
 use crate::hash::HashKey;
 use crate::persist::LoadError;
-use crate::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
+use crate::quotient::{
+    BroomFilter, BroomForm, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter,
+};
 use crate::remote::Remote;
 
 /// Every variant of a filter with a remote that the suite runs over.
@@ -34,11 +36,13 @@ pub enum Variant {
     Extension,
     ExtensionSide,
     Broom,
+    BroomBackYard,
+    BroomByRebuild,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Variant; 22] = [
+    pub const ALL: [Variant; 24] = [
         Variant::FullKey,
         Variant::CyclicOneBit,
         Variant::CyclicNoBits,
@@ -61,12 +65,21 @@ impl Variant {
         Variant::Extension,
         Variant::ExtensionSide,
         Variant::Broom,
+        Variant::BroomBackYard,
+        Variant::BroomByRebuild,
     ];
 
     /// Whether the variant can have a mirror of cells for a remote: the quotient family needs one by hash.
     pub fn has_cells(self) -> bool {
-        use Variant::{Broom, Extension, ExtensionSide, Quotient, Telescoping, TelescopingPlain, TelescopingSide};
-        !matches!(self, Quotient | Telescoping | TelescopingSide | TelescopingPlain | Extension | ExtensionSide | Broom)
+        use Variant::{Extension, ExtensionSide, Quotient, Telescoping, TelescopingPlain, TelescopingSide};
+        let learns_in_place =
+            matches!(self, Telescoping | TelescopingSide | TelescopingPlain | Extension | ExtensionSide);
+        self != Quotient && !learns_in_place && !self.needs_key_order()
+    }
+
+    /// Whether the variant's remote must know its keys in byte order.
+    pub fn needs_key_order(self) -> bool {
+        matches!(self, Variant::Broom | Variant::BroomBackYard | Variant::BroomByRebuild)
     }
 
     /// The narrowest cells that the variant's selectors fit into with some fingerprint.
@@ -199,7 +212,14 @@ subject!(ExtensionFilter, learns, |variant, cells, bits| {
     ExtensionFilter::with_slots(cells, bits).side_table(if variant == Variant::ExtensionSide { 2 } else { 0 })
 });
 
-subject!(BroomFilter, learns, |_variant, cells, bits| BroomFilter::with_slots(cells, bits));
+subject!(BroomFilter, learns, |variant, cells, bits| {
+    let options = BroomFilter::with_slots(cells, bits);
+    match variant {
+        Variant::BroomBackYard => options.form(BroomForm::BackYard),
+        Variant::BroomByRebuild => options.reclaim_by_rebuild(),
+        _ => options.form(BroomForm::TwoLevels),
+    }
+});
 
 /// Calls `$body` with a filter of the variant's own type. The body sees it as `$filter`, or the error of building it.
 #[macro_export]
@@ -250,7 +270,9 @@ macro_rules! with_variant {
                 type $kind = $crate::quotient::ExtensionFilter;
                 $body
             }
-            $crate::testing::Variant::Broom => {
+            $crate::testing::Variant::Broom
+            | $crate::testing::Variant::BroomBackYard
+            | $crate::testing::Variant::BroomByRebuild => {
                 type $kind = $crate::quotient::BroomFilter;
                 $body
             }

@@ -102,7 +102,7 @@ fn adaptation<F: Subject, R: Remote + Clone + Default>(variant: Variant) {
     let Some(mistake) = scene.mistake() else { return };
     let committed = lose_the_answer(&scene, &Deed::Adapt(mistake), &name::<R>(variant));
     let in_place = format!("{variant:?}").starts_with("Cyclic");
-    let hears = scene.remote.knows_cells() && !in_place || variant == Variant::Broom;
+    let hears = scene.remote.knows_cells() && !in_place || matches!(variant, Variant::Broom | Variant::BroomBackYard);
     assert_eq!(committed, hears, "only a mirror hears of moves, and a remote of a broom filter of its frontier");
 }
 

@@ -4,8 +4,10 @@ use super::frontier::Deeds;
 use super::functions::{Age, Functions};
 use super::growing::Filling;
 use super::known::Known;
-use super::local::{LEVELS, Local};
+use super::level::Level;
+use super::local::Local;
 use super::operate::{Open, Stop, seam};
+use super::shape::{BroomForm, Shape};
 use super::stats::Stats;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
@@ -16,8 +18,8 @@ use crate::sizing;
 /// The broom filter (001), whose mistakes do not come back until both hash functions have changed.
 ///
 /// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity. An insertion reads the remote only
-/// where it collides, and writes two entries, one for each level; an adaptation reads twice, and moves a few keys on to the
-/// next hash function, two entries out and two in for each. A look-up touches a bounded number of words.
+/// where it collides, and writes an entry, or two in the form for small remainders; an adaptation reads twice, and moves a few
+/// keys on to the next hash function, as many entries out and in for each. Every operation touches a bounded number of words.
 ///
 /// **Fingerprints** (4.1) are prefixes of a key's hash: quotient, remainder, and adaptivity bits as they are needed. No
 /// fingerprint is a prefix of another (Invariant 7), whichever of the two functions made it, so a query matches one slot of a
@@ -25,25 +27,37 @@ use crate::sizing;
 ///
 /// **Reclaiming** (4.2). Keys above a frontier, in byte order, have the old function, the others the new one. Each extension
 /// of a fingerprint moves the frontier on by c keys, which are re-inserted without adaptivity bits. An extension that such a
-/// re-insertion causes adds to a debt, and an operation pays no more than 2c at a time.
+/// re-insertion causes adds to a debt, and an operation pays no more than 2c at a time. The amortised form moves nothing until
+/// a c-th of the keys are extended, and then asks for another hash key:
+/// see [`BroomOptions::reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild).
 ///
 /// **Removal** (4.3) leaves a ghost where there were adaptivity bits: a key that comes back, or another like it, takes at least
 /// those bits. A table that is rebuilt from the remote has no ghosts.
 ///
-/// **Two levels** (5.3): a key that finds no free slot within 1,024 of its quotient goes to a second level, a small table under
-/// words of its own. The form for large remainders (5.4) is not built.
+/// **Two forms.** A key that finds no free slot within 1,024 of its quotient goes elsewhere. With small remainders (5.3) that is
+/// a second level, a small table under hash words of its own. With large ones (5.4) it is a back yard of whole hashes, and
+/// the level before it compares the first bits of remainders before the rest. See [`BroomForm`].
 #[derive(Clone, Debug)]
 pub struct BroomFilter {
     pub(crate) local: Local,
     pub(crate) sequence: u64,
     /// What the operation in progress began with; there still where its outcome is not known.
     pub(super) open: Option<Box<Open>>,
-    pub(crate) c: u32,
+    pub(crate) reclaim: Reclaim,
     /// Keys that are owed to the new function.
     pub(crate) debt: u64,
     pub(crate) wants_rebuild: bool,
     pub(crate) rebuild: Option<Rebuild>,
     pub(crate) stats: Stats,
+}
+
+/// How adaptivity bits are reclaimed (4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reclaim {
+    /// Keys for each extension.
+    pub(crate) c: u32,
+    /// All at once: the filter asks for another hash key when as many keys are owed as there are.
+    pub(crate) by_rebuild: bool,
 }
 
 /// What has begun.
@@ -58,8 +72,8 @@ pub(crate) enum Rebuild {
 impl BroomFilter {
     pub(crate) fn build<R: Remote>(
         slots: u64,
-        width: u32,
-        c: u32,
+        shape: Shape,
+        reclaim: Reclaim,
         hash: HashKey,
         remote: &mut R,
     ) -> Result<BroomFilter, BuildError<R::Error>> {
@@ -70,42 +84,46 @@ impl BroomFilter {
             return Err(BuildError::RemoteInUse);
         }
         let sequence = remote.sequence().map_err(SeamError::Remote)?.saturating_add(1);
-        let local = new_local(slots, width, Functions::begin(hash), Generation(0))?;
+        let local = new_local(slots, shape, Functions::begin(hash), Generation(0))?;
         let mut writes: Vec<Write> = Age::BOTH.iter().map(|age| begin_of(&local, *age)).collect();
         writes.push(Write::Frontier { key: None });
         remote.commit(&Plan { sequence, writes }).map_err(SeamError::from)?;
-        Ok(BroomFilter::over(local, sequence, c))
+        Ok(BroomFilter::over(local, sequence, reclaim))
     }
 
-    /// A filter for the set that a remote holds, under its functions and frontier.
+    /// A filter for the set that a remote holds, under its functions and frontier. Its entries say which form the filter has.
     pub(crate) fn recover<R: Remote>(
         slots: u64,
-        width: u32,
-        c: u32,
+        shape: impl Fn(BroomForm) -> Shape,
+        reclaim: Reclaim,
         remote: &mut R,
     ) -> Result<BroomFilter, BuildError<R::Error>> {
         let Some(ordered) = remote.key_order() else { return Err(BuildError::NeedsKeyOrder) };
         let phase = ordered.phase().map_err(SeamError::Remote)?;
-        let fits = |phase: &Phase| phase.old.1.orders == LEVELS as u8 && phase.new.1.orders == LEVELS as u8;
-        let Some(phase) = phase.filter(fits) else {
-            return Err(BuildError::NothingToRecover { expected: LEVELS as u8 });
+        let form = |phase: &Phase| match (phase.old.1.orders, phase.new.1.orders) {
+            (1, 1) => Some(BroomForm::BackYard),
+            (2, 2) => Some(BroomForm::TwoLevels),
+            _ => None,
+        };
+        let Some((phase, form)) = phase.and_then(|phase| form(&phase).map(|form| (phase, form))) else {
+            return Err(BuildError::NothingToRecover { expected: 2 });
         };
         let functions = Functions { old: phase.old.1.hash, new: phase.new.1.hash, frontier: phase.frontier };
         let sequence = remote.sequence().map_err(SeamError::Remote)?;
-        let stand_in = new_local(1, width, functions, phase.old.0)?;
-        let mut filter = BroomFilter::over(stand_in, sequence, c);
+        let stand_in = new_local(1, shape(form), functions, phase.old.0)?;
+        let mut filter = BroomFilter::over(stand_in, sequence, reclaim);
         filter.begin_grow(slots, remote)?;
         while filter.rebuild_step(4096, remote)? == Progress::More {}
         filter.stats = Stats::default();
         Ok(filter)
     }
 
-    pub(crate) fn over(local: Local, sequence: u64, c: u32) -> BroomFilter {
+    pub(crate) fn over(local: Local, sequence: u64, reclaim: Reclaim) -> BroomFilter {
         BroomFilter {
             local,
             sequence,
             open: None,
-            c,
+            reclaim,
             debt: 0,
             wants_rebuild: false,
             rebuild: None,
@@ -115,17 +133,23 @@ impl BroomFilter {
 
     /// The width of a remainder in bits.
     pub fn width(&self) -> u32 {
-        self.local.width
+        self.local.shape.width
+    }
+
+    /// Where it keeps the keys that its first level has no place for.
+    pub fn form(&self) -> BroomForm {
+        self.local.shape.form
     }
 
     /// What happened so far.
     pub fn stats(&self) -> Stats {
-        let [first, second] = &self.local.levels;
+        let levels = &self.local.levels;
         Stats {
-            adaptivity_bits: first.adaptivity_bits() + second.adaptivity_bits(),
-            largest_group: first.largest_group().max(second.largest_group()).into(),
-            spilled_groups: first.spilled() + second.spilled(),
-            second_level: second.used(),
+            adaptivity_bits: levels.iter().map(Level::adaptivity_bits).sum(),
+            largest_group: levels.iter().map(Level::largest_group).max().unwrap_or(0).into(),
+            spilled_groups: levels.iter().map(Level::spilled).sum(),
+            second_level: self.local.aside(),
+            second_level_bits: self.local.aside_bits(),
             ghosts: self.local.ghosts.len(),
             debt: self.debt,
             ..self.stats
@@ -140,11 +164,11 @@ impl BroomFilter {
 
 pub(super) fn new_local(
     slots: u64,
-    width: u32,
+    shape: Shape,
     functions: Functions,
     generation: Generation,
 ) -> Result<Local, OptionsError> {
-    Local::new(slots, width, functions, generation).ok_or(OptionsError::Memory { cells: slots, width })
+    Local::new(slots, shape, functions, generation).ok_or(OptionsError::Memory { cells: slots, width: shape.width })
 }
 
 pub(super) fn begin_of(local: &Local, age: Age) -> Write {
@@ -183,7 +207,10 @@ impl Backed for BroomFilter {
             return None;
         }
         let doubt = self.is_in_doubt();
-        let matching = (0..LEVELS).filter(|level| doubt || self.local.spots(key).any(|spot| spot.level == *level));
+        // A key in the yard is behind the level's own place.
+        let all = doubt || self.local.yard.is_some();
+        let matching =
+            (0..self.local.levels.len()).filter(|level| all || self.local.spots(key).any(|spot| spot.level == *level));
         let places = matching.flat_map(|level| {
             let quotient = self.local.hash(key, level).quotient;
             let words = words_of(quotient, quotient, self.local.levels[level].slots());
@@ -235,8 +262,9 @@ impl Backed for BroomFilter {
             }
             let age = filter.local.functions.age(key);
             let gone = Key::from(key);
-            let (spot, bits) = filter.local.unplace(key, &known)?;
-            filter.local.ghosts.add(age, (spot.level as u8, spot.quotient), bits);
+            if let Some((spot, bits)) = filter.local.unplace(key, &known)? {
+                filter.local.ghosts.add(age, (spot.level as u8, spot.quotient), bits);
+            }
             if let Some(passed) = filter.passed().filter(|passed| passed(key))
                 && let Some(Rebuild::Grow(filling)) = &mut filter.rebuild
             {
@@ -277,7 +305,7 @@ impl Backed for BroomFilter {
         }
         self.in_step(remote)?;
         let functions = self.local.functions.clone();
-        let local = new_local(cells, self.width(), functions, self.local.generation)?;
+        let local = new_local(cells, self.local.shape, functions, self.local.generation)?;
         self.rebuild = Some(Rebuild::Grow(Box::new(Filling { local, age: Age::Old, cursor: None })));
         Ok(())
     }
@@ -323,8 +351,7 @@ impl Backed for BroomFilter {
 impl Adaptive for BroomFilter {
     fn adapt<R: Remote>(&mut self, query: &[u8], remote: &mut R) -> Result<Adapted, SeamError<R::Error>> {
         let adapted = self.operate(remote, |filter, remote| {
-            let spots: Vec<_> = filter.local.spots(query).collect();
-            if spots.is_empty() {
+            if !filter.local.contains(query) {
                 return Ok((Adapted::Fixed, Vec::new()));
             }
             filter.in_step(remote)?;
@@ -332,7 +359,9 @@ impl Adaptive for BroomFilter {
             if known.stores(&filter.local, query)? {
                 return Ok((Adapted::Stored, Vec::new()));
             }
-            let mut alike = false;
+            let spots: Vec<_> = filter.local.spots(query).collect();
+            // Who is like a whole hash cannot be told from it.
+            let mut alike = spots.is_empty();
             for spot in spots {
                 let hash = filter.local.hash(query, spot.level);
                 alike |= !filter.local.extend(spot, hash, &known)?;

@@ -6,7 +6,7 @@ use super::known::Known;
 use super::operate::Stop;
 use crate::error::{RebuildError, SeamError};
 use crate::filter::{Filter, Progress};
-use crate::remote::{Key, OrderWords, Remote, Write};
+use crate::remote::{Key, Remote, Write};
 
 /// What an operation did, in the remote's terms.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl BroomFilter {
     /// The write for a key's entries in the generation of an age.
     pub(super) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
         let (generation, key) = (self.local.generation(age), key.clone());
-        let words = OrderWords::new(&self.local.functions.order_words(&key, age));
+        let words = self.local.functions.order_words(&key, age, self.local.levels.len());
         match adds {
             true => Write::Add { generation, key, words, cell: None },
             false => Write::Remove { generation, key, words, cell: None },
@@ -71,10 +71,14 @@ impl BroomFilter {
         known: &mut Known<'_, R>,
         deeds: &mut Deeds,
     ) -> Result<(), SeamError<R::Error>> {
-        let c = u64::from(self.c);
+        let c = u64::from(self.reclaim.c);
         self.debt = self.debt.saturating_add(self.local.extends * c);
         let caused = self.local.extends;
-        self.pay(self.debt.min(2 * c), known, deeds)?;
+        if self.reclaim.by_rebuild {
+            self.wants_rebuild |= self.debt >= self.len().max(1);
+        } else {
+            self.pay(self.debt.min(2 * c), known, deeds)?;
+        }
         self.debt = self.debt.saturating_add((self.local.extends - caused) * c);
         self.stats.extends += self.local.extends;
         Ok(())
@@ -122,7 +126,7 @@ impl BroomFilter {
             let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
             let debt = filter.debt;
             filter.pay(limit as u64, &mut known, &mut deeds)?;
-            filter.debt = debt;
+            filter.debt = if filter.reclaim.by_rebuild { 0 } else { debt };
             let stuck = deeds.moved.is_empty() && !deeds.phase_ended;
             let writes = filter.tell(deeds);
             let reached =

@@ -1,9 +1,9 @@
 //! Two hash functions, and the frontier between the keys that have the one and the other (001 section 4.2).
 
 use super::level::Hash;
-use crate::hash::{HashKey, reduce};
+use crate::hash::{HashKey, Words, reduce};
 use crate::quotient::strand::Strand;
-use crate::remote::Key;
+use crate::remote::{Key, OrderWords};
 
 /// Which function a key has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,22 +48,49 @@ impl Functions {
         }
     }
 
-    /// A key's word for the order of each level.
-    pub(crate) fn order_words(&self, key: &[u8], age: Age) -> [u64; 2] {
+    /// A key's word for the order of each of so many levels.
+    pub(crate) fn order_words(&self, key: &[u8], age: Age, levels: usize) -> OrderWords {
         let words = self.hash_key(age).words(key);
-        FIRST_WORD.map(|first| words.word(first))
+        let [first, second] = FIRST_WORD;
+        match levels {
+            1 => OrderWords::new(&[words.word(first)]),
+            _ => OrderWords::new(&[words.word(first), words.word(second)]),
+        }
     }
 
-    /// A key's hash in a level of so many slots, under the function of that age.
+    /// A key's endless string of words, under the function that it has.
     #[inline]
-    pub(crate) fn hash(&self, key: &[u8], age: Age, level: usize, slots: u64, width: u32) -> Hash {
-        let words = self.hash_key(age).words(key);
+    pub(crate) fn words<'k>(&self, key: &'k [u8]) -> Words<'k> {
+        self.hash_key(self.age(key)).words(key)
+    }
+}
+
+/// A key's hash in a level, of which the tail is worked out when it is asked for: most look-ups do not.
+#[derive(Clone, Debug)]
+pub(crate) struct Print<'k> {
+    pub(crate) quotient: u64,
+    pub(crate) remainder: u32,
+    width: u32,
+    strand: Strand<'k>,
+}
+
+impl<'k> Print<'k> {
+    /// Of a key with these words, in a level of so many slots.
+    #[inline]
+    pub(crate) fn new(words: Words<'k>, level: usize, slots: u64, width: u32) -> Print<'k> {
         let strand = Strand::behind(words, FIRST_WORD[level]);
-        let tail = |at: u32| u64::from(strand.bits(u64::from(width + at), 32));
-        Hash {
-            quotient: reduce(words.word(FIRST_WORD[level]), slots),
-            remainder: strand.remainder(width, 0),
-            tail: tail(0) | tail(32) << 32,
-        }
+        let quotient = reduce(words.word(FIRST_WORD[level]), slots);
+        Print { quotient, remainder: strand.remainder(width, 0), width, strand }
+    }
+
+    /// The 64 bits behind the remainder, the first one lowest.
+    #[inline]
+    pub(crate) fn tail(&self) -> u64 {
+        let bits = |at: u32| u64::from(self.strand.bits(u64::from(self.width + at), 32));
+        bits(0) | bits(32) << 32
+    }
+
+    pub(crate) fn hash(&self) -> Hash {
+        Hash { quotient: self.quotient, remainder: self.remainder, tail: self.tail() }
     }
 }

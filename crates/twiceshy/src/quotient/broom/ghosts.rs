@@ -17,14 +17,20 @@ type Haunted = BTreeMap<Place, Vec<Bits>>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ghosts {
     by_age: [Haunted; 2],
+    /// Those whose function has ended: they are forgotten a few at a time, since no operation may take as long as there are
+    /// ghosts.
+    leaving: Vec<Haunted>,
     journal: Option<Vec<Undo>>,
 }
+
+/// How many places an operation forgets. It leaves one ghost at most, so they are gone before the next phase ends.
+const FORGOTTEN_AT_ONCE: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Undo {
     Came(Age, Place, Bits),
-    /// A phase ended: these were the old ones.
-    Left(Haunted),
+    /// A phase ended.
+    Left,
 }
 
 impl Ghosts {
@@ -53,8 +59,9 @@ impl Ghosts {
         let new = std::mem::take(&mut self.by_age[Age::New as usize]);
         let left = std::mem::replace(&mut self.by_age[Age::Old as usize], new);
         if let Some(journal) = &mut self.journal {
-            journal.push(Undo::Left(left));
+            journal.push(Undo::Left);
         }
+        self.leaving.push(left);
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -62,7 +69,7 @@ impl Ghosts {
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
-        let places = self.by_age.iter().map(BTreeMap::len).sum::<usize>();
+        let places = self.by_age.iter().chain(&self.leaving).map(BTreeMap::len).sum::<usize>();
         (places * (size_of::<(Place, Vec<Bits>)>() + 8)) as u64 * 8 + self.len() * size_of::<Bits>() as u64 * 8
     }
 
@@ -72,6 +79,10 @@ impl Ghosts {
 
     pub(crate) fn keep(&mut self) {
         self.journal = None;
+        if let Some(leaving) = self.leaving.last_mut() {
+            (0..FORGOTTEN_AT_ONCE).for_each(|_| drop(leaving.pop_first()));
+            self.leaving.pop_if(|leaving| leaving.is_empty());
+        }
     }
 
     pub(crate) fn undo(&mut self) {
@@ -86,7 +97,8 @@ impl Ghosts {
                         }
                     }
                 }
-                Undo::Left(left) => {
+                Undo::Left => {
+                    let left = self.leaving.pop().unwrap_or_default();
                     self.by_age[Age::New as usize] = std::mem::replace(&mut self.by_age[Age::Old as usize], left);
                 }
             }
@@ -143,5 +155,9 @@ mod tests {
         ghosts.end_phase();
         ghosts.end_phase();
         assert_eq!(ghosts.len(), 0);
+        assert!(ghosts.allocated_bits() > 0, "they are forgotten by operations");
+        ghosts.keep();
+        ghosts.keep();
+        assert_eq!(ghosts.allocated_bits(), 0);
     }
 }

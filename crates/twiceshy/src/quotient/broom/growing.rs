@@ -23,8 +23,8 @@ pub(crate) fn passed_by<'a>(filter: &'a BroomFilter, filling: &'a Filling) -> im
 
 fn has_passed(functions: &Functions, at: Age, cursor: Option<&Position>, key: &[u8]) -> bool {
     let age = functions.age(key);
-    let word = functions.order_words(key, age)[0];
-    age < at || age == at && cursor.is_some_and(|cursor| (word, key) <= (cursor.word, &*cursor.key))
+    let word = || functions.order_words(key, age, 1).as_slice()[0];
+    age < at || age == at && cursor.is_some_and(|cursor| (word(), key) <= (cursor.word, &*cursor.key))
 }
 
 impl BroomFilter {

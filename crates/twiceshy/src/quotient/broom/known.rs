@@ -80,7 +80,7 @@ impl<'a, R: Remote> Known<'a, R> {
         let mut keys = Vec::new();
         let mut found = |key: &[u8]| {
             // A remote may bring more than it was asked for.
-            if local.functions.hash(key, age, level, slots, local.width).quotient == quotient {
+            if local.hash_at(key, age, level).quotient == quotient {
                 keys.push(Key::from(key));
             }
         };

@@ -10,40 +10,45 @@
 //! then refuses, the journal puts everything back.
 
 use super::strings::{Bits, Strings};
+use crate::packed::PackedCells;
 use crate::packed::word::{Portable, Word64};
-use crate::persist::{LoadError, Reader, Writer};
 use crate::quotient::block::{Annex, Layout, SLOTS};
 use crate::quotient::table::{Room, Table};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// How far from its quotient a newcomer looks for a free slot. Measured while a million keys come to 95 % load, 0.47 % of them
 /// find none in 256 slots, 0.15 % in 512, 0.03 % in 1,024. When keys are moved on at that load it is up to ten times as many,
 /// and 256 are not enough.
 pub(crate) const WINDOW: u64 = 16 * SLOTS;
 
-/// The strings of a block that have more bits than three words hold.
-type Spilled = Box<[Bits; SLOTS as usize]>;
+/// No run leaves the segment of its quotient: a key that would make one leave it does not come in, so that a removal, which
+/// moves what stands behind it as far as it can, has an end too. It turns away a key in 900 at 95 % load.
+pub(crate) const SEGMENT: u64 = 128 * SLOTS;
 
-/// The bytes of such strings in a file: the block, and length and bits of each.
-const SPILLED_BYTES: usize = 8 + 9 * SLOTS as usize;
+/// The strings of a block that have more bits than three words hold.
+pub(super) type Spilled = Box<[Bits; SLOTS as usize]>;
 
 /// In place of a group whose strings are spilled: no group has no end.
-const SPILLED: [u64; 3] = [0; 3];
+pub(super) const SPILLED: [u64; 3] = [0; 3];
 
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
-    table: Table,
+    /// The signatures of remainders, and where they are.
+    pub(super) table: Table,
+    /// What remainders have behind their signatures, if anything (section 5.4).
+    pub(super) rests: Option<PackedCells>,
     /// The strings of each block, three words.
-    groups: Vec<[u64; 3]>,
+    pub(super) groups: Vec<[u64; 3]>,
     /// Those that outgrew their words.
-    spilled: BTreeMap<u64, Spilled>,
-    used: u64,
-    journal: Option<Journal>,
+    pub(super) spilled: BTreeMap<u64, Spilled>,
+    pub(super) used: u64,
+    pub(super) journal: Option<Journal>,
 }
 
 /// What was there before an operation.
 #[derive(Clone, Debug, Default)]
-struct Journal {
+pub(super) struct Journal {
     blocks: BTreeMap<u64, Before>,
     used: u64,
 }
@@ -51,6 +56,7 @@ struct Journal {
 #[derive(Clone, Debug)]
 struct Before {
     image: Vec<u8>,
+    rests: Vec<u32>,
     group: [u64; 3],
     spilled: Option<Spilled>,
 }
@@ -65,14 +71,18 @@ pub(crate) struct Hash {
 }
 
 impl Level {
-    /// An empty level; `None` where it cannot be allocated.
-    pub(crate) fn new(slots: u64, width: u32) -> Option<Level> {
-        let table = Table::new(slots, Layout::new(width, Annex::Nothing))?;
+    /// An empty level for remainders of so many bits, and signatures of so many; `None` where it cannot be allocated.
+    pub(crate) fn new(slots: u64, (width, signature): (u32, u32)) -> Option<Level> {
+        let table = Table::new(slots, Layout::new(signature, Annex::Nothing))?;
+        let rests = match width - signature {
+            0 => None,
+            rest => Some(PackedCells::new(table.all_slots(), rest)?),
+        };
         let blocks = usize::try_from(table.blocks.len()).ok()?;
         let mut groups = Vec::new();
         groups.try_reserve_exact(blocks).ok()?;
         groups.resize(blocks, Strings::EMPTY.to_words());
-        Some(Level { table, groups, spilled: BTreeMap::new(), used: 0, journal: None })
+        Some(Level { table, rests, groups, spilled: BTreeMap::new(), used: 0, journal: None })
     }
 
     pub(crate) fn slots(&self) -> u64 {
@@ -110,22 +120,48 @@ impl Level {
     pub(crate) fn allocated_bits(&self) -> u64 {
         // An entry of the map with its key, and what a node of it wastes on average.
         let spilled = self.spilled.len() * (size_of::<[Bits; SLOTS as usize]>() + 32);
-        self.table.blocks.allocated_bits() + (self.groups.capacity() * size_of::<[u64; 3]>() + spilled) as u64 * 8
+        let rests = self.rests.as_ref().map_or(0, PackedCells::allocated_bits);
+        self.table.blocks.allocated_bits()
+            + rests
+            + (self.groups.capacity() * size_of::<[u64; 3]>() + spilled) as u64 * 8
     }
 
-    /// The slot whose fingerprint is a prefix of this hash. There is one at most.
+    /// The bits of a remainder that are compared first, and those behind.
     #[inline]
-    pub(crate) fn find<W: Word64>(&self, hash: Hash) -> Option<u64> {
-        let run = self.table.run::<W>(hash.quotient)?;
+    fn parts(&self, remainder: u32) -> (u32, u32) {
+        let width = self.table.blocks.width();
+        ((u64::from(remainder) & ((1 << width) - 1)) as u32, (u64::from(remainder) >> width) as u32)
+    }
+
+    /// The remainder in a slot.
+    pub(super) fn remainder(&self, slot: u64) -> u32 {
+        let rest = self.rests.as_ref().map_or(0, |rests| rests.get(slot));
+        (u64::from(rest) << self.table.blocks.width()) as u32 | self.table.blocks.remainder(slot)
+    }
+
+    /// The slot whose fingerprint is a prefix of a hash. There is one at most. The hash's tail is asked for only where a
+    /// remainder is equal.
+    #[inline]
+    pub(crate) fn find<W: Word64>(&self, quotient: u64, remainder: u32, tail: impl Fn() -> u64) -> Option<u64> {
+        let run = self.table.run::<W>(quotient)?;
+        let (signature, rest) = self.parts(remainder);
         for block in run.start / SLOTS..=(run.end - 1) / SLOTS {
-            let remainders = self.table.blocks.remainders(block);
-            let slots = run.start.max(block * SLOTS) - block * SLOTS..run.end.min((block + 1) * SLOTS) - block * SLOTS;
-            let equal =
-                slots.filter(|slot| remainders.get(*slot) == hash.remainder).fold(0, |mask, slot| mask | 1 << slot);
+            let first = block * SLOTS;
+            let signatures = self.table.blocks.remainders(block);
+            let slots = run.start.max(first) - first..run.end.min(first + SLOTS) - first;
+            let mut equal =
+                slots.filter(|slot| signatures.get(*slot) == signature).fold(0u64, |mask, slot| mask | 1 << slot);
+            if let Some(rests) = &self.rests
+                && equal != 0
+            {
+                // By the rule of the back yard there is one such slot in a run.
+                let at = u64::from(equal.trailing_zeros());
+                equal = u64::from(rests.get(first + at) == rest) << at;
+            }
             if equal != 0 {
-                let found = equal & self.prefixes::<W>(block, hash.tail);
+                let found = equal & self.prefixes::<W>(block, tail());
                 if found != 0 {
-                    return Some(block * SLOTS + u64::from(found.trailing_zeros()));
+                    return Some(first + u64::from(found.trailing_zeros()));
                 }
             }
         }
@@ -148,8 +184,9 @@ impl Level {
     /// All slots with this quotient and remainder, and their strings: the hard collisions of a hash.
     pub(crate) fn hard_collisions(&self, hash: Hash) -> Vec<(u64, Bits)> {
         let run = self.table.run::<Portable>(hash.quotient).unwrap_or_default();
-        let equal = |slot: &u64| self.table.blocks.remainder(*slot) == hash.remainder;
-        run.filter(equal).map(|slot| (slot, self.string::<Portable>(slot))).collect()
+        run.filter(|slot| self.remainder(*slot) == hash.remainder)
+            .map(|slot| (slot, self.string::<Portable>(slot)))
+            .collect()
     }
 
     /// The adaptivity bits of a slot.
@@ -162,15 +199,34 @@ impl Level {
         }
     }
 
-    /// The room for one more key of this quotient within the window.
+    /// Whether a key of this quotient has the signature of this remainder (a *partial collision*).
+    pub(crate) fn has_signature(&self, quotient: u64, remainder: u32) -> bool {
+        let (signature, _) = self.parts(remainder);
+        let mut run = self.table.run::<Portable>(quotient).unwrap_or_default();
+        run.any(|slot| self.table.blocks.remainder(slot) == signature)
+    }
+
+    /// The slot behind the last that a run of this quotient may take.
+    pub(super) fn limit(&self, quotient: u64) -> u64 {
+        let segment = (quotient / SEGMENT + 1) * SEGMENT;
+        let end = if segment >= self.slots() { self.table.all_slots() } else { segment };
+        end.min(quotient + WINDOW)
+    }
+
+    /// The room for one more key of this quotient.
     pub(crate) fn room(&self, quotient: u64) -> Option<Room> {
-        self.table.room_within(quotient, WINDOW)
+        self.table.room_within(quotient, self.limit(quotient) - quotient)
     }
 
     /// Puts a fingerprint where there is room.
     pub(crate) fn insert(&mut self, room: Room, remainder: u32, string: Bits) {
         self.remember(room.quotient / SLOTS..=room.free / SLOTS);
-        self.table.insert(room, remainder);
+        let (signature, rest) = self.parts(remainder);
+        self.table.insert(room, signature);
+        if let Some(rests) = &mut self.rests {
+            (room.slot..room.free).rev().for_each(|slot| rests.set(slot + 1, rests.get(slot)));
+            rests.set(room.slot, rest);
+        }
         let mut carried = string;
         for block in room.slot / SLOTS..=room.free / SLOTS {
             let first = room.slot.max(block * SLOTS) % SLOTS;
@@ -186,6 +242,10 @@ impl Level {
         let gap = self.table.gap(quotient, &run, slot);
         self.remember(quotient / SLOTS..=gap.freed / SLOTS);
         self.table.remove(gap);
+        if let Some(rests) = &mut self.rests {
+            (slot..gap.freed).for_each(|slot| rests.set(slot, rests.get(slot + 1)));
+            rests.set(gap.freed, 0);
+        }
         let mut carried = Bits::EMPTY;
         for block in (slot / SLOTS..=gap.freed / SLOTS).rev() {
             let first = slot.max(block * SLOTS) % SLOTS;
@@ -234,98 +294,6 @@ impl Level {
         taken
     }
 
-    /// Saves the blocks, the strings of each, and those that are spilled.
-    pub(crate) fn write<'a>(&'a self, out: &mut Writer<'a>) {
-        out.bytes(self.table.blocks.as_bytes());
-        let words = self.groups.iter().flatten().flat_map(|word| word.to_le_bytes());
-        out.bytes(words.collect::<Vec<u8>>());
-        let mut spilled = Vec::new();
-        for (block, strings) in &self.spilled {
-            spilled.extend(block.to_le_bytes());
-            for string in strings.iter() {
-                spilled.push(string.len as u8);
-                spilled.extend(string.bits.to_le_bytes());
-            }
-        }
-        out.bytes(spilled);
-    }
-
-    /// Reads what [`Level::write`] wrote, and checks all of it.
-    pub(crate) fn read(slots: u64, width: u32, from: &mut Reader) -> Result<Level, LoadError> {
-        let bytes = from.bytes()?;
-        let size = bytes.len();
-        let (table, used) = Table::from_bytes(slots, Layout::new(width, Annex::Nothing), bytes)
-            .ok_or_else(|| LoadError::invalid(format!("its {slots} slots of {width} bits are not {size} bytes")))?
-            .map_err(|wrong| LoadError::invalid(format!("its table is none: {wrong}")))?;
-        let bytes = from.bytes()?;
-        let (words, rest) = bytes.as_chunks::<8>();
-        let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let (groups, more) = words.as_chunks::<3>();
-        if groups.len() as u64 != table.blocks.len() || !more.is_empty() || !rest.is_empty() {
-            return Err(LoadError::invalid(format!("{} bytes are not the adaptivity bits of its blocks", bytes.len())));
-        }
-        let bytes = from.bytes()?;
-        let (entries, rest) = bytes.as_chunks::<SPILLED_BYTES>();
-        if !rest.is_empty() {
-            return Err(LoadError::invalid(format!("{} bytes are no adaptivity bits", bytes.len())));
-        }
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
-        let mut spilled = BTreeMap::new();
-        for entry in entries {
-            let (block, strings) = entry.split_at(8);
-            let mut read = Box::new([Bits::EMPTY; SLOTS as usize]);
-            for (string, bytes) in read.iter_mut().zip(strings.as_chunks::<9>().0) {
-                *string = Bits { len: bytes[0].into(), bits: number(&bytes[1..]) };
-                if string.len > 64 || Bits::prefix(string.bits, string.len) != *string {
-                    return Err(LoadError::invalid("a slot has adaptivity bits that cannot be"));
-                }
-            }
-            spilled.insert(number(block), read);
-        }
-        let level = Level { table, groups: groups.to_vec(), spilled, used, journal: None };
-        if level.spilled.keys().any(|block| *block >= level.table.blocks.len()) {
-            return Err(LoadError::invalid("adaptivity bits are of no block"));
-        }
-        level.check().map_err(LoadError::invalid)?;
-        Ok(level)
-    }
-
-    /// Checks the table, the strings, the window, and Invariant 7: no fingerprint is a prefix of another.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let used = self.table.check().map_err(|wrong| wrong.to_string())?;
-        if used != self.used {
-            return Err(format!("{used} slots are in use, and {} are counted", self.used));
-        }
-        let taken = self.table.used();
-        for (block, group) in (0..).zip(&self.groups) {
-            let spilled = self.spilled.contains_key(&block);
-            if spilled != (*group == SPILLED) || !spilled && Strings::from_words(*group).is_none() {
-                return Err(format!("the adaptivity bits of block {block} are none"));
-            }
-            let free = |slot: &u64| taken[block as usize] >> slot & 1 == 0;
-            if (0..SLOTS).filter(free).any(|slot| self.string::<Portable>(block * SLOTS + slot) != Bits::EMPTY) {
-                return Err(format!("a free slot of block {block} has adaptivity bits"));
-            }
-        }
-        for quotient in 0..self.slots() {
-            let Some(run) = self.table.run::<Portable>(quotient) else { continue };
-            if run.end > quotient + WINDOW {
-                return Err(format!("the run of quotient {quotient} leaves its window"));
-            }
-            let prints: Vec<(u32, Bits)> =
-                run.map(|slot| (self.table.blocks.remainder(slot), self.string::<Portable>(slot))).collect();
-            for (at, (remainder, bits)) in prints.iter().enumerate() {
-                let prefix = |(other, longer): &(u32, Bits)| {
-                    other == remainder && bits.len <= longer.len && bits.is_prefix_of(longer.bits)
-                };
-                if prints.iter().enumerate().any(|(other, print)| other != at && prefix(print)) {
-                    return Err(format!("a fingerprint of quotient {quotient} is a prefix of another"));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Begins an operation.
     pub(crate) fn begin(&mut self) {
         self.journal = Some(Journal { used: self.used, ..Journal::default() });
@@ -342,6 +310,9 @@ impl Level {
         self.used = journal.used;
         for (block, before) in journal.blocks {
             self.table.blocks.restore(block, &before.image);
+            if let Some(rests) = &mut self.rests {
+                (block * SLOTS..).zip(before.rests).for_each(|(slot, rest)| rests.set(slot, rest));
+            }
             self.groups[block as usize] = before.group;
             match before.spilled {
                 Some(spilled) => self.spilled.insert(block, spilled),
@@ -355,11 +326,16 @@ impl Level {
         for block in blocks {
             journal.blocks.entry(block).or_insert_with(|| Before {
                 image: self.table.blocks.image(block).to_vec(),
+                rests: self.rests.iter().flat_map(|rests| slots_of(block).map(|slot| rests.get(slot))).collect(),
                 group: self.groups[block as usize],
                 spilled: self.spilled.get(&block).cloned(),
             });
         }
     }
+}
+
+fn slots_of(block: u64) -> Range<u64> {
+    block * SLOTS..(block + 1) * SLOTS
 }
 
 #[cfg(test)]
@@ -377,7 +353,7 @@ mod tests {
         for quotient in 0..level.slots() {
             for slot in level.table.run::<Portable>(quotient).unwrap_or_default() {
                 assert!(slot < quotient + WINDOW, "slot {slot} of quotient {quotient}");
-                held.push((quotient, level.table.blocks.remainder(slot), level.string::<Portable>(slot)));
+                held.push((quotient, level.remainder(slot), level.string::<Portable>(slot)));
             }
         }
         let mut expected = twin.clone();
@@ -390,7 +366,10 @@ mod tests {
             let matching = |entry: &&(u64, u32, Bits)| {
                 (entry.0, entry.1) == (quotient, remainder) && entry.2.is_prefix_of(hash.tail)
             };
-            assert_eq!(level.find::<Portable>(hash).is_some(), twin.iter().any(|entry| matching(&entry)));
+            assert_eq!(
+                level.find::<Portable>(hash.quotient, hash.remainder, || hash.tail).is_some(),
+                twin.iter().any(|entry| matching(&entry))
+            );
             assert_eq!(
                 level.hard_collisions(hash).len(),
                 twin.iter().filter(|entry| (entry.0, entry.1) == (quotient, remainder)).count()
@@ -404,8 +383,11 @@ mod tests {
         let quotient = rng.below(level.slots());
         match rng.below(5) {
             0 | 1 => {
-                if let Some(room) = level.room(quotient) {
-                    let remainder = rng.below(4) as u32;
+                let remainder = rng.below(if level.rests.is_some() { 32 } else { 4 }) as u32;
+                // With signatures a run holds each of them once.
+                if let Some(room) = level.room(quotient)
+                    && !(level.rests.is_some() && level.has_signature(quotient, remainder))
+                {
                     level.insert(room, remainder, string);
                     twin.push((quotient, remainder, string));
                 }
@@ -432,9 +414,9 @@ mod tests {
     #[test]
     fn a_level_agrees_with_a_list_of_fingerprints_and_undoes_what_did_not_hold() {
         let (mut spilled, mut undone) = (0, 0);
-        for (slots, seed) in [(40, 1), (64, 2), (150, 3), (400, 4)] {
-            let mut rng = SplitMix64::from_state(seed);
-            let mut level = Level::new(slots, 2).expect("a small one");
+        for (slots, width, signature) in [(40, 2, 2), (64, 2, 2), (150, 2, 2), (400, 2, 2), (90, 5, 2), (300, 12, 4)] {
+            let mut rng = SplitMix64::from_state(slots);
+            let mut level = Level::new(slots, (width, signature)).expect("a small one");
             let mut twin = Twin::new();
             for _ in 0..700 {
                 let before = (level.clone(), twin.clone());
@@ -446,6 +428,7 @@ mod tests {
                     level.undo();
                     assert_eq!(level.table, before.0.table);
                     assert_eq!((&level.groups, &level.spilled), (&before.0.groups, &before.0.spilled));
+                    assert_eq!(level.rests, before.0.rests);
                     twin = before.1;
                     undone += 1;
                 } else {

@@ -1,35 +1,39 @@
-//! L of a broom filter: two levels, two hash functions, the ghosts; and what happens to fingerprints (001 section 4).
+//! L of a broom filter: the levels or the level and the back yard, two hash functions, the ghosts; and what happens to
+//! fingerprints (001 section 4).
 
-use super::functions::{Age, Functions};
+use super::back_yard::BackYard;
+use super::functions::{Age, Functions, Print};
 use super::ghosts::Ghosts;
 use super::known::Known;
 use super::level::{Hash, Level};
+use super::shape::Shape;
 use super::strings::Bits;
 use crate::error::SeamError;
-use crate::hash::HashKey;
+use crate::hash::{HashKey, Words};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::quotient::matching::assign;
+use crate::quotient::table::Room;
 use crate::remote::{Generation, Key, Remote, Schema};
 use crate::sizing;
 
-/// The levels: keys whose window in the first is full are in the second.
-pub(crate) const LEVELS: usize = 2;
-
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
-    pub(crate) levels: [Level; LEVELS],
+    /// One, or two with hash words of their own (5.3).
+    pub(crate) levels: Vec<Level>,
+    /// Whole hashes of keys that the one level has no place for (5.4).
+    pub(crate) yard: Option<BackYard>,
     pub(crate) ghosts: Ghosts,
     pub(crate) functions: Functions,
     /// The generation of the old function; that of the new one is the next.
     pub(crate) generation: Generation,
-    pub(crate) width: u32,
+    pub(crate) shape: Shape,
     pub(crate) keys: u64,
     /// Fingerprints that were extended since the last operation began.
     pub(crate) extends: u64,
     saved: Option<Saved>,
 }
 
-/// What an operation began with, beside the levels and the ghosts.
+/// What an operation began with, beside the levels, the yard and the ghosts.
 #[derive(Clone, Debug)]
 struct Saved {
     functions: Functions,
@@ -45,37 +49,40 @@ pub(crate) struct Spot {
     pub(crate) quotient: u64,
 }
 
-/// The slots of the second level. Up to 0.9 % of the keys were seen there at 95 % load, over twelve half phases.
-pub(crate) fn second_slots(slots: u64) -> u64 {
-    slots / 40 + 64
-}
-
 impl Local {
     /// One that was saved.
     pub(crate) fn from_parts(
-        levels: [Level; LEVELS],
+        shape: Shape,
+        levels: Vec<Level>,
+        yard: Option<BackYard>,
         ghosts: Ghosts,
         functions: Functions,
         generation: Generation,
-        width: u32,
-        keys: u64,
     ) -> Local {
-        Local { levels, ghosts, functions, generation, width, keys, extends: 0, saved: None }
+        let mut local = Local { levels, yard, ghosts, functions, generation, shape, keys: 0, extends: 0, saved: None };
+        local.keys = local.used();
+        local
     }
 
     /// An empty one; `None` where it cannot be allocated.
-    pub(crate) fn new(slots: u64, width: u32, functions: Functions, generation: Generation) -> Option<Local> {
-        let levels = [Level::new(slots, width)?, Level::new(second_slots(slots), width)?];
-        Some(Local {
-            levels,
-            ghosts: Ghosts::default(),
-            functions,
-            generation,
-            width,
-            keys: 0,
-            extends: 0,
-            saved: None,
-        })
+    pub(crate) fn new(slots: u64, shape: Shape, functions: Functions, generation: Generation) -> Option<Local> {
+        let levels = (0..).zip(shape.slots(slots)).map(|(level, slots)| Level::new(slots, shape.widths(level)));
+        let levels = levels.collect::<Option<Vec<Level>>>()?;
+        let yard = match shape.buckets(slots) {
+            Some(buckets) => Some(BackYard::new(buckets, shape.width)?),
+            None => None,
+        };
+        Some(Local::from_parts(shape, levels, yard, Ghosts::default(), functions, generation))
+    }
+
+    /// Fingerprints and hashes that are held.
+    pub(crate) fn used(&self) -> u64 {
+        self.levels.iter().map(Level::used).sum::<u64>() + self.yard.as_ref().map_or(0, BackYard::used)
+    }
+
+    /// Keys that the first level has no place for.
+    pub(crate) fn aside(&self) -> u64 {
+        self.used() - self.levels[0].used()
     }
 
     pub(crate) fn slots(&self) -> u64 {
@@ -87,33 +94,47 @@ impl Local {
     }
 
     pub(crate) fn schema(&self, hash: HashKey) -> Schema {
-        Schema { hash, orders: LEVELS as u8, cells: self.slots(), cells_per_bucket: 1 }
+        Schema { hash, orders: self.shape.levels() as u8, cells: self.slots(), cells_per_bucket: 1 }
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
         let frontier = self.functions.frontier.as_ref().map_or(0, |frontier| frontier.len() as u64 * 8);
-        self.levels.iter().map(Level::allocated_bits).sum::<u64>() + self.ghosts.allocated_bits() + frontier
+        self.levels[0].allocated_bits() + self.aside_bits() + self.ghosts.allocated_bits() + frontier
+    }
+
+    /// The bits of what stands beside the first level.
+    pub(crate) fn aside_bits(&self) -> u64 {
+        let levels = self.levels[1..].iter().map(Level::allocated_bits).sum::<u64>();
+        levels + self.yard.as_ref().map_or(0, BackYard::allocated_bits)
+    }
+
+    #[inline]
+    fn print<'k>(&self, words: Words<'k>, level: usize) -> Print<'k> {
+        Print::new(words, level, self.levels[level].slots(), self.shape.widths(level).0)
     }
 
     /// A key's hash in a level, under the function that it has.
-    #[inline]
     pub(crate) fn hash(&self, key: &[u8], level: usize) -> Hash {
-        self.hash_at(key, self.functions.age(key), level)
+        self.print(self.functions.words(key), level).hash()
     }
 
-    fn hash_at(&self, key: &[u8], age: Age, level: usize) -> Hash {
-        self.functions.hash(key, age, level, self.levels[level].slots(), self.width)
+    /// A key's hash in a level, under the function of that age.
+    pub(crate) fn hash_at(&self, key: &[u8], age: Age, level: usize) -> Hash {
+        self.print(self.functions.hash_key(age).words(key), level).hash()
     }
 
     #[inline]
-    fn spot<W: Word64>(&self, key: &[u8], level: usize) -> Option<Spot> {
-        let hash = self.hash(key, level);
-        Some(Spot { level, slot: self.levels[level].find::<W>(hash)?, quotient: hash.quotient })
+    fn find<W: Word64>(&self, print: &Print<'_>, level: usize) -> Option<u64> {
+        self.levels[level].find::<W>(print.quotient, print.remainder, || print.tail())
     }
 
     /// The slots that a key matches, one in each level at most.
     pub(crate) fn spots(&self, key: &[u8]) -> impl Iterator<Item = Spot> {
-        (0..LEVELS).filter_map(|level| self.spot::<Portable>(key, level))
+        let words = self.functions.words(key);
+        (0..self.levels.len()).filter_map(move |level| {
+            let print = self.print(words, level);
+            Some(Spot { level, slot: self.find::<Portable>(&print, level)?, quotient: print.quotient })
+        })
     }
 
     #[inline]
@@ -124,6 +145,7 @@ impl Local {
     /// Begins an operation: whatever it changes can be undone.
     pub(crate) fn begin(&mut self) {
         self.levels.iter_mut().for_each(Level::begin);
+        self.yard.iter_mut().for_each(BackYard::begin);
         self.ghosts.begin();
         self.extends = 0;
         self.saved = Some(Saved { functions: self.functions.clone(), generation: self.generation, keys: self.keys });
@@ -132,6 +154,7 @@ impl Local {
     /// The operation holds.
     pub(crate) fn keep(&mut self) {
         self.levels.iter_mut().for_each(Level::keep);
+        self.yard.iter_mut().for_each(BackYard::keep);
         self.ghosts.keep();
         self.saved = None;
     }
@@ -139,6 +162,7 @@ impl Local {
     /// Puts everything back as it was when the operation began.
     pub(crate) fn undo(&mut self) {
         self.levels.iter_mut().for_each(Level::undo);
+        self.yard.iter_mut().for_each(BackYard::undo);
         self.ghosts.undo();
         if let Some(saved) = self.saved.take() {
             (self.functions, self.generation, self.keys) = (saved.functions, saved.generation, saved.keys);
@@ -195,9 +219,23 @@ impl Local {
         Ok(shared < 64)
     }
 
-    /// Whether some level has room for a key under the function of that age.
+    /// Whether there is room for a key under the function of that age.
     pub(crate) fn has_room(&self, key: &[u8], age: Age) -> bool {
-        (0..LEVELS).any(|level| self.levels[level].room(self.hash_at(key, age, level).quotient).is_some())
+        let Some(yard) = &self.yard else {
+            return (0..self.levels.len())
+                .any(|level| self.levels[level].room(self.hash_at(key, age, level).quotient).is_some());
+        };
+        let hash = self.hash_at(key, age, 0);
+        self.slot_in_front(yard, hash).is_some() || yard.has_room(hash)
+    }
+
+    /// Room in the level before the yard, and the adaptivity bits that a key needs there: none where its signature is taken.
+    fn slot_in_front(&self, yard: &BackYard, hash: Hash) -> Option<(Room, u32)> {
+        let [level] = self.levels.as_slice() else { return None };
+        if level.has_signature(hash.quotient, hash.remainder) {
+            return None;
+        }
+        Some((level.room(hash.quotient)?, yard.apart(hash)?))
     }
 
     /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and all that a ghost
@@ -212,40 +250,84 @@ impl Local {
     }
 
     fn put<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
+        if self.yard.is_some() {
+            return self.put_before_yard(key, known);
+        }
         let age = self.functions.age(key);
-        for level in 0..LEVELS {
+        for level in 0..self.levels.len() {
             let hash = self.hash_at(key, age, level);
             let Some(room) = self.levels[level].room(hash.quotient) else { continue };
-            if let Some(slot) = self.levels[level].find::<Portable>(hash)
-                && !self.extend(Spot { level, slot, quotient: hash.quotient }, hash, known)?
-            {
+            if !self.tell_apart(level, hash, known)? {
                 continue;
             }
             let collisions = self.levels[level].hard_collisions(hash);
             let apart = collisions.iter().map(|(_, string)| string.shared(hash.tail) + 1).max().unwrap_or(0);
-            let haunted = self.ghosts.bits_for(age, (level as u8, hash.quotient), hash.tail);
-            self.levels[level].insert(room, hash.remainder, Bits::prefix(hash.tail, apart.max(haunted)));
+            self.insert(level, room, hash, age, apart);
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// Takes the fingerprint of a stored key out: where it was, and its adaptivity bits.
+    /// The same in the form of 5.4. No two of a run have the same signature, so there are no hard collisions in the level;
+    /// but its fingerprints must be no prefixes of the hashes in the yard.
+    fn put_before_yard<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
+        let age = self.functions.age(key);
+        let hash = self.hash_at(key, age, 0);
+        if !self.tell_apart(0, hash, known)? {
+            return Ok(false);
+        }
+        let front = self.yard.as_ref().and_then(|yard| self.slot_in_front(yard, hash));
+        match (front, &mut self.yard) {
+            (Some((room, apart)), _) => self.insert(0, room, hash, age, apart),
+            (None, Some(yard)) => return Ok(yard.insert(hash)),
+            (None, None) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Extends the fingerprint that a newcomer matches, if there is one. `false` where 64 bits are not enough.
+    fn tell_apart<R: Remote>(
+        &mut self,
+        level: usize,
+        hash: Hash,
+        known: &Known<'_, R>,
+    ) -> Result<bool, SeamError<R::Error>> {
+        match self.levels[level].find::<Portable>(hash.quotient, hash.remainder, || hash.tail) {
+            Some(slot) => self.extend(Spot { level, slot, quotient: hash.quotient }, hash, known),
+            None => Ok(true),
+        }
+    }
+
+    /// Puts a fingerprint of at least `apart` adaptivity bits where there is room.
+    fn insert(&mut self, level: usize, room: Room, hash: Hash, age: Age, apart: u32) {
+        let haunted = self.ghosts.bits_for(age, (level as u8, hash.quotient), hash.tail);
+        self.levels[level].insert(room, hash.remainder, Bits::prefix(hash.tail, apart.max(haunted)));
+    }
+
+    /// Takes a stored key out: where its fingerprint was, and its adaptivity bits; none where it was in the yard, since whoever
+    /// is told from a whole hash has never been taken for it.
     pub(crate) fn unplace<R: Remote>(
         &mut self,
         key: &[u8],
         known: &Known<'_, R>,
-    ) -> Result<(Spot, Bits), SeamError<R::Error>> {
+    ) -> Result<Option<(Spot, Bits)>, SeamError<R::Error>> {
         let spots: Vec<Spot> = self.spots(key).collect();
         let spot = match spots.as_slice() {
-            [] => return Err(SeamError::Disagree),
+            [] => {
+                let hash = self.hash(key, 0);
+                if !self.yard.as_mut().is_some_and(|yard| yard.remove(hash)) {
+                    return Err(SeamError::Disagree);
+                }
+                self.keys = self.keys.saturating_sub(1);
+                return Ok(None);
+            }
             [only] => *only,
             [first, ..] if *self.owner(*first, known)? == *key => *first,
             [_, second, ..] => *second,
         };
         let bits = self.levels[spot.level].remove(spot.quotient, spot.slot).ok_or(SeamError::Disagree)?;
         self.keys = self.keys.saturating_sub(1);
-        Ok((spot, bits))
+        Ok(Some((spot, bits)))
     }
 }
 
@@ -260,6 +342,15 @@ impl Work for Lookup<'_> {
 
     #[inline(always)]
     fn run<W: Word64>(self) -> bool {
-        (0..LEVELS).any(|level| self.local.spot::<W>(self.key, level).is_some())
+        let Lookup { local, key } = self;
+        let words = local.functions.words(key);
+        let first = local.print(words, 0);
+        if local.find::<W>(&first, 0).is_some() {
+            return true;
+        }
+        match &local.yard {
+            Some(yard) => yard.contains(first.quotient, first.remainder, || first.tail()),
+            None => local.find::<W>(&local.print(words, 1), 1).is_some(),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! How a broom filter is asked for.
 
-use super::filter::BroomFilter;
+use super::filter::{BroomFilter, Reclaim};
+use super::shape::{BroomForm, Shape, static_rate};
 use crate::error::{BuildError, OptionsError};
 use crate::hash::HashKey;
 use crate::remote::Remote;
@@ -10,7 +11,8 @@ use crate::sizing;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BroomOptions {
     size: Size,
-    c: u32,
+    form: Option<BroomForm>,
+    reclaim: Reclaim,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,17 +24,22 @@ enum Size {
 /// The load that a broom filter is planned for.
 const LOAD: f64 = 0.95;
 
+/// The keys that may move for each extension.
+pub(super) const C: std::ops::RangeInclusive<u32> = 3..=64;
+
+const RECLAIM: Reclaim = Reclaim { c: 3, by_rebuild: false };
+
 impl BroomFilter {
     /// A filter for so many keys at this sustained false-positive rate.
     pub fn options(keys: u64, rate: f64) -> Result<BroomOptions, OptionsError> {
         sizing::check_capacity(keys)?;
         sizing::check_rate(rate)?;
-        Ok(BroomOptions { size: Size::Capacity { keys, rate }, c: 3 })
+        Ok(BroomOptions { size: Size::Capacity { keys, rate }, form: None, reclaim: RECLAIM })
     }
 
     /// A filter of so many slots with remainders of `width` bits.
     pub fn with_slots(slots: u64, width: u32) -> BroomOptions {
-        BroomOptions { size: Size::Slots { slots, width }, c: 3 }
+        BroomOptions { size: Size::Slots { slots, width }, form: None, reclaim: RECLAIM }
     }
 }
 
@@ -41,7 +48,21 @@ impl BroomOptions {
     /// (with removals, 4.3 needs more than 2).
     #[must_use]
     pub fn reclaim(self, c: u32) -> Self {
-        BroomOptions { c, ..self }
+        BroomOptions { reclaim: Reclaim { c, ..self.reclaim }, ..self }
+    }
+
+    /// The amortised way to reclaim bits (4.2): no key moves until there was an extension for every c keys; then the filter
+    /// [wants a rebuild](crate::filter::Backed::wants_rebuild), and another hash key throws all bits away at once. Look-ups are
+    /// the same; what differs is when the work is done, and that adaptivity bits pile up until it is.
+    #[must_use]
+    pub fn reclaim_by_rebuild(self) -> Self {
+        BroomOptions { reclaim: Reclaim { by_rebuild: true, ..self.reclaim }, ..self }
+    }
+
+    /// The form, where it is not to be chosen by the size of remainders.
+    #[must_use]
+    pub fn form(self, form: BroomForm) -> Self {
+        BroomOptions { form: Some(form), ..self }
     }
 
     /// The slots of the first level and the remainder's width that these options come to.
@@ -54,29 +75,30 @@ impl BroomOptions {
             }
             Size::Capacity { keys, rate } => {
                 let slots = sizing::quotient_slots(keys, LOAD)?;
-                let enough = |width: &u32| sizing::quotient_rate(keys as f64 / slots as f64, *width) <= rate;
+                let enough = |width: &u32| static_rate(slots, keys, *width, self.form) <= rate;
                 Ok((slots, sizing::WIDTHS.clone().find(enough).ok_or(OptionsError::Rate(rate))?))
             }
         }
     }
 
-    fn parts(&self) -> Result<(u64, u32), OptionsError> {
-        if !(3..=64).contains(&self.c) {
+    fn parts(&self) -> Result<(u64, u32, Reclaim), OptionsError> {
+        if !C.contains(&self.reclaim.c) {
             return Err(OptionsError::Bound("3 to 64 keys can be moved for each extension"));
         }
-        self.geometry()
+        let (slots, width) = self.geometry()?;
+        Ok((slots, width, self.reclaim))
     }
 
     /// An empty filter over a remote that holds no set yet and knows its keys in byte order.
     pub fn build<R: Remote>(&self, hash: HashKey, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
-        let (slots, width) = self.parts()?;
-        BroomFilter::build(slots, width, self.c, hash, remote)
+        let (slots, width, reclaim) = self.parts()?;
+        BroomFilter::build(slots, Shape::new(slots, width, self.form), reclaim, hash, remote)
     }
 
-    /// A filter for the set that a remote holds already, under its hash functions and frontier. What an earlier filter had
-    /// learned is gone, its ghosts included.
+    /// A filter for the set that a remote holds already, under its hash functions and frontier, in the form that its entries
+    /// are made for. What an earlier filter had learned is gone, its ghosts included.
     pub fn recover<R: Remote>(&self, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
-        let (slots, width) = self.parts()?;
-        BroomFilter::recover(slots, width, self.c, remote)
+        let (slots, width, reclaim) = self.parts()?;
+        BroomFilter::recover(slots, |form| Shape::new(slots, width, Some(form)), reclaim, remote)
     }
 }

@@ -1,10 +1,13 @@
 //! Saving and loading a broom filter. The bytes are described in `docs/format.md`.
 
-use super::filter::BroomFilter;
+use super::back_yard::BackYard;
+use super::filter::{BroomFilter, Reclaim};
 use super::functions::{Age, Functions};
 use super::ghosts::Ghosts;
 use super::level::Level;
-use super::local::{LEVELS, Local, second_slots};
+use super::local::Local;
+use super::options::C;
+use super::shape::{BroomForm, Shape};
 use super::strings::Bits;
 use crate::persist::{LoadError, Reader, SaveError, Writer, hash_key};
 use crate::remote::{Generation, Key};
@@ -26,8 +29,11 @@ impl BroomFilter {
         let local = &self.local;
         let mut fields = Writer::new();
         fields.u64(local.slots());
-        fields.u8(local.width as u8);
-        fields.u8(self.c as u8);
+        fields.u8(local.shape.width as u8);
+        fields.u8(local.shape.signature as u8);
+        fields.u8(local.shape.levels() as u8);
+        fields.u8(self.reclaim.c as u8);
+        fields.u8(self.reclaim.by_rebuild.into());
         hash_key::write(&local.functions.old, &mut fields);
         hash_key::write(&local.functions.new, &mut fields);
         fields.u8(local.functions.frontier.is_some().into());
@@ -38,6 +44,9 @@ impl BroomFilter {
         fields.u8(self.wants_rebuild.into());
         for level in &local.levels {
             level.write(&mut fields);
+        }
+        if let Some(yard) = &local.yard {
+            fields.bytes(yard.words().flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
         }
         let mut ghosts = Vec::new();
         for (age, (level, quotient), bits) in local.ghosts.iter() {
@@ -57,11 +66,12 @@ impl BroomFilter {
         let mut from = Reader::open(source)?;
         from.expect_kind(KIND)?;
         let sequence = from.sequence();
-        let (slots, width, c) = (from.u64()?, u32::from(from.u8()?), u32::from(from.u8()?));
+        let slots = from.u64()?;
         sizing::check_slots(slots).map_err(|error| LoadError::invalid(error.to_string()))?;
-        sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
-        if !(3..=64).contains(&c) {
-            return Err(LoadError::invalid(format!("it moves {c} keys for each extension")));
+        let shape = read_shape(&mut from)?;
+        let reclaim = Reclaim { c: from.u8()?.into(), by_rebuild: from.flag()? };
+        if !C.contains(&reclaim.c) {
+            return Err(LoadError::invalid(format!("it moves {} keys for each extension", reclaim.c)));
         }
         let (old, new) = (hash_key::read(&mut from)?, hash_key::read(&mut from)?);
         let (has_frontier, frontier) = (from.flag()?, from.bytes()?);
@@ -72,22 +82,50 @@ impl BroomFilter {
         let generation = Generation(from.u32()?);
         let (keys, debt) = (from.u64()?, from.u64()?);
         let wants_rebuild = from.flag()?;
-        let levels = [Level::read(slots, width, &mut from)?, Level::read(second_slots(slots), width, &mut from)?];
-        let used: u64 = levels.iter().map(Level::used).sum();
-        if used != keys || used > sizing::quotient_most(slots) {
-            return Err(LoadError::invalid(format!("{used} slots are in use, which is not what it counts")));
+        let mut levels = Vec::new();
+        for (level, slots) in (0..).zip(shape.slots(slots)) {
+            levels.push(Level::read(slots, shape.widths(level), &mut from)?);
         }
+        let yard = match shape.buckets(slots) {
+            Some(buckets) => Some(read_yard(&from.bytes()?, buckets, shape.width)?),
+            None => None,
+        };
         let ghosts = read_ghosts(&from.bytes()?, &levels)?;
         from.finish()?;
-        let local = Local::from_parts(levels, ghosts, functions, generation, width, keys);
-        let mut filter = BroomFilter::over(local, sequence, c);
+        let local = Local::from_parts(shape, levels, yard, ghosts, functions, generation);
+        if local.used() != keys || keys > sizing::quotient_most(slots) {
+            return Err(LoadError::invalid(format!("{} keys are there, which is not what it counts", local.used())));
+        }
+        let mut filter = BroomFilter::over(local, sequence, reclaim);
         filter.debt = debt;
         filter.wants_rebuild = wants_rebuild;
         Ok(filter)
     }
 }
 
-fn read_ghosts(bytes: &[u8], levels: &[Level; LEVELS]) -> Result<Ghosts, LoadError> {
+fn read_shape(from: &mut Reader) -> Result<Shape, LoadError> {
+    let (width, signature) = (u32::from(from.u8()?), u32::from(from.u8()?));
+    sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
+    let form = match from.u8()? {
+        1 => BroomForm::BackYard,
+        2 => BroomForm::TwoLevels,
+        levels => return Err(LoadError::invalid(format!("it has {levels} levels"))),
+    };
+    let least = if form == BroomForm::TwoLevels { width } else { 2 };
+    if !(least..=width).contains(&signature) {
+        return Err(LoadError::invalid(format!("its remainders of {width} bits have signatures of {signature}")));
+    }
+    Ok(Shape { form, width, signature })
+}
+
+fn read_yard(bytes: &[u8], buckets: u64, width: u32) -> Result<BackYard, LoadError> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let yard = BackYard::from_words(&words, buckets, width).filter(|_| rest.is_empty());
+    yard.ok_or_else(|| LoadError::invalid(format!("{} bytes are no back yard", bytes.len())))
+}
+
+fn read_ghosts(bytes: &[u8], levels: &[Level]) -> Result<Ghosts, LoadError> {
     let (entries, rest) = bytes.as_chunks::<GHOST>();
     if !rest.is_empty() {
         return Err(LoadError::invalid(format!("{} bytes are no ghosts", bytes.len())));

@@ -24,8 +24,10 @@ pub struct Stats {
     pub largest_group: u64,
     /// Blocks whose adaptivity bits do not fit into their words, now.
     pub spilled_groups: u64,
-    /// Keys in the second level, now.
+    /// Keys in the second level or the back yard, now.
     pub second_level: u64,
+    /// The bits that the second level or the back yard takes, now.
+    pub second_level_bits: u64,
     /// Ghosts of removed keys, now.
     pub ghosts: u64,
     /// Keys that are owed to the new function, now.

@@ -34,7 +34,7 @@ pub(crate) fn check<R: Remote>(filter: &BroomFilter, remote: &R) -> Result<(), S
 }
 
 fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
-    let used: u64 = local.levels.iter().map(Level::used).sum();
+    let used = local.used();
     if used != local.keys || local.keys != keys.len() as u64 {
         return Err(format!(
             "{used} slots are in use, the filter counts {} keys, the remote {}",
@@ -48,15 +48,19 @@ fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
     // Each key matches one slot in a level at most; together they must have one each.
     let spots: Vec<Vec<(usize, u64)>> =
         keys.iter().map(|key| local.spots(key).map(|spot| (spot.level, spot.slot)).collect()).collect();
-    if let Some(at) = spots.iter().position(Vec::is_empty) {
+    let lost = |(key, spots): (&Key, &Vec<_>)| spots.is_empty() && !local.contains(key);
+    if let Some(at) = keys.iter().zip(&spots).position(lost) {
         return Err(format!("the stored key {:02x?} is not found", &keys[at][..keys[at].len().min(16)]));
     }
+    // Those in the yard match no slot; there are as many as it holds.
+    let spots: Vec<_> = spots.into_iter().filter(|own| !own.is_empty()).collect();
     let numbers: BTreeMap<(usize, u64), usize> =
         spots.iter().flatten().copied().collect::<std::collections::BTreeSet<_>>().into_iter().zip(0..).collect();
-    if numbers.len() != keys.len() {
-        return Err(format!("{} keys match {} slots", keys.len(), numbers.len()));
+    let slots: u64 = local.levels.iter().map(Level::used).sum();
+    if numbers.len() != spots.len() || slots != spots.len() as u64 {
+        return Err(format!("{} keys match {} of {slots} slots", spots.len(), numbers.len()));
     }
     let simple = spots.iter().all(|own| own.len() == 1);
     let fits = |key: usize, slot: usize| spots[key].iter().any(|spot| numbers[spot] == slot);
-    if simple || assign(keys.len(), fits).is_some() { Ok(()) } else { Err("the keys cannot all have a slot".into()) }
+    if simple || assign(spots.len(), fits).is_some() { Ok(()) } else { Err("the keys cannot all have a slot".into()) }
 }

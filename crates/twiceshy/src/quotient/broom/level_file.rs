@@ -1,0 +1,129 @@
+//! A level in a file, and what must hold of one.
+
+use super::level::{Level, SPILLED};
+use super::strings::{Bits, Strings};
+use crate::packed::PackedCells;
+use crate::packed::word::Portable;
+use crate::persist::{LoadError, Reader, Writer};
+use crate::quotient::block::{Annex, Layout, SLOTS};
+use crate::quotient::table::Table;
+use std::collections::BTreeMap;
+
+/// The bytes of spilled strings in a file: the block, and length and bits of each.
+const SPILLED_BYTES: usize = 8 + 9 * SLOTS as usize;
+
+impl Level {
+    /// Saves the blocks, what remainders have behind signatures, the strings of each block, and those that are spilled.
+    pub(crate) fn write<'a>(&'a self, out: &mut Writer<'a>) {
+        out.bytes(self.table.blocks.as_bytes());
+        out.bytes(self.rests.as_ref().map_or(&[][..], PackedCells::as_bytes));
+        let words = self.groups.iter().flatten().flat_map(|word| word.to_le_bytes());
+        out.bytes(words.collect::<Vec<u8>>());
+        let mut spilled = Vec::new();
+        for (block, strings) in &self.spilled {
+            spilled.extend(block.to_le_bytes());
+            for string in strings.iter() {
+                spilled.push(string.len as u8);
+                spilled.extend(string.bits.to_le_bytes());
+            }
+        }
+        out.bytes(spilled);
+    }
+
+    /// Reads what [`Level::write`] wrote, and checks all of it.
+    pub(crate) fn read(slots: u64, (width, signature): (u32, u32), from: &mut Reader) -> Result<Level, LoadError> {
+        let bytes = from.bytes()?;
+        let size = bytes.len();
+        let (table, used) = Table::from_bytes(slots, Layout::new(signature, Annex::Nothing), bytes)
+            .ok_or_else(|| LoadError::invalid(format!("its {slots} slots of {signature} bits are not {size} bytes")))?
+            .map_err(|wrong| LoadError::invalid(format!("its table is none: {wrong}")))?;
+        let bytes = from.bytes()?;
+        let rests = match width - signature {
+            0 if bytes.is_empty() => None,
+            0 => return Err(LoadError::invalid("its remainders have bits behind the last")),
+            rest => Some(PackedCells::from_bytes(table.all_slots(), rest, &bytes).ok_or_else(|| {
+                LoadError::invalid(format!("{} bytes are not {rest} bits for each of its slots", bytes.len()))
+            })?),
+        };
+        let bytes = from.bytes()?;
+        let (words, rest) = bytes.as_chunks::<8>();
+        let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let (groups, more) = words.as_chunks::<3>();
+        if groups.len() as u64 != table.blocks.len() || !more.is_empty() || !rest.is_empty() {
+            return Err(LoadError::invalid(format!("{} bytes are not the adaptivity bits of its blocks", bytes.len())));
+        }
+        let bytes = from.bytes()?;
+        let (entries, rest) = bytes.as_chunks::<SPILLED_BYTES>();
+        if !rest.is_empty() {
+            return Err(LoadError::invalid(format!("{} bytes are no adaptivity bits", bytes.len())));
+        }
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let mut spilled = BTreeMap::new();
+        for entry in entries {
+            let (block, strings) = entry.split_at(8);
+            let mut read = Box::new([Bits::EMPTY; SLOTS as usize]);
+            for (string, bytes) in read.iter_mut().zip(strings.as_chunks::<9>().0) {
+                *string = Bits { len: bytes[0].into(), bits: number(&bytes[1..]) };
+                if string.len > 64 || Bits::prefix(string.bits, string.len) != *string {
+                    return Err(LoadError::invalid("a slot has adaptivity bits that cannot be"));
+                }
+            }
+            spilled.insert(number(block), read);
+        }
+        let level = Level { table, rests, groups: groups.to_vec(), spilled, used, journal: None };
+        if level.spilled.keys().any(|block| *block >= level.table.blocks.len()) {
+            return Err(LoadError::invalid("adaptivity bits are of no block"));
+        }
+        level.check().map_err(LoadError::invalid)?;
+        Ok(level)
+    }
+
+    /// Checks the table, the strings, the window, and Invariant 7: no fingerprint is a prefix of another.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let used = self.table.check().map_err(|wrong| wrong.to_string())?;
+        if used != self.used {
+            return Err(format!("{used} slots are in use, and {} are counted", self.used));
+        }
+        let taken = self.table.used();
+        for (block, group) in (0..).zip(&self.groups) {
+            let spilled = self.spilled.contains_key(&block);
+            if spilled != (*group == SPILLED) || !spilled && Strings::from_words(*group).is_none() {
+                return Err(format!("the adaptivity bits of block {block} are none"));
+            }
+            let free =
+                (0..SLOTS).filter(|slot| taken[block as usize] >> slot & 1 == 0).map(|slot| block * SLOTS + slot);
+            let holds = |slot: u64| self.rests.as_ref().is_some_and(|rests| rests.get(slot) != 0);
+            if free.into_iter().any(|slot| holds(slot) || self.string::<Portable>(slot) != Bits::EMPTY) {
+                return Err(format!("a free slot of block {block} is not empty"));
+            }
+        }
+        (0..self.slots()).try_for_each(|quotient| self.check_run(quotient))
+    }
+
+    fn check_run(&self, quotient: u64) -> Result<(), String> {
+        let Some(run) = self.table.run::<Portable>(quotient) else { return Ok(()) };
+        if run.end > self.limit(quotient) {
+            return Err(format!("the run of quotient {quotient} goes too far"));
+        }
+        // In the order of bit strings what has a prefix stands behind it, and only such stand between.
+        let mut prints: Vec<(u32, u64, u32)> = run
+            .clone()
+            .map(|slot| (self.remainder(slot), self.string::<Portable>(slot)))
+            .map(|(remainder, string)| (remainder, string.bits.reverse_bits(), string.len))
+            .collect();
+        prints.sort_unstable();
+        let prefix = |pair: &[(u32, u64, u32)]| {
+            let string = Bits { len: pair[0].2, bits: pair[0].1.reverse_bits() };
+            pair[0].0 == pair[1].0 && string.is_prefix_of(pair[1].1.reverse_bits())
+        };
+        if prints.windows(2).any(prefix) {
+            return Err(format!("a fingerprint of quotient {quotient} is a prefix of another"));
+        }
+        let mut signatures: Vec<u32> = run.map(|slot| self.table.blocks.remainder(slot)).collect();
+        signatures.sort_unstable();
+        if self.rests.is_some() && signatures.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(format!("two remainders of quotient {quotient} have the same signature"));
+        }
+        Ok(())
+    }
+}

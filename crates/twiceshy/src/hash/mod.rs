@@ -30,7 +30,7 @@ pub enum HashKind {
 
 impl HashKind {
     /// The number that stands for this kind in saved filters.
-    pub(crate) fn code(self) -> u8 {
+    pub fn code(self) -> u8 {
         match self {
             HashKind::SipHash13 => 1,
             HashKind::Xxh3 => 2,
@@ -38,7 +38,7 @@ impl HashKind {
     }
 
     /// The kind behind a number from a saved filter.
-    pub(crate) fn from_code(code: u8) -> Option<HashKind> {
+    pub fn from_code(code: u8) -> Option<HashKind> {
         [HashKind::SipHash13, HashKind::Xxh3].into_iter().find(|kind| kind.code() == code)
     }
 }

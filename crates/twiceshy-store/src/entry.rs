@@ -1,0 +1,166 @@
+//! The bytes of index entries and log records.
+
+use std::ops::RangeInclusive;
+use twiceshy::remote::{Generation, Key, Order};
+
+/// Where an index entry's key begins: behind generation, order and word, in bytes that sort as the numbers do.
+const HEAD: usize = 4 + 1 + 8;
+
+/// The index entry of a key.
+pub(crate) fn index(generation: Generation, order: Order, word: u64, key: &[u8]) -> Vec<u8> {
+    let mut entry = Vec::with_capacity(HEAD + key.len());
+    entry.extend(generation.0.to_be_bytes());
+    entry.push(order.0);
+    entry.extend(word.to_be_bytes());
+    entry.extend(key);
+    entry
+}
+
+/// Where the entries of these words begin, and where they have ended.
+pub(crate) fn index_span(generation: Generation, order: Order, words: &RangeInclusive<u64>) -> (Vec<u8>, Vec<u8>) {
+    let mut end = index(generation, order, *words.end(), &[]);
+    increment(&mut end);
+    (index(generation, order, *words.start(), &[]), end)
+}
+
+/// Where the entries of an order have ended.
+pub(crate) fn order_end(generation: Generation, order: Order) -> Vec<u8> {
+    let mut end = index(generation, order, 0, &[]);
+    end.truncate(5);
+    increment(&mut end);
+    end
+}
+
+/// Where the entries of a generation begin, and where they have ended.
+pub(crate) fn generation_span(generation: Generation) -> (Vec<u8>, Vec<u8>) {
+    let start = generation.0.to_be_bytes().to_vec();
+    let mut end = start.clone();
+    increment(&mut end);
+    (start, end)
+}
+
+/// The next bytes of the same length; all 255 become longer ones, above every entry since orders are few.
+fn increment(bytes: &mut Vec<u8>) {
+    for byte in bytes.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            return;
+        }
+    }
+    bytes.iter_mut().for_each(|byte| *byte = u8::MAX);
+    bytes.push(u8::MAX);
+}
+
+/// Word and key of an index entry; none where the bytes are no entry.
+pub(crate) fn parse_index(entry: &[u8]) -> Option<(u64, &[u8])> {
+    let (head, key) = entry.split_at_checked(HEAD)?;
+    let word = head[5..].try_into().ok()?;
+    Some((u64::from_be_bytes(word), key))
+}
+
+/// What a commit did to the set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    Came(Key),
+    Went(Key),
+    /// Nothing: the index changed.
+    Other,
+}
+
+/// A commit in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) tag: u64,
+    pub(crate) deed: Deed,
+}
+
+impl Record {
+    pub(crate) fn key(number: u64) -> Vec<u8> {
+        number.to_be_bytes().to_vec()
+    }
+
+    pub(crate) fn number(key: &[u8]) -> Option<u64> {
+        Some(u64::from_be_bytes(key.try_into().ok()?))
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let (kind, key): (u8, &[u8]) = match &self.deed {
+            Deed::Came(key) => (0, key),
+            Deed::Went(key) => (1, key),
+            Deed::Other => (2, &[]),
+        };
+        let mut bytes = self.tag.to_le_bytes().to_vec();
+        bytes.push(kind);
+        bytes.extend(key);
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Record> {
+        let (tag, rest) = bytes.split_first_chunk::<8>()?;
+        let (kind, key) = rest.split_first()?;
+        let deed = match kind {
+            0 => Deed::Came(Key::from(key)),
+            1 => Deed::Went(Key::from(key)),
+            2 if key.is_empty() => Deed::Other,
+            _ => return None,
+        };
+        Some(Record { tag: u64::from_le_bytes(*tag), deed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_sort_by_generation_order_word_and_key_and_spans_hold_their_words() {
+        let mut all = Vec::new();
+        for generation in [0, 1, 255, 256, u32::MAX] {
+            for order in [0, 1, 7] {
+                for word in [0, 1, 255, 256, u64::MAX - 1, u64::MAX] {
+                    for key in [&b""[..], b"\0", b"a", &[255; 20]] {
+                        all.push((Generation(generation), Order(order), word, key));
+                    }
+                }
+            }
+        }
+        let entries: Vec<Vec<u8>> = all.iter().map(|(g, o, w, key)| index(*g, *o, *w, key)).collect();
+        assert!(entries.is_sorted());
+        for (entry, (_, _, word, key)) in entries.iter().zip(&all) {
+            assert_eq!(parse_index(entry), Some((*word, *key)));
+        }
+        for words in [0..=0, 1..=256, 0..=u64::MAX, u64::MAX..=u64::MAX] {
+            for (generation, order) in [(0, 0), (255, 7), (u32::MAX, 7)] {
+                let (from, to) = index_span(Generation(generation), Order(order), &words);
+                for (entry, (g, o, w, _)) in entries.iter().zip(&all) {
+                    let inside = (g.0, o.0) == (generation, order) && words.contains(w);
+                    assert_eq!(from <= *entry && *entry < to, inside, "{entry:?} in {words:?}");
+                }
+            }
+        }
+        for generation in [0, 256, u32::MAX] {
+            let (from, to) = generation_span(Generation(generation));
+            for (entry, (g, ..)) in entries.iter().zip(&all) {
+                assert_eq!(from <= *entry && *entry < to, g.0 == generation);
+            }
+            for (entry, (g, o, ..)) in entries.iter().zip(&all) {
+                let from = index(Generation(generation), Order(7), 0, &[]);
+                let inside = from <= *entry && *entry < order_end(Generation(generation), Order(7));
+                assert_eq!(inside, g.0 == generation && o.0 == 7);
+            }
+        }
+    }
+
+    #[test]
+    fn records_come_back_as_they_were_and_other_bytes_are_none() {
+        let key = Key::from(&b"key"[..]);
+        for deed in [Deed::Came(key.clone()), Deed::Went(Key::from(&b""[..])), Deed::Other] {
+            let record = Record { tag: 0x1234_5678_9ABC_DEF0, deed };
+            assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record));
+        }
+        assert_eq!(Record::from_bytes(&[0; 8]), None);
+        assert_eq!(Record::from_bytes(&[3; 9]), None);
+        assert_eq!(Record::from_bytes(&[0, 0, 0, 0, 0, 0, 0, 0, 2, 1]), None);
+        assert_eq!(Record::number(&Record::key(77)), Some(77));
+    }
+}

@@ -1,0 +1,259 @@
+//! What a guarded store knows about itself: one record, written with every commit.
+
+use crate::store::{Change, Space};
+use twiceshy::hash::{HashKey, HashKind};
+use twiceshy::remote::{Generation, Key, Phase, Schema, Write};
+
+/// The record's key.
+const STATE: &[u8] = b"state";
+/// The frontier's, which is a user's key and may be long.
+const FRONTIER: &[u8] = b"frontier";
+
+/// The version of the record and of everything else in the store.
+const VERSION: u8 = 1;
+
+/// A commit: its number, and the random tag that tells it from another of the same number, should it have been lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) number: u64,
+    pub(crate) tag: u64,
+}
+
+/// The state of a guarded store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    /// Drawn when the store was made: a snapshot of another store has another one.
+    pub(crate) identity: [u8; 16],
+    /// The last commit.
+    pub(crate) last: Mark,
+    /// The commit after which the log begins.
+    pub(crate) log_from: Mark,
+    /// The oldest record that may still be in the log: those up to `log_from` are being thrown away.
+    pub(crate) log_oldest: u64,
+    /// The keys.
+    pub(crate) len: u64,
+    /// The filter that the store was made for, as its option's bytes.
+    pub(crate) choice: Vec<u8>,
+    pub(crate) in_use: Option<Generation>,
+    pub(crate) generations: Vec<(Generation, Schema)>,
+    /// Kept in a record of its own.
+    pub(crate) frontier: Option<Key>,
+}
+
+/// Why a state was not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum StateError {
+    #[error("the store was written by a newer version of twiceshy ({0}, this one knows {VERSION}): take that one")]
+    Newer(u8),
+    #[error("the store's record of itself is damaged")]
+    Damaged,
+}
+
+impl State {
+    pub(crate) fn new(identity: [u8; 16], choice: Vec<u8>) -> State {
+        State {
+            identity,
+            last: Mark::default(),
+            log_from: Mark::default(),
+            log_oldest: 1,
+            len: 0,
+            choice,
+            in_use: None,
+            generations: Vec::new(),
+            frontier: None,
+        }
+    }
+
+    /// What a write of the filter's plan changes here. Its entries are somebody else's.
+    pub(crate) fn apply(&mut self, write: &Write) {
+        match write {
+            Write::Begin { generation, schema } => {
+                self.generations.retain(|(other, _)| other != generation);
+                self.generations.push((*generation, *schema));
+                self.in_use.get_or_insert(*generation);
+            }
+            Write::Switch { generation } => {
+                self.in_use = Some(*generation);
+                self.generations.retain(|(kept, _)| kept == generation);
+            }
+            Write::Abandon { generation } => self.generations.retain(|(other, _)| other != generation),
+            Write::Frontier { key } => self.frontier.clone_from(key),
+            Write::Add { .. } | Write::Remove { .. } | Write::Move { .. } => {}
+        }
+    }
+
+    pub(crate) fn schema(&self, generation: Generation) -> Option<Schema> {
+        self.generations.iter().find(|(own, _)| *own == generation).map(|(_, schema)| *schema)
+    }
+
+    /// The two generations of a filter with a frontier.
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        let old = self.in_use?;
+        let new = Generation(old.0.checked_add(1)?);
+        let (old, new) = ((old, self.schema(old)?), (new, self.schema(new)?));
+        Some(Phase { old, new, frontier: self.frontier.clone() })
+    }
+
+    /// The changes that write it.
+    pub(crate) fn changes(&self) -> [Change; 2] {
+        [
+            Change { space: Space::Meta, key: STATE.to_vec(), value: Some(self.to_bytes()) },
+            Change {
+                space: Space::Meta,
+                key: FRONTIER.to_vec(),
+                value: self.frontier.as_ref().map(|key| key.to_vec()),
+            },
+        ]
+    }
+
+    /// Reads it from a store; none where there is none yet.
+    pub(crate) fn read<E>(
+        get: impl Fn(&[u8]) -> Result<Option<Vec<u8>>, E>,
+    ) -> Result<Result<Option<State>, StateError>, E> {
+        let Some(bytes) = get(STATE)? else { return Ok(Ok(None)) };
+        let frontier = get(FRONTIER)?.map(Key::from);
+        Ok(State::from_bytes(&bytes).map(|state| Some(State { frontier, ..state })))
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        out.extend(self.identity);
+        for number in [self.last.number, self.last.tag, self.log_from.number, self.log_from.tag] {
+            out.extend(number.to_le_bytes());
+        }
+        out.extend(self.log_oldest.to_le_bytes());
+        out.extend(self.len.to_le_bytes());
+        out.push(self.choice.len() as u8);
+        out.extend(&self.choice);
+        out.push(self.in_use.is_some().into());
+        out.extend(self.in_use.unwrap_or(Generation(0)).0.to_le_bytes());
+        for (generation, schema) in &self.generations {
+            out.extend(generation.0.to_le_bytes());
+            out.push(schema.hash.kind().code());
+            out.extend(schema.hash.to_bytes());
+            out.push(schema.orders);
+            out.extend(schema.cells.to_le_bytes());
+            out.push(schema.cells_per_bucket);
+        }
+        let sum = crc32fast::hash(&out);
+        out.extend(sum.to_le_bytes());
+        out
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<State, StateError> {
+        match bytes.first() {
+            Some(version) if *version > VERSION => return Err(StateError::Newer(*version)),
+            Some(&VERSION) => {}
+            _ => return Err(StateError::Damaged),
+        }
+        let (body, sum) = bytes.split_last_chunk::<4>().ok_or(StateError::Damaged)?;
+        if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
+            return Err(StateError::Damaged);
+        }
+        let mut from = Fields(&body[1..]);
+        State::parse(&mut from).filter(|_| from.0.is_empty()).ok_or(StateError::Damaged)
+    }
+
+    fn parse(from: &mut Fields<'_>) -> Option<State> {
+        let identity = from.array::<16>()?;
+        let last = Mark { number: from.u64()?, tag: from.u64()? };
+        let log_from = Mark { number: from.u64()?, tag: from.u64()? };
+        let (log_oldest, len) = (from.u64()?, from.u64()?);
+        let choice = from.u8()?;
+        let choice = from.take(choice.into())?.to_vec();
+        let used = from.u8()? == 1;
+        let in_use = Generation(from.u32()?);
+        let mut generations = Vec::new();
+        while !from.0.is_empty() {
+            let generation = Generation(from.u32()?);
+            let kind = HashKind::from_code(from.u8()?)?;
+            let hash = HashKey::from_bytes(kind, from.array::<16>()?);
+            let schema = Schema { hash, orders: from.u8()?, cells: from.u64()?, cells_per_bucket: from.u8()? };
+            generations.push((generation, schema));
+        }
+        let in_use = used.then_some(in_use);
+        let frontier = None;
+        Some(State { identity, last, log_from, log_oldest, len, choice, in_use, generations, frontier })
+    }
+}
+
+/// Bytes that are read from the front.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        Some(self.array::<1>()?[0])
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.array()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> State {
+        let mut state = State::new([7; 16], b"choice".to_vec());
+        state.last = Mark { number: 12, tag: 99 };
+        state.log_from = Mark { number: 3, tag: 1 << 60 };
+        state.len = 5;
+        let schema = |seed| Schema { hash: HashKey::fixed(seed), orders: 2, cells: 1 << 33, cells_per_bucket: 1 };
+        state.apply(&Write::Begin { generation: Generation(4), schema: schema(1) });
+        state.apply(&Write::Begin { generation: Generation(5), schema: schema(2) });
+        state.apply(&Write::Frontier { key: Some(Key::from(&b"key"[..])) });
+        state
+    }
+
+    fn again(state: &State) -> Result<Option<State>, StateError> {
+        let changes = state.changes();
+        let get = |key: &[u8]| {
+            Ok::<_, ()>(changes.iter().find(|change| change.key == key).and_then(|change| change.value.clone()))
+        };
+        State::read(get).expect("no store fails here")
+    }
+
+    #[test]
+    fn a_state_comes_back_as_it_was() {
+        let mut state = state();
+        assert_eq!(again(&state), Ok(Some(state.clone())));
+        assert_eq!(state.in_use, Some(Generation(4)));
+        state.apply(&Write::Switch { generation: Generation(5) });
+        state.apply(&Write::Frontier { key: None });
+        assert_eq!(again(&state), Ok(Some(state.clone())));
+        assert_eq!((state.in_use, state.generations.len()), (Some(Generation(5)), 1));
+        let empty = State::new([0; 16], Vec::new());
+        assert_eq!(again(&empty), Ok(Some(empty)));
+        assert_eq!(State::read(|_| Ok::<_, ()>(None)), Ok(Ok(None)));
+    }
+
+    #[test]
+    fn every_cut_and_every_changed_byte_is_refused() {
+        let bytes = state().to_bytes();
+        assert!(State::from_bytes(&bytes).is_ok());
+        assert!((0..bytes.len()).all(|len| State::from_bytes(&bytes[..len]).is_err()));
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x41;
+            assert!(State::from_bytes(&damaged).is_err(), "byte {at}");
+        }
+        let mut newer = bytes;
+        newer[0] = 2;
+        assert_eq!(State::from_bytes(&newer), Err(StateError::Newer(2)));
+    }
+}

@@ -1,8 +1,8 @@
 //! How many adaptivity bits a broom filter holds in the long run (001, Lemmas 14 and 16), and what its mistakes cost R.
 //!
-//! Fresh absent queries at 95 % load, with an adaptation to each that the filter is wrong about. A row after 1, 3, 10, 30 … times
-//! as many adaptations as there are keys, with the adaptivity bits a key; what it calls most is the most so far, looked at 256 times
-//! in n adaptations. Reads, writes and moves of the frontier are for each adaptation since the row before.
+//! Fresh absent queries at 95 % load, with an adaptation to each that the filter is wrong about. A row after 1, 3, 10, 30 …
+//! times as many adaptations as there are keys, with the adaptivity bits a key; what it calls most is the most so far, looked
+//! at 256 times in n adaptations. Reads, writes and moves of the frontier are for each adaptation since the row before.
 //!
 //! `cargo run --release -p twiceshy-lab --example broom_bits -- [KEYS,KEYS,…] [BITS] [C] [ADAPTATIONS A KEY]`
 

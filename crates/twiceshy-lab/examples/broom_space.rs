@@ -1,7 +1,8 @@
-//! What a broom filter's space and its insertions cost (001, Theorem 6: log(1/ε) + O(1) bits a key, R read with probability ε).
+//! What a broom filter and its insertions cost (001, Theorem 6: log(1/ε) + O(1) bits a key, R read with probability ε).
 //!
-//! For each number of keys and each rate, a filter that is asked for just those and filled with them. An insertion reads R where it
-//! collides, and collides more as the filter fills: over all insertions, and over the last tenth.
+//! For each number of keys and each rate, a filter that is asked for just those and filled with them. An insertion reads R
+//! where it collides, and collides more as the filter fills: reads and writes are for each of all insertions, and the late
+//! reads for each of the last tenth.
 //!
 //! `cargo run --release -p twiceshy-lab --example broom_space -- [KEYS,KEYS,…] [RATE,RATE,…]`
 

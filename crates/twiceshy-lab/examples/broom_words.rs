@@ -1,8 +1,8 @@
 //! How many words of L an operation of a broom filter touches (001, Theorem 6: a constant number).
 //!
-//! At 95 % load, rounds of three look-ups of stored keys, three of absent ones, an adaptation, a removal and an insertion. Every
-//! other insertion brings back a key that was removed a while ago, and may meet its ghost. The rounds are as many for each
-//! number of keys, so that the largest counts can be compared.
+//! At 95 % load, rounds of three look-ups of stored keys, three of absent ones, an adaptation, a removal and an insertion.
+//! Every other insertion brings back a key that was removed a while ago, and may meet its ghost. The rounds are as many for
+//! each number of keys, so that the largest counts can be compared.
 //!
 //! `cargo run --release -p twiceshy-lab --features count-words --example broom_words -- [KEYS,KEYS,…] [BITS] [ROUNDS]`
 

@@ -406,6 +406,44 @@ mod tests {
         assert_eq!([0, 1, 2].map(|block| plain.mark_bytes(block).to_vec()), [0, 255, 0].map(|mark| vec![mark; 64]));
     }
 
+    #[cfg(feature = "count-words")]
+    #[test]
+    fn whatever_reads_or_writes_a_block_is_noted() {
+        use crate::touched;
+        type Access = (&'static str, fn(&mut Blocks), u64);
+        // With the bytes that it goes over at least.
+        let accesses: [Access; 15] = [
+            ("offset", |blocks| _ = blocks.offset(1), 1),
+            ("set_offset", |blocks| blocks.set_offset(1, 1), 1),
+            ("code", |blocks| _ = blocks.code(1), 8),
+            ("set_code", |blocks| blocks.set_code(1, 1), 8),
+            ("occupieds", |blocks| _ = blocks.occupieds(1), 8),
+            ("set_occupied", |blocks| blocks.set_occupied(64, true), 8),
+            ("runends", |blocks| _ = blocks.runends(1), 8),
+            ("set_runend", |blocks| blocks.set_runend(64, true), 8),
+            ("remainder", |blocks| _ = blocks.remainder(64), 1),
+            ("remainders", |blocks| _ = blocks.remainders(1).get(0), 1),
+            ("set_remainder", |blocks| blocks.set_remainder(64, 1), 1),
+            ("image", |blocks| _ = blocks.image(1), 80),
+            ("restore", |blocks| blocks.restore(1, &[0; 80]), 80),
+            ("shift_up", |blocks| blocks.shift_up(64, 191), 2 * (8 + 56)),
+            ("shift_down", |blocks| blocks.shift_down(64, 191), 2 * (8 + 56)),
+        ];
+        let mut coded = Blocks::new(3, Layout::new(7, Annex::Code)).unwrap();
+        for (name, access, bytes) in accesses {
+            touched::reset();
+            access(&mut coded);
+            assert!(touched::words() * 8 >= bytes, "{name}: {} words", touched::words());
+        }
+        let mut plain = Blocks::new(3, Layout::new(7, Annex::Bytes)).unwrap();
+        let marks: [fn(&mut Blocks); 2] = [|blocks| _ = blocks.mark_bytes(1), |blocks| _ = blocks.mark_bytes_mut(1)];
+        for access in marks {
+            touched::reset();
+            access(&mut plain);
+            assert!(touched::words() >= 8);
+        }
+    }
+
     #[test]
     fn a_slot_costs_what_the_paper_counts() {
         for width in [2, 8, 13, 32] {

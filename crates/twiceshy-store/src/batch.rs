@@ -60,9 +60,7 @@ impl Batch {
             None => Bound::Unbounded,
         };
         let range = self.changes.range((Bound::Included((space, from.to_vec())), end));
-        range
-            .take_while(move |((own, _), _)| *own == space)
-            .map(|((_, key), value)| (key.as_slice(), value.as_deref()))
+        range.take_while(move |((own, _), _)| *own == space).map(|((_, key), value)| (key.as_slice(), value.as_deref()))
     }
 
     pub(crate) fn into_changes(self) -> Vec<Change> {

@@ -1,6 +1,7 @@
 //! What a guarded store knows about itself: one record, written with every commit.
 
-use crate::store::{Change, Space};
+use crate::batch::Batch;
+use crate::store::Space;
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::remote::{Generation, Key, Phase, Schema, Write};
 
@@ -49,6 +50,11 @@ pub(crate) enum StateError {
     Damaged,
 }
 
+impl StateError {
+    /// The newest version that is known here.
+    pub(crate) const KNOWN: u8 = VERSION;
+}
+
 impl State {
     pub(crate) fn new(identity: [u8; 16], choice: Vec<u8>) -> State {
         State {
@@ -94,16 +100,13 @@ impl State {
         Some(Phase { old, new, frontier: self.frontier.clone() })
     }
 
-    /// The changes that write it.
-    pub(crate) fn changes(&self) -> [Change; 2] {
-        [
-            Change { space: Space::Meta, key: STATE.to_vec(), value: Some(self.to_bytes()) },
-            Change {
-                space: Space::Meta,
-                key: FRONTIER.to_vec(),
-                value: self.frontier.as_ref().map(|key| key.to_vec()),
-            },
-        ]
+    /// Puts it into a batch.
+    pub(crate) fn write(&self, batch: &mut Batch) {
+        batch.put(Space::Meta, STATE, self.to_bytes());
+        match &self.frontier {
+            Some(key) => batch.put(Space::Meta, FRONTIER, &**key),
+            None => batch.delete(Space::Meta, FRONTIER),
+        }
     }
 
     /// Reads it from a store; none where there is none yet.
@@ -221,7 +224,9 @@ mod tests {
     }
 
     fn again(state: &State) -> Result<Option<State>, StateError> {
-        let changes = state.changes();
+        let mut batch = Batch::default();
+        state.write(&mut batch);
+        let changes = batch.into_changes();
         let get = |key: &[u8]| {
             Ok::<_, ()>(changes.iter().find(|change| change.key == key).and_then(|change| change.value.clone()))
         };

@@ -2,7 +2,7 @@
 
 use crate::error::{InsertError, RebuildError, SeamError};
 use crate::hash::HashKey;
-use crate::remote::{Place, Remote};
+use crate::remote::{Generation, OrderWords, Place, Remote};
 
 /// What every filter can do: answer from its own bits.
 ///
@@ -85,8 +85,20 @@ pub trait Backed: Filter {
     /// Takes exactly this key out of the filter and the remote.
     fn remove<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Removed, SeamError<R::Error>>;
 
+    /// What the filter's own bits say of a key while a commit's outcome is unknown, where
+    /// [`Filter::contains`] says *present* to be safe. Of every key but those that the commit brings or takes away it is the
+    /// right answer: for who knows which these are.
+    fn answers(&self, key: &[u8]) -> bool;
+
+    /// Where the remote has, or would have, a key's entries: the generation, and a word for each order.
+    fn entries(&self, key: &[u8]) -> (Generation, OrderWords);
+
     /// The number of the last commit that is applied to the filter.
     fn sequence(&self) -> u64;
+
+    /// Says that the filter stands at another commit of its remote: for who has brought it to the set of that commit in
+    /// another way than by the commits between. Changes nothing while a commit's outcome is unknown.
+    fn stand_at(&mut self, sequence: u64);
 
     /// Finds out what became of a commit whose answer was lost, and applies or drops it. Where nothing is in doubt it only
     /// checks that filter and remote are at the same commit.

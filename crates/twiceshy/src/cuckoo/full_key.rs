@@ -15,7 +15,7 @@ use super::validate::check_table;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Backed, Filter, Inserted, Progress, Removed};
 use crate::hash::HashKey;
-use crate::remote::{CellId, Generation, Key, Place, Position, Remote, Write};
+use crate::remote::{CellId, Generation, Key, OrderWords, Place, Position, Remote, Write};
 use crate::rng::SplitMix64;
 use crate::seam::{Pending, Seam, Table, Then};
 
@@ -306,8 +306,23 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         Ok(if cell.is_some() { Removed::Gone } else { Removed::LeftOrphan })
     }
 
+    #[inline]
+    fn answers(&self, key: &[u8]) -> bool {
+        self.seam.live.contains(key)
+    }
+
+    fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
+        (self.seam.live.generation(), self.seam.live.order_words(key))
+    }
+
     fn sequence(&self) -> u64 {
         self.seam.sequence
+    }
+
+    fn stand_at(&mut self, sequence: u64) {
+        if !self.seam.is_in_doubt() {
+            self.seam.sequence = sequence;
+        }
     }
 
     fn resolve<Rem: Remote>(&mut self, remote: &Rem) -> Result<(), SeamError<Rem::Error>> {

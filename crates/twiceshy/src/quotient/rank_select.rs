@@ -292,8 +292,23 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
         Ok(Removed::Gone)
     }
 
+    #[inline]
+    fn answers(&self, key: &[u8]) -> bool {
+        self.seam.live.contains(key)
+    }
+
+    fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
+        (self.seam.live.generation(), self.seam.live.order_words(key))
+    }
+
     fn sequence(&self) -> u64 {
         self.seam.sequence
+    }
+
+    fn stand_at(&mut self, sequence: u64) {
+        if !self.seam.is_in_doubt() {
+            self.seam.sequence = sequence;
+        }
     }
 
     fn resolve<Rem: Remote>(&mut self, remote: &Rem) -> Result<(), SeamError<Rem::Error>> {

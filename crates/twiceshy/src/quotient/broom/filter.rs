@@ -12,7 +12,7 @@ use super::stats::Stats;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
 use crate::hash::{HashKey, words_of};
-use crate::remote::{CellId, Generation, Key, Order, Phase, Place, Plan, Remote, Write};
+use crate::remote::{CellId, Generation, Key, Order, OrderWords, Phase, Place, Plan, Remote, Write};
 use crate::sizing;
 
 /// The broom filter (001), whose mistakes do not come back until both hash functions have changed.
@@ -279,8 +279,24 @@ impl Backed for BroomFilter {
         removed.map_err(seam)
     }
 
+    #[inline]
+    fn answers(&self, key: &[u8]) -> bool {
+        self.local.contains(key)
+    }
+
+    fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
+        let age = self.local.functions.age(key);
+        (self.local.generation(age), self.local.functions.order_words(key, age, self.local.levels.len()))
+    }
+
     fn sequence(&self) -> u64 {
         self.sequence
+    }
+
+    fn stand_at(&mut self, sequence: u64) {
+        if !self.is_in_doubt() {
+            self.sequence = sequence;
+        }
     }
 
     fn resolve<R: Remote>(&mut self, remote: &R) -> Result<(), SeamError<R::Error>> {

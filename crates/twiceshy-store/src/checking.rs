@@ -1,0 +1,97 @@
+//! Everything that must hold between the values, the index and the filter.
+
+use crate::batch::Batch;
+use crate::entry;
+use crate::error::Error;
+use crate::inner::{Inner, Writer};
+use crate::store::{Space, Store};
+use crate::view::{Source, View};
+use std::ops::Bound;
+use std::sync::PoisonError;
+use twiceshy::remote::Key;
+
+/// How many entries are looked at between two questions to the store.
+const AT_ONCE: usize = 256;
+
+impl<S: Store> Inner<S> {
+    /// The first thing that is wrong, in words. In constant memory but for the filter's own check.
+    pub(crate) fn check(&self, writer: &Writer) -> Result<Result<(), String>, Error<S::Error>> {
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(filter) = &*filter else { return Ok(Err("there is no filter".into())) };
+        let batch = Batch::default();
+        let view = View::new(&writer.state, &batch, Source::Store(&self.store));
+        if let Err(wrong) = filter.validate(&view) {
+            return Ok(Err(wrong));
+        }
+        let (mut keys, mut entries, mut orders) = (0u64, 0u64, 0);
+        let mut wrong = None;
+        self.each(Space::Values, |key| {
+            keys += 1;
+            let (generation, words) = filter.entries(key);
+            orders = words.as_slice().len() as u64;
+            for (order, word) in words.iter() {
+                if !self.store.contains(Space::Index, &entry::index(generation, order, word, key))? {
+                    wrong = Some(format!("the key {} lacks an index entry", shown(key)));
+                }
+            }
+            if !filter.answers(key) {
+                wrong = Some(format!("the filter turns away the key {}", shown(key)));
+            }
+            Ok(wrong.is_none())
+        })?;
+        if let Some(wrong) = wrong {
+            return Ok(Err(wrong));
+        }
+        let mut wrong = None;
+        self.each(Space::Index, |bytes| {
+            entries += 1;
+            let stored = match entry::parse_index(bytes) {
+                Some((_, key)) => self.store.contains(Space::Values, key)?,
+                None => false,
+            };
+            if !stored {
+                wrong = Some(format!("the index entry {} is of no key", shown(bytes)));
+            }
+            Ok(stored)
+        })?;
+        if let Some(wrong) = wrong {
+            return Ok(Err(wrong));
+        }
+        if keys != writer.state.len || keys * orders != entries {
+            return Ok(Err(format!("{keys} keys have {entries} index entries, and {} are counted", writer.state.len)));
+        }
+        Ok(Ok(()))
+    }
+
+    /// Calls `found` with all keys of a map, until it says `false`.
+    fn each(
+        &self,
+        space: Space,
+        mut found: impl FnMut(&[u8]) -> Result<bool, S::Error>,
+    ) -> Result<(), Error<S::Error>> {
+        let mut from: Bound<Vec<u8>> = Bound::Unbounded;
+        loop {
+            let mut some: Vec<Key> = Vec::new();
+            let scanned = self.store.scan(space, from.as_ref().map(Vec::as_slice), &mut |key, _| {
+                some.push(Key::from(key));
+                some.len() < AT_ONCE
+            });
+            scanned.map_err(Error::Store)?;
+            for key in &some {
+                if !found(key).map_err(Error::Store)? {
+                    return Ok(());
+                }
+            }
+            match some.last() {
+                Some(last) if some.len() == AT_ONCE => from = Bound::Excluded(last.to_vec()),
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let text: String =
+        bytes.iter().take(24).flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from).collect();
+    if bytes.len() > 24 { format!("{text}… ({} bytes)", bytes.len()) } else { text }
+}

@@ -1,0 +1,225 @@
+//! How a guard is asked for.
+
+use crate::batch::Batch;
+use crate::changing::of_commit;
+use crate::entry::Deed;
+use crate::error::Error;
+use crate::guard::Guard;
+use crate::inner::{Inner, Writer, capacity, read_state};
+use crate::kind::{AnyFilter, FilterKind, Size};
+use crate::pending::Pending;
+use crate::policy::{Adapt, Policy};
+use crate::queue::Queue;
+use crate::recorder::Recorder;
+use crate::rolling;
+use crate::saving::of_io;
+use crate::snapshot::{self, Found};
+use crate::state::State;
+use crate::stats::Counters;
+use crate::store::{Durability, Space, Store};
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::{Mutex, RwLock};
+use twiceshy::error::{BuildError, OptionsError};
+use twiceshy::hash::HashKey;
+
+/// What to open. The filter's kind and rate are the store's own once it is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    filter: Option<FilterKind>,
+    rate: Option<f64>,
+    keys: u64,
+    adapt: Adapt,
+    durability: Durability,
+    queue: usize,
+    snapshot: Option<PathBuf>,
+    hash: Option<HashKey>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options::new()
+    }
+}
+
+impl Options {
+    /// A telescoping filter with one false positive in 256, which learns when it pays, over a store whose changes are synced.
+    pub fn new() -> Options {
+        Options {
+            filter: None,
+            rate: None,
+            keys: 0,
+            adapt: Adapt::default(),
+            durability: Durability::Synced,
+            queue: 1_024,
+            snapshot: None,
+            hash: None,
+        }
+    }
+
+    /// The filter of a store that is made. A store that is there must have been made for the same.
+    #[must_use]
+    pub fn filter(self, kind: FilterKind) -> Self {
+        Options { filter: Some(kind), ..self }
+    }
+
+    /// The false-positive rate of a store that is made.
+    #[must_use]
+    pub fn false_positive_rate(self, rate: f64) -> Self {
+        Options { rate: Some(rate), ..self }
+    }
+
+    /// How many keys are expected, so that the filter need not grow on the way.
+    #[must_use]
+    pub fn expected_keys(self, keys: u64) -> Self {
+        Options { keys, ..self }
+    }
+
+    /// When the filter learns from a false positive.
+    #[must_use]
+    pub fn adapt(self, adapt: Adapt) -> Self {
+        Options { adapt, ..self }
+    }
+
+    /// How durable a change is when it returns.
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Self {
+        Options { durability, ..self }
+    }
+
+    /// How many false positives may wait to be learned from; more are skipped.
+    #[must_use]
+    pub fn queue(self, most: usize) -> Self {
+        Options { queue: most, ..self }
+    }
+
+    /// Where the filter is saved, so that the next open need not rebuild it.
+    #[must_use]
+    pub fn snapshot(self, path: impl Into<PathBuf>) -> Self {
+        Options { snapshot: Some(path.into()), ..self }
+    }
+
+    /// The hash key of a store that is made, instead of one from the operating system: for tests and experiments.
+    #[must_use]
+    pub fn hash_key(self, hash: HashKey) -> Self {
+        Options { hash: Some(hash), ..self }
+    }
+
+    /// Guards a store: a new one, or one that was guarded before.
+    pub fn open<S: Store>(self, store: S) -> Result<Guard<S>, Error<S::Error>> {
+        let (state, filter, rolled, stale_snapshot) = match read_state(&store)? {
+            None => {
+                let (state, filter) = self.make(&store)?;
+                (state, Some(filter), 0, true)
+            }
+            Some(state) => {
+                self.check(&state)?;
+                let (filter, rolled) = self.restore(&state, &store)?;
+                let stale = filter.is_none();
+                (state, filter, rolled, stale)
+            }
+        };
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).map_err(|error| no_entropy(&error))?;
+        let inner = Inner {
+            store,
+            filter: RwLock::new(filter),
+            pending: Pending::default(),
+            writer: Mutex::new(Writer {
+                state,
+                doubt: None,
+                tags: u64::from_le_bytes(seed),
+                stale_snapshot,
+                content_until: 0,
+            }),
+            queue: Mutex::new(Queue::new(self.queue)),
+            policy: Policy::new(self.adapt),
+            counters: Counters::default(),
+            snapshot: self.snapshot,
+            durability: self.durability,
+        };
+        inner.counters.rolled_forward.add(rolled);
+        Ok(Guard::start(inner))
+    }
+
+    fn size(&self) -> Size {
+        Size {
+            kind: self.filter.unwrap_or(FilterKind::Telescoping),
+            rate: self.rate.unwrap_or(1.0 / 256.0),
+            keys: capacity(self.keys),
+        }
+    }
+
+    /// A new guarded store.
+    fn make<S: Store>(&self, store: &S) -> Result<(State, AnyFilter), Error<S::Error>> {
+        let mut empty = true;
+        for space in Space::ALL {
+            let found = &mut |_: &[u8], _: &[u8]| {
+                empty = false;
+                false
+            };
+            store.scan(space, Bound::Unbounded, found).map_err(Error::Store)?;
+        }
+        if !empty {
+            return Err(Error::Damaged);
+        }
+        let size = self.size();
+        let hash = match self.hash {
+            Some(hash) => hash,
+            None => HashKey::random()?,
+        };
+        let mut recorder = Recorder::default();
+        let filter = size.build(hash, &mut recorder).map_err(|error| match error {
+            BuildError::Options(error) => Error::Options(error),
+            _ => Error::Damaged,
+        })?;
+        let mut identity = [0; 16];
+        getrandom::fill(&mut identity).map_err(|error| no_entropy(&error))?;
+        let (mut state, mut batch) = (State::new(identity, size.choice()), Batch::default());
+        if let Some(plan) = &recorder.plan {
+            let mut tag = [0; 8];
+            getrandom::fill(&mut tag).map_err(|error| no_entropy(&error))?;
+            state.advance(plan, Deed::Other, u64::from_le_bytes(tag), &mut batch);
+        }
+        state.write(&mut batch);
+        store.commit(&batch.into_changes(), Durability::Synced).map_err(of_commit)?;
+        Ok((state, filter))
+    }
+
+    /// Refuses a store that was made for another filter than is asked for.
+    fn check<E>(&self, state: &State) -> Result<(), Error<E>> {
+        let made = Size::from_choice(&state.choice, 1).ok_or(Error::Damaged)?;
+        let other_kind = self.filter.is_some_and(|kind| kind != made.kind);
+        let other_rate = self.rate.is_some_and(|rate| rate != made.rate);
+        if let Some(rate) = self.rate
+            && !(rate > 0.0 && rate < 1.0)
+        {
+            return Err(OptionsError::Rate(rate).into());
+        }
+        if other_kind || other_rate {
+            let asked = self.size();
+            let words = |size: Size| format!("{} with a rate of {}", size.kind, size.rate);
+            return Err(Error::OtherFilter { made: words(made), asked: words(asked) });
+        }
+        Ok(())
+    }
+
+    /// The filter from its snapshot, if there is one that can be trusted.
+    fn restore<S: Store>(&self, state: &State, store: &S) -> Result<(Option<AnyFilter>, u64), Error<S::Error>> {
+        let Some(path) = &self.snapshot else { return Ok((None, 0)) };
+        match snapshot::read(path).map_err(|error| of_io(path, error))? {
+            Found::Nothing => Ok((None, 0)),
+            Found::Newer(found) => {
+                Err(Error::Newer { what: path.display().to_string(), found, known: snapshot::VERSION })
+            }
+            Found::Whole(snapshot) => {
+                let restored = rolling::restore(snapshot, state, store).map_err(Error::Store)?;
+                Ok(restored.map_or((None, 0), |(filter, rolled)| (Some(filter), rolled)))
+            }
+        }
+    }
+}
+
+fn no_entropy<E>(error: &getrandom::Error) -> Error<E> {
+    Error::Io { path: PathBuf::from("random bytes"), error: std::io::Error::other(error.to_string()) }
+}

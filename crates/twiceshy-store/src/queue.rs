@@ -1,0 +1,79 @@
+//! False positives that wait to be learned from.
+
+use std::collections::{HashSet, VecDeque};
+use twiceshy::remote::Key;
+
+/// A queue of queries, each once, so many and so many bytes at most: an attacker cannot make it grow.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    order: VecDeque<Key>,
+    waiting: HashSet<Key>,
+    bytes: usize,
+    most: usize,
+}
+
+/// The bytes of all queries together: a long one, or a thousand short ones.
+const MOST_BYTES: usize = 1 << 20;
+
+/// What became of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Queued {
+    Waits,
+    /// It was waiting already.
+    Merged,
+    /// There is no room.
+    Skipped,
+}
+
+impl Queue {
+    pub(crate) fn new(most: usize) -> Queue {
+        Queue { order: VecDeque::new(), waiting: HashSet::new(), bytes: 0, most }
+    }
+
+    pub(crate) fn push(&mut self, query: &[u8]) -> Queued {
+        if self.waiting.contains(query) {
+            return Queued::Merged;
+        }
+        if self.order.len() >= self.most || self.bytes + query.len() > MOST_BYTES {
+            return Queued::Skipped;
+        }
+        let query = Key::from(query);
+        self.bytes += query.len();
+        self.order.push_back(query.clone());
+        self.waiting.insert(query);
+        Queued::Waits
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Key> {
+        let query = self.order.pop_front()?;
+        self.bytes -= query.len();
+        self.waiting.remove(&query);
+        Some(query)
+    }
+
+    /// What it takes in memory, about.
+    pub(crate) fn local_bits(&self) -> u64 {
+        (self.bytes + self.order.capacity() * size_of::<Key>() + self.waiting.capacity() * (size_of::<Key>() + 1))
+            as u64
+            * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_merges_what_waits_and_skips_what_is_too_much() {
+        let mut queue = Queue::new(2);
+        assert_eq!(queue.push(b"a"), Queued::Waits);
+        assert_eq!(queue.push(b"a"), Queued::Merged);
+        assert_eq!(queue.push(&vec![0; MOST_BYTES]), Queued::Skipped);
+        assert_eq!(queue.push(b"b"), Queued::Waits);
+        assert_eq!(queue.push(b"c"), Queued::Skipped);
+        assert_eq!(queue.pop().as_deref(), Some(&b"a"[..]));
+        assert_eq!(queue.push(b"a"), Queued::Waits);
+        assert_eq!((queue.pop().as_deref(), queue.pop().as_deref()), (Some(&b"b"[..]), Some(&b"a"[..])));
+        assert_eq!((queue.pop(), queue.waiting.len(), queue.bytes), (None, 0, 0));
+    }
+}

@@ -1,0 +1,66 @@
+//! When the filter's snapshot is written, and when it must go.
+
+use crate::batch::Batch;
+use crate::changing::of_commit;
+use crate::error::Error;
+use crate::inner::{Inner, Writer};
+use crate::snapshot;
+use crate::store::{Durability, Store};
+use std::path::Path;
+use std::sync::PoisonError;
+
+/// How many records the log may have, at least.
+const LONG_ENOUGH: u64 = 10_000;
+
+impl<S: Store> Inner<S> {
+    /// What follows every change: the log is kept short, and what waits is learned from.
+    pub(crate) fn after_change(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+        let most = (writer.state.len / 4).max(LONG_ENOUGH);
+        if writer.state.last.number - writer.state.log_from.number > most {
+            // A snapshot that cannot be written is not the caller's trouble: the next open rebuilds.
+            if self.snapshot.is_none() || self.save(writer).is_err() {
+                writer.state.log_from = writer.state.last;
+                writer.stale_snapshot = self.snapshot.is_some();
+            }
+        }
+        self.learn(writer);
+        Ok(())
+    }
+
+    /// Writes the filter beside the store, as it stands at the last commit.
+    pub(crate) fn save(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+        let Some(path) = &self.snapshot else { return Ok(()) };
+        let mut bytes = Vec::new();
+        match &*self.filter.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(filter) if filter.save(&mut bytes).is_ok() => {}
+            _ => return Ok(()),
+        }
+        // The commit must be there when the snapshot is: one that the store has lost would be of a set that never was.
+        self.commit_state(writer, Durability::Synced)?;
+        let header = snapshot::header(writer.state.identity, writer.state.last);
+        snapshot::write(path, &header, &bytes).map_err(|error| of_io(path, error))?;
+        writer.stale_snapshot = false;
+        writer.state.log_from = writer.state.last;
+        self.counters.snapshots.add(1);
+        self.commit_state(writer, Durability::Seen)
+    }
+
+    fn commit_state(&self, writer: &Writer, durability: Durability) -> Result<(), Error<S::Error>> {
+        let mut batch = Batch::default();
+        writer.state.write(&mut batch);
+        self.store.commit(&batch.into_changes(), durability).map_err(of_commit)
+    }
+
+    /// Before the first change after it was refused, a snapshot goes: a number that it has may come again.
+    pub(crate) fn forget_stale_snapshot(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+        if let Some(path) = self.snapshot.as_ref().filter(|_| writer.stale_snapshot) {
+            snapshot::delete(path).map_err(|error| of_io(path, error))?;
+        }
+        writer.stale_snapshot = false;
+        Ok(())
+    }
+}
+
+pub(crate) fn of_io<E>(path: &Path, error: std::io::Error) -> Error<E> {
+    Error::Io { path: path.to_owned(), error }
+}

@@ -1,0 +1,109 @@
+//! A guarded store against an exact map, with every kind of filter.
+
+use std::collections::BTreeMap;
+use twiceshy::hash::HashKey;
+use twiceshy_store::{Adapt, FilterKind, Guard, Memory, MemoryStore, Options};
+
+/// A small generator: the tests need no more.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        (self.next() >> 20) % bound
+    }
+}
+
+fn key(number: u64) -> Vec<u8> {
+    // Some keys are a prefix of others, one is empty.
+    number.to_string().repeat(1 + number as usize % 3).into_bytes()[(number == 0).into()..].to_vec()
+}
+
+fn open(memory: &Memory, folder: &std::path::Path, kind: FilterKind) -> Guard<MemoryStore> {
+    Options::new()
+        .filter(kind)
+        .false_positive_rate(0.05)
+        .adapt(Adapt::Always)
+        .hash_key(HashKey::fixed(3))
+        .snapshot(folder.join("filter"))
+        .open(memory.open().expect("nobody has it open"))
+        .expect("a store of its own")
+}
+
+fn agree(guard: &Guard<MemoryStore>, exact: &BTreeMap<Vec<u8>, Vec<u8>>, keys: u64) {
+    for number in 0..keys {
+        let key = key(number);
+        assert_eq!(guard.get(&key).expect("memory"), exact.get(&key).cloned(), "key {number}");
+    }
+    assert_eq!(guard.len().expect("memory"), exact.len() as u64);
+    let entries: BTreeMap<_, _> = guard.iter().collect::<Result<_, _>>().expect("memory");
+    assert_eq!(&entries, exact);
+    assert_eq!(guard.check().expect("memory"), Ok(()));
+}
+
+#[test]
+fn every_kind_of_filter_gives_the_answers_of_an_exact_map() {
+    for kind in FilterKind::ALL {
+        let (memory, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
+        let mut random = Random(kind.name().len() as u64 + 77);
+        let mut exact = BTreeMap::new();
+        let mut guard = open(&memory, folder.path(), *kind);
+        const KEYS: u64 = 6_000;
+        for step in 0..12_000u32 {
+            let number = random.below(KEYS);
+            let (key, value) = (key(number), random.next().to_le_bytes().to_vec());
+            match random.below(100) {
+                0..45 => {
+                    let new = exact.insert(key.clone(), value.clone()).is_none();
+                    assert_eq!(guard.insert(&key, &value).expect("memory"), new, "{kind}: insert {number}");
+                }
+                45..60 => {
+                    let stored = exact.remove(&key).is_some();
+                    assert_eq!(guard.remove(&key).expect("memory"), stored, "{kind}: remove {number}");
+                }
+                60..97 => assert_eq!(guard.get(&key).expect("memory"), exact.get(&key).cloned(), "{kind}: {number}"),
+                97 => {
+                    let entries: Vec<_> = (0..random.below(60)).map(|_| (self::key(random.below(KEYS)), value.clone())).collect();
+                    guard.insert_all(entries.iter().cloned()).expect("memory");
+                    exact.extend(entries);
+                }
+                98 => {
+                    let keys: Vec<_> = (0..random.below(60)).map(|_| self::key(random.below(KEYS))).collect();
+                    guard.remove_all(&keys).expect("memory");
+                    keys.iter().for_each(|key| drop(exact.remove(key)));
+                }
+                _ if step % 5 == 0 => {
+                    // A clean close, or one that leaves the snapshot behind.
+                    if random.below(2) == 0 {
+                        guard.save().expect("a folder");
+                        let copy = std::fs::read(folder.path().join("filter")).expect("a snapshot");
+                        for _ in 0..random.below(30) {
+                            let key = self::key(random.below(KEYS));
+                            guard.insert(&key, b"late").expect("memory");
+                            exact.insert(key, b"late".to_vec());
+                        }
+                        drop(guard);
+                        std::fs::write(folder.path().join("filter"), copy).expect("a folder");
+                    } else {
+                        drop(guard);
+                    }
+                    guard = open(&memory, folder.path(), *kind);
+                }
+                _ => {}
+            }
+        }
+        agree(&guard, &exact, KEYS);
+        let stats = guard.stats().expect("memory");
+        println!("{kind}: {stats:?}");
+        drop(guard);
+        let guard = open(&memory, folder.path(), *kind);
+        agree(&guard, &exact, KEYS);
+        assert_eq!(guard.stats().expect("memory").rebuilt, 0, "{kind}: a clean close leaves a snapshot");
+    }
+}

@@ -42,6 +42,11 @@ impl<S: Store> Guard<S> {
         Guard { inner, rebuilding }
     }
 
+    /// The store inside. Whoever changes it without the guard must not use the guard again before it is opened anew.
+    pub fn store(&self) -> &S {
+        &self.inner.store
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error<S::Error>> {
         self.look_up(key, |store| store.get(Space::Values, key), Option::is_some).map(Option::flatten)

@@ -1,10 +1,41 @@
-//! A guard for a key-value store.
+//! An adaptive filter before a key-value store, with everything that keeps the two together.
+//!
+//! A store that is asked for absent keys pays for each of them: a read of the disk, a trip over the network. A filter turns most
+//! of them away, but for some it is wrong, and it is wrong about these for ever: whoever finds them can ask again and again.
+//! The filters of [`twiceshy`] hear that they were wrong, and change. A [`Guard`] puts one before a store, and nobody need
+//! think of it again: it grows, it is saved and restored, it learns; and every answer comes from the store.
+//!
+//! ```
+//! # #[cfg(feature = "redb")] {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("blocked");
+//! use twiceshy_store::Guard;
+//!
+//! let blocked = Guard::open(&path)?;
+//! blocked.insert(b"203.0.113.9", b"scanned our ports")?;
+//! assert!(blocked.contains(b"203.0.113.9")?);
+//! // Most absent keys never reach the store.
+//! assert_eq!(blocked.get(b"198.51.100.1")?, None);
+//! println!("{} look-ups turned away", blocked.stats()?.turned_away);
+//! blocked.close()?;
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **Other stores.** [`Store`] is what a guard needs of one: four ordered maps that change together. There is one in memory
+//! ([`Memory`]) and one in a redb file ([`RedbStore`]); the module `contract` (feature `testing`) tells whether another is right.
 
 mod batch;
 mod changing;
 mod checking;
+#[cfg(feature = "testing")]
+pub mod contract;
 mod entry;
 mod error;
+#[cfg(feature = "testing")]
+pub mod faulty;
+#[cfg(feature = "redb")]
+mod folder;
 mod growing;
 mod guard;
 mod inner;

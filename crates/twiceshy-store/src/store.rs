@@ -72,7 +72,7 @@ pub enum CommitError<E> {
 /// * While a store is open no other process or value can open the same one: it is refused.
 ///
 /// Reads come from many threads at once, also while a commit runs; commits come one after the other. The suite
-/// [`contract`](crate::contract) tells whether an implementation is right.
+/// `contract` (feature `testing`) tells whether an implementation is right.
 pub trait Store: Send + Sync + 'static {
     /// What goes wrong.
     type Error: std::error::Error + Send + Sync + 'static;

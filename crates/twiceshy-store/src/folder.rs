@@ -1,0 +1,32 @@
+//! A guarded store in a folder: what most users want.
+
+use crate::error::Error;
+use crate::guard::Guard;
+use crate::options::Options;
+use crate::redb_store::{RedbError, RedbStore};
+use crate::saving::of_io;
+use std::path::Path;
+
+/// The store's own file. It holds every key.
+const STORE: &str = "store.redb";
+
+/// The filter's snapshot. Whoever deletes it makes the next open slower.
+const SNAPSHOT: &str = "filter.twiceshy";
+
+impl Options {
+    /// Guards the store in a folder, which is made where there is none. All keys are in `store.redb`; whatever else is in the
+    /// folder may be damaged or deleted, and is made anew.
+    pub fn open_folder(self, path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
+        let path = path.as_ref();
+        std::fs::create_dir_all(path).map_err(|error| of_io(path, error))?;
+        let store = RedbStore::open(path.join(STORE)).map_err(Error::Store)?;
+        self.snapshot(path.join(SNAPSHOT)).open(store)
+    }
+}
+
+impl Guard<RedbStore> {
+    /// Guards the store in a folder with the usual options: see [`Options::open_folder`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
+        Options::new().open_folder(path)
+    }
+}

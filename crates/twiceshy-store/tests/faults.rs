@@ -1,0 +1,128 @@
+//! A store that fails at each call of each operation, and one whose answer is lost: the error reaches the caller, nothing is
+//! half done, and the next operation works.
+
+use std::collections::BTreeMap;
+use twiceshy::hash::HashKey;
+use twiceshy_store::faulty::{Faulty, FaultyError};
+use twiceshy_store::{Adapt, Error, FilterKind, Guard, MemoryError, MemoryStore, Options};
+
+type Exact = BTreeMap<Vec<u8>, Vec<u8>>;
+type Failure = Error<FaultyError<MemoryError>>;
+
+fn key(number: u64) -> Vec<u8> {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes().to_vec()
+}
+
+/// A guard over a hundred and fifty keys, and the store inside it to be told what to do.
+fn guarded(kind: FilterKind) -> (Guard<Faulty<MemoryStore>>, Exact) {
+    let options = Options::new().filter(kind).false_positive_rate(0.1).adapt(Adapt::Always).hash_key(HashKey::fixed(1));
+    let guard = options.open(Faulty::new(MemoryStore::new())).expect("an empty store");
+    let exact: Exact = (0..150).map(|number| (key(number), b"first".to_vec())).collect();
+    guard.insert_all(&exact).expect("nothing fails yet");
+    (guard, exact)
+}
+
+/// What a user may do.
+#[derive(Clone, Debug)]
+enum Deed {
+    Insert(u64),
+    Remove(u64),
+    InsertAll(std::ops::Range<u64>),
+    RemoveAll(std::ops::Range<u64>),
+    Get(u64),
+}
+
+impl Deed {
+    fn perform(&self, guard: &Guard<Faulty<MemoryStore>>) -> Result<(), Failure> {
+        match self {
+            Deed::Insert(number) => guard.insert(&key(*number), b"second").map(drop),
+            Deed::Remove(number) => guard.remove(&key(*number)).map(drop),
+            Deed::InsertAll(numbers) => guard.insert_all(numbers.clone().map(|n| (key(n), "third"))).map(drop),
+            Deed::RemoveAll(numbers) => guard.remove_all(numbers.clone().map(key)).map(drop),
+            Deed::Get(number) => guard.get(&key(*number)).map(drop),
+        }
+    }
+
+    fn done_to(&self, exact: &Exact) -> Exact {
+        let mut exact = exact.clone();
+        match self {
+            Deed::Insert(number) => drop(exact.insert(key(*number), b"second".to_vec())),
+            Deed::Remove(number) => drop(exact.remove(&key(*number))),
+            Deed::InsertAll(numbers) => exact.extend(numbers.clone().map(|n| (key(n), b"third".to_vec()))),
+            Deed::RemoveAll(numbers) => numbers.clone().for_each(|number| drop(exact.remove(&key(number)))),
+            Deed::Get(_) => {}
+        }
+        exact
+    }
+}
+
+fn deeds() -> Vec<Deed> {
+    let mut deeds = vec![
+        Deed::Insert(3),
+        Deed::Insert(900),
+        Deed::Remove(5),
+        Deed::Remove(901),
+        Deed::InsertAll(140..190),
+        Deed::RemoveAll(100..200),
+    ];
+    // Some of these are false positives: the filter learns while the store fails.
+    deeds.extend((1_000..1_040).map(Deed::Get));
+    deeds
+}
+
+fn agree(guard: &Guard<Faulty<MemoryStore>>, exact: &Exact, when: &str) {
+    for number in (0..210).chain(895..905).chain(1_000..1_060) {
+        let found = guard.get(&key(number)).expect("it is healed");
+        assert_eq!(found, exact.get(&key(number)).cloned(), "{when}: key {number}");
+    }
+    assert_eq!(guard.len().expect("it is healed"), exact.len() as u64, "{when}");
+    assert_eq!(guard.check().expect("it is healed"), Ok(()), "{when}");
+}
+
+#[test]
+fn whatever_call_fails_nothing_is_half_done_and_the_next_operation_works() {
+    for kind in FilterKind::ALL {
+        for deed in deeds() {
+            for calls in 0.. {
+                let when = format!("{kind}, {deed:?}, failing after {calls} calls");
+                let (guard, exact) = guarded(*kind);
+                guard.store().fail_after(calls);
+                let outcome = deed.perform(&guard);
+                let untouched = guard.store().heal();
+                match (&outcome, untouched) {
+                    // An adaptation that failed is forgotten: the look-up was answered.
+                    (Ok(()), _) => agree(&guard, &deed.done_to(&exact), &when),
+                    (Err(Error::Store(FaultyError::Told)), false) => agree(&guard, &exact, &when),
+                    (Err(other), _) => panic!("{when}: {other}"),
+                }
+                deed.perform(&guard).expect("it is healed");
+                agree(&guard, &deed.done_to(&exact), &when);
+                if untouched {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_answer_reaches_the_caller_and_is_found_out_by_the_next_operation() {
+    for kind in FilterKind::ALL {
+        for deed in deeds().into_iter().filter(|deed| !matches!(deed, Deed::Get(_) | Deed::Remove(901))) {
+            for happens in [true, false] {
+                let when = format!("{kind}, {deed:?}, happens {happens}");
+                let (guard, exact) = guarded(*kind);
+                guard.store().lose_answer(happens);
+                assert!(matches!(deed.perform(&guard), Err(Error::Unknown(_))), "{when}");
+                let now = if happens { deed.done_to(&exact) } else { exact.clone() };
+                // Look-ups are right before anybody has asked what became of it.
+                for (key, value) in &now {
+                    assert_eq!(guard.get(key).expect("it answers"), Some(value.clone()), "{when}");
+                }
+                agree(&guard, &now, &when);
+                deed.perform(&guard).expect("it answers again");
+                agree(&guard, &deed.done_to(&exact), &when);
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A snapshot that is cut, damaged, old, foreign or newer: never a false negative, never a panic.
+
+use std::path::Path;
+use twiceshy::hash::HashKey;
+use twiceshy_store::{Error, FilterKind, Guard, Memory, MemoryStore, Options};
+
+fn key(number: u64) -> [u8; 8] {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
+}
+
+fn open(memory: &Memory, path: &Path, kind: FilterKind) -> Guard<MemoryStore> {
+    let options = Options::new().filter(kind).hash_key(HashKey::fixed(5)).snapshot(path);
+    options.open(memory.open().expect("nobody has it open")).expect("its own store")
+}
+
+fn has_all(guard: &Guard<MemoryStore>, keys: u64, when: &str) {
+    assert!((0..keys).all(|number| guard.contains(&key(number)).expect("memory")), "{when}: a key is lost");
+    assert_eq!(guard.check().expect("memory"), Ok(()), "{when}");
+}
+
+#[test]
+fn a_snapshot_cut_at_every_length_or_with_any_byte_changed_is_not_trusted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
+    for kind in [FilterKind::Telescoping, FilterKind::Cyclic, FilterKind::Broom] {
+        let memory = Memory::new();
+        let guard = open(&memory, &path, kind);
+        guard.insert_all((0..60).map(|number| (key(number), b""))).expect("memory");
+        guard.close().expect("a folder");
+        let whole = std::fs::read(&path).expect("a snapshot");
+        let step = whole.len() / 400 + 1;
+        for len in (0..whole.len()).step_by(step) {
+            std::fs::write(&path, &whole[..len]).expect("a folder");
+            let guard = open(&memory, &path, kind);
+            has_all(&guard, 60, &format!("{kind}, {len} bytes"));
+            assert_eq!(guard.stats().expect("memory").rebuilt, 1, "{kind}, {len} bytes were trusted");
+        }
+        for at in (0..whole.len()).step_by(step) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1 << (at % 8);
+            std::fs::write(&path, &damaged).expect("a folder");
+            let guard = open(&memory, &path, kind);
+            has_all(&guard, 60, &format!("{kind}, byte {at}"));
+            assert_eq!(guard.stats().expect("memory").rebuilt, 1, "{kind}, byte {at} was not missed");
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_of_another_store_or_of_commits_that_were_lost_is_not_trusted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
+    let kind = FilterKind::Telescoping;
+    let (one, other) = (Memory::new(), Memory::new());
+    let guard = open(&one, &path, kind);
+    guard.insert_all((0..50).map(|number| (key(number), b""))).expect("memory");
+    guard.close().expect("a folder");
+    let guard = open(&other, &path, kind);
+    guard.insert_all((100..150).map(|number| (key(number), b""))).expect("memory");
+    assert!((100..150).all(|number| guard.contains(&key(number)).expect("memory")));
+    assert_eq!(guard.check().expect("memory"), Ok(()));
+    drop(guard);
+    // Now the snapshot is the other's.
+    let guard = open(&one, &path, kind);
+    has_all(&guard, 50, "the other's snapshot");
+    assert_eq!(guard.stats().expect("memory").rebuilt, 1);
+}
+
+#[test]
+fn a_snapshot_of_a_newer_version_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
+    let memory = Memory::new();
+    open(&memory, &path, FilterKind::Telescoping).close().expect("a folder");
+    let mut bytes = std::fs::read(&path).expect("a snapshot");
+    bytes[8] = 9;
+    let sum = crc32fast::hash(&bytes[..42]);
+    bytes[42..46].copy_from_slice(&sum.to_le_bytes());
+    std::fs::write(&path, &bytes).expect("a folder");
+    let refused = Options::new().snapshot(&path).open(memory.open().expect("nobody has it open"));
+    match refused {
+        Err(error @ Error::Newer { .. }) => assert!(error.to_string().contains("newer version")),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it was opened"),
+    }
+}

@@ -31,14 +31,6 @@ pub(crate) fn order_end(generation: Generation, order: Order) -> Vec<u8> {
     end
 }
 
-/// Where the entries of a generation begin, and where they have ended.
-pub(crate) fn generation_span(generation: Generation) -> (Vec<u8>, Vec<u8>) {
-    let start = generation.0.to_be_bytes().to_vec();
-    let mut end = start.clone();
-    increment(&mut end);
-    (start, end)
-}
-
 /// The next bytes of the same length; all 255 become longer ones, above every entry since orders are few.
 fn increment(bytes: &mut Vec<u8>) {
     for byte in bytes.iter_mut().rev() {
@@ -139,10 +131,6 @@ mod tests {
             }
         }
         for generation in [0, 256, u32::MAX] {
-            let (from, to) = generation_span(Generation(generation));
-            for (entry, (g, ..)) in entries.iter().zip(&all) {
-                assert_eq!(from <= *entry && *entry < to, g.0 == generation);
-            }
             for (entry, (g, o, ..)) in entries.iter().zip(&all) {
                 let from = index(Generation(generation), Order(7), 0, &[]);
                 let inside = from <= *entry && *entry < order_end(Generation(generation), Order(7));

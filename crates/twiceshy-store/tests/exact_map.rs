@@ -69,7 +69,8 @@ fn every_kind_of_filter_gives_the_answers_of_an_exact_map() {
                 }
                 60..97 => assert_eq!(guard.get(&key).expect("memory"), exact.get(&key).cloned(), "{kind}: {number}"),
                 97 => {
-                    let entries: Vec<_> = (0..random.below(60)).map(|_| (self::key(random.below(KEYS)), value.clone())).collect();
+                    let entries: Vec<_> =
+                        (0..random.below(60)).map(|_| (self::key(random.below(KEYS)), value.clone())).collect();
                     guard.insert_all(entries.iter().cloned()).expect("memory");
                     exact.extend(entries);
                 }

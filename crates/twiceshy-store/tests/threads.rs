@@ -21,7 +21,7 @@ fn nobody_ever_gets_a_wrong_answer() {
         let ended = AtomicBool::new(false);
         std::thread::scope(|threads| {
             let mut writers = Vec::new();
-            for remainder in [2, 3] {
+            for remainder in [2u64, 3] {
                 let (guard, stored) = (&guard, &stored);
                 writers.push(threads.spawn(move || {
                     let mut state = remainder;

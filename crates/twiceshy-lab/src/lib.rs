@@ -1,5 +1,6 @@
 //! Workloads, models and experiments for the filters of `twiceshy`.
 
+pub mod broom;
 pub mod game;
 pub mod models;
 pub mod replay;

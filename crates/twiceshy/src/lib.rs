@@ -46,6 +46,10 @@ mod seam;
 pub mod sizing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+#[cfg(feature = "count-words")]
+pub mod touched;
+#[cfg(not(feature = "count-words"))]
+mod touched;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -12,6 +12,8 @@
 //! costs w + 2.125 bits without either, w + 3 with the code, w + 10.125 with the marks. Everything is little-endian and
 //! read with unaligned loads, so a block needs no alignment, and its bytes are the same on every platform.
 
+use crate::touched::{note_one, note_slice};
+
 /// Slots a block.
 pub(crate) const SLOTS: u64 = 64;
 
@@ -74,8 +76,10 @@ impl Remainders<'_> {
     #[inline(always)]
     pub(crate) fn get(&self, slot: u64) -> u32 {
         let bit = slot as usize * self.width as usize;
+        let bytes = &self.bytes[bit / 8..bit / 8 + 8];
+        note_slice(bytes);
         let mut word = [0; 8];
-        word.copy_from_slice(&self.bytes[bit / 8..bit / 8 + 8]);
+        word.copy_from_slice(bytes);
         (u64::from_le_bytes(word) >> (bit % 8) & ((1 << self.width) - 1)) as u32
     }
 }
@@ -128,14 +132,18 @@ impl Blocks {
 
     #[inline(always)]
     fn load(&self, at: usize) -> u64 {
+        let bytes = &self.bytes[at..at + 8];
+        note_slice(bytes);
         let mut word = [0; 8];
-        word.copy_from_slice(&self.bytes[at..at + 8]);
+        word.copy_from_slice(bytes);
         u64::from_le_bytes(word)
     }
 
     #[inline(always)]
     fn store(&mut self, at: usize, word: u64) {
-        self.bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        let bytes = &mut self.bytes[at..at + 8];
+        note_slice(bytes);
+        bytes.copy_from_slice(&word.to_le_bytes());
     }
 
     #[inline(always)]
@@ -145,11 +153,14 @@ impl Blocks {
 
     #[inline(always)]
     pub(crate) fn offset(&self, block: u64) -> u8 {
-        self.bytes[self.base(block)]
+        let offset = &self.bytes[self.base(block)];
+        note_one(offset);
+        *offset
     }
 
     pub(crate) fn set_offset(&mut self, block: u64, offset: u8) {
         let at = self.base(block);
+        note_one(&self.bytes[at]);
         self.bytes[at] = offset;
     }
 
@@ -161,7 +172,7 @@ impl Blocks {
 
     pub(crate) fn set_code(&mut self, block: u64, code: u64) {
         let at = self.base(block);
-        let offset = u64::from(self.bytes[at]);
+        let offset = u64::from(self.offset(block));
         self.store(at, code << 8 | offset);
     }
 
@@ -223,24 +234,32 @@ impl Blocks {
     /// The marks of a block that keeps them plainly.
     pub(crate) fn mark_bytes(&self, block: u64) -> &[u8] {
         let at = self.base(block) + self.layout.marks();
-        &self.bytes[at..at + SLOTS as usize]
+        let marks = &self.bytes[at..at + SLOTS as usize];
+        note_slice(marks);
+        marks
     }
 
     pub(crate) fn mark_bytes_mut(&mut self, block: u64) -> &mut [u8] {
         let at = self.base(block) + self.layout.marks();
-        &mut self.bytes[at..at + SLOTS as usize]
+        let marks = &mut self.bytes[at..at + SLOTS as usize];
+        note_slice(marks);
+        marks
     }
 
     /// The bytes of a block, to be put back.
     pub(crate) fn image(&self, block: u64) -> &[u8] {
         let at = self.base(block);
-        &self.bytes[at..at + self.layout.stride]
+        let image = &self.bytes[at..at + self.layout.stride];
+        note_slice(image);
+        image
     }
 
     /// Puts a block back as it was.
     pub(crate) fn restore(&mut self, block: u64, image: &[u8]) {
         let at = self.base(block);
-        self.bytes[at..at + self.layout.stride].copy_from_slice(image);
+        let bytes = &mut self.bytes[at..at + self.layout.stride];
+        note_slice(bytes);
+        bytes.copy_from_slice(image);
     }
 
     /// Moves what the slots `from..to` hold, remainders and runends, one slot up; what `to` held is gone, and `from` is
@@ -385,6 +404,44 @@ mod tests {
         plain.mark_bytes_mut(1).fill(255);
         assert_eq!((row(&plain), plain.offset(2)), before);
         assert_eq!([0, 1, 2].map(|block| plain.mark_bytes(block).to_vec()), [0, 255, 0].map(|mark| vec![mark; 64]));
+    }
+
+    #[cfg(feature = "count-words")]
+    #[test]
+    fn whatever_reads_or_writes_a_block_is_noted() {
+        use crate::touched;
+        type Access = (&'static str, fn(&mut Blocks), u64);
+        // With the bytes that it goes over at least.
+        let accesses: [Access; 15] = [
+            ("offset", |blocks| _ = blocks.offset(1), 1),
+            ("set_offset", |blocks| blocks.set_offset(1, 1), 1),
+            ("code", |blocks| _ = blocks.code(1), 8),
+            ("set_code", |blocks| blocks.set_code(1, 1), 8),
+            ("occupieds", |blocks| _ = blocks.occupieds(1), 8),
+            ("set_occupied", |blocks| blocks.set_occupied(64, true), 8),
+            ("runends", |blocks| _ = blocks.runends(1), 8),
+            ("set_runend", |blocks| blocks.set_runend(64, true), 8),
+            ("remainder", |blocks| _ = blocks.remainder(64), 1),
+            ("remainders", |blocks| _ = blocks.remainders(1).get(0), 1),
+            ("set_remainder", |blocks| blocks.set_remainder(64, 1), 1),
+            ("image", |blocks| _ = blocks.image(1), 80),
+            ("restore", |blocks| blocks.restore(1, &[0; 80]), 80),
+            ("shift_up", |blocks| blocks.shift_up(64, 191), 2 * (8 + 56)),
+            ("shift_down", |blocks| blocks.shift_down(64, 191), 2 * (8 + 56)),
+        ];
+        let mut coded = Blocks::new(3, Layout::new(7, Annex::Code)).unwrap();
+        for (name, access, bytes) in accesses {
+            touched::reset();
+            access(&mut coded);
+            assert!(touched::words() * 8 >= bytes, "{name}: {} words", touched::words());
+        }
+        let mut plain = Blocks::new(3, Layout::new(7, Annex::Bytes)).unwrap();
+        let marks: [fn(&mut Blocks); 2] = [|blocks| _ = blocks.mark_bytes(1), |blocks| _ = blocks.mark_bytes_mut(1)];
+        for access in marks {
+            touched::reset();
+            access(&mut plain);
+            assert!(touched::words() >= 8);
+        }
     }
 
     #[test]

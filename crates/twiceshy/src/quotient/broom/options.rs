@@ -11,6 +11,8 @@ use crate::sizing;
 pub struct BroomOptions {
     size: Size,
     c: u32,
+    #[cfg(feature = "testing")]
+    ghosts_off: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,21 +29,38 @@ impl BroomFilter {
     pub fn options(keys: u64, rate: f64) -> Result<BroomOptions, OptionsError> {
         sizing::check_capacity(keys)?;
         sizing::check_rate(rate)?;
-        Ok(BroomOptions { size: Size::Capacity { keys, rate }, c: 3 })
+        Ok(BroomOptions::of(Size::Capacity { keys, rate }))
     }
 
     /// A filter of so many slots with remainders of `width` bits.
     pub fn with_slots(slots: u64, width: u32) -> BroomOptions {
-        BroomOptions { size: Size::Slots { slots, width }, c: 3 }
+        BroomOptions::of(Size::Slots { slots, width })
     }
 }
 
 impl BroomOptions {
+    fn of(size: Size) -> BroomOptions {
+        BroomOptions {
+            size,
+            c: 3,
+            #[cfg(feature = "testing")]
+            ghosts_off: false,
+        }
+    }
+
     /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, and 3 if nobody says otherwise
     /// (with removals, 4.3 needs more than 2).
     #[must_use]
     pub fn reclaim(self, c: u32) -> Self {
         BroomOptions { c, ..self }
+    }
+
+    /// For tests only: a filter that forgets what it had learned of a key when the key is removed, which is the mistake that
+    /// ghosts are there to avoid (4.3). A larger table, and a filter that was loaded or recovered, has ghosts.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn without_ghosts(self) -> Self {
+        BroomOptions { ghosts_off: true, ..self }
     }
 
     /// The slots of the first level and the remainder's width that these options come to.
@@ -70,7 +89,13 @@ impl BroomOptions {
     /// An empty filter over a remote that holds no set yet and knows its keys in byte order.
     pub fn build<R: Remote>(&self, hash: HashKey, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
         let (slots, width) = self.parts()?;
-        BroomFilter::build(slots, width, self.c, hash, remote)
+        let filter = BroomFilter::build(slots, width, self.c, hash, remote);
+        #[cfg(feature = "testing")]
+        let filter = filter.map(|mut filter| {
+            filter.local.ghosts.off = self.ghosts_off;
+            filter
+        });
+        filter
     }
 
     /// A filter for the set that a remote holds already, under its hash functions and frontier. What an earlier filter had

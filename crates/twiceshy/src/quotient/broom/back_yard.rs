@@ -7,6 +7,7 @@
 
 use super::level::Hash;
 use crate::hash::{mix, reduce};
+use crate::touched;
 
 /// The words of a bucket.
 const BUCKET: usize = 8;
@@ -88,7 +89,9 @@ impl BackYard {
     #[inline]
     fn choices(&self, quotient: u64) -> [usize; 2] {
         let mixed = mix(quotient);
-        [mixed, mixed.rotate_left(32)].map(|word| reduce(word, self.buckets.len() as u64) as usize)
+        let choices = [mixed, mixed.rotate_left(32)].map(|word| reduce(word, self.buckets.len() as u64) as usize);
+        choices.iter().for_each(|bucket| touched::note_one(&self.buckets[*bucket]));
+        choices
     }
 
     /// Whether a hash is here. What comes behind its remainder is asked for only where that is not enough.

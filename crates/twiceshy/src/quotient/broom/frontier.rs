@@ -19,6 +19,17 @@ pub(super) struct Deeds {
 }
 
 impl BroomFilter {
+    /// How often the frontier has gone round since the filter was made or loaded. [`BroomFilter::stats`] says so too, but goes
+    /// over all blocks.
+    pub fn phases(&self) -> u64 {
+        self.stats.phases
+    }
+
+    /// The frontier: the last key, in byte order, that has the new hash function. `None` where none has it yet.
+    pub fn frontier(&self) -> Option<&[u8]> {
+        self.local.functions.frontier.as_deref()
+    }
+
     /// The write for a key's entries in the generation of an age.
     pub(super) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
         let (generation, key) = (self.local.generation(age), key.clone());
@@ -146,5 +157,36 @@ impl BroomFilter {
                 Err(RebuildError::Full { keys: self.len(), cells: self.cells() })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{Adaptive, Backed};
+    use crate::hash::HashKey;
+    use crate::remote::InKeyOrder;
+
+    #[test]
+    fn phases_and_frontier_are_what_the_statistics_and_the_remote_say() {
+        let mut remote = InKeyOrder::new();
+        let mut filter = BroomFilter::with_slots(64, 4).build(HashKey::fixed(3), &mut remote).expect("an empty remote");
+        assert_eq!((filter.phases(), filter.frontier()), (0, None));
+        for number in 0..60u64 {
+            filter.insert(&number.to_be_bytes(), &mut remote).expect("room for all");
+        }
+        let mut half_way = false;
+        for number in 60u64.. {
+            if filter.phases() == 2 {
+                break;
+            }
+            if filter.contains(&number.to_be_bytes()) {
+                filter.adapt(&number.to_be_bytes(), &mut remote).expect("the sets agree");
+            }
+            let phase = remote.key_order().and_then(|ordered| ordered.phase().ok().flatten()).expect("a phase");
+            assert_eq!((filter.phases(), filter.frontier()), (filter.stats().phases, phase.frontier.as_deref()));
+            half_way |= filter.frontier().is_some_and(|frontier| *frontier > 30u64.to_be_bytes()[..]);
+        }
+        assert!(half_way);
     }
 }

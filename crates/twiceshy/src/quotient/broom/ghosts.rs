@@ -7,6 +7,7 @@
 
 use super::functions::Age;
 use super::strings::Bits;
+use crate::touched;
 use std::collections::BTreeMap;
 
 /// A level and a quotient.
@@ -21,6 +22,9 @@ pub(crate) struct Ghosts {
     /// ghosts.
     leaving: Vec<Haunted>,
     journal: Option<Vec<Undo>>,
+    /// No ghost is ever kept, so that a test can show what they are for.
+    #[cfg(feature = "testing")]
+    pub(crate) off: bool,
 }
 
 /// How many places an operation forgets. It leaves one ghost at most, so they are gone before the next phase ends.
@@ -36,6 +40,10 @@ enum Undo {
 impl Ghosts {
     /// Remembers a fingerprint that goes.
     pub(crate) fn add(&mut self, age: Age, place: Place, bits: Bits) {
+        #[cfg(feature = "testing")]
+        if self.off {
+            return;
+        }
         if bits == Bits::EMPTY {
             return;
         }
@@ -50,7 +58,8 @@ impl Ghosts {
 
     /// How many bits a key with this tail must take over.
     pub(crate) fn bits_for(&self, age: Age, place: Place, tail: u64) -> u32 {
-        let here = self.by_age[age as usize].get(&place).into_iter().flatten();
+        let here =
+            self.by_age[age as usize].get(&place).into_iter().flatten().inspect(|ghost| touched::note_one(*ghost));
         here.filter(|bits| bits.is_prefix_of(tail)).map(|bits| bits.len).max().unwrap_or(0)
     }
 

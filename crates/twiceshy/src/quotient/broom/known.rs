@@ -49,8 +49,10 @@ impl<'a, R: Remote> Known<'a, R> {
         quotient: u64,
     ) -> Result<Vec<Key>, SeamError<R::Error>> {
         let mut keys: Vec<Key> = Vec::new();
-        for age in Age::BOTH {
-            keys.extend(self.of_age(local, age, level, quotient)?);
+        // At the beginning of a phase no key has the new function.
+        let ages = if local.functions.frontier.is_some() { &Age::BOTH[..] } else { &[Age::Old] };
+        for age in ages {
+            keys.extend(self.of_age(local, *age, level, quotient)?);
         }
         let here = self.here.iter().filter(|key| local.hash(key, level).quotient == quotient);
         keys.extend(here.cloned());

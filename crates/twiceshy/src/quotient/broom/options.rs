@@ -13,6 +13,8 @@ pub struct BroomOptions {
     size: Size,
     form: Option<BroomForm>,
     reclaim: Reclaim,
+    #[cfg(feature = "testing")]
+    ghosts_off: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,23 +29,31 @@ const LOAD: f64 = 0.95;
 /// The keys that may move for each extension.
 pub(super) const C: std::ops::RangeInclusive<u32> = 3..=64;
 
-const RECLAIM: Reclaim = Reclaim { c: 3, by_rebuild: false };
-
 impl BroomFilter {
     /// A filter for so many keys at this sustained false-positive rate.
     pub fn options(keys: u64, rate: f64) -> Result<BroomOptions, OptionsError> {
         sizing::check_capacity(keys)?;
         sizing::check_rate(rate)?;
-        Ok(BroomOptions { size: Size::Capacity { keys, rate }, form: None, reclaim: RECLAIM })
+        Ok(BroomOptions::of(Size::Capacity { keys, rate }))
     }
 
     /// A filter of so many slots with remainders of `width` bits.
     pub fn with_slots(slots: u64, width: u32) -> BroomOptions {
-        BroomOptions { size: Size::Slots { slots, width }, form: None, reclaim: RECLAIM }
+        BroomOptions::of(Size::Slots { slots, width })
     }
 }
 
 impl BroomOptions {
+    fn of(size: Size) -> BroomOptions {
+        BroomOptions {
+            size,
+            form: None,
+            reclaim: Reclaim { c: 3, by_rebuild: false },
+            #[cfg(feature = "testing")]
+            ghosts_off: false,
+        }
+    }
+
     /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, and 3 if nobody says otherwise
     /// (with removals, 4.3 needs more than 2).
     #[must_use]
@@ -63,6 +73,14 @@ impl BroomOptions {
     #[must_use]
     pub fn form(self, form: BroomForm) -> Self {
         BroomOptions { form: Some(form), ..self }
+    }
+
+    /// For tests only: a filter that forgets what it had learned of a key when the key is removed, which is the mistake that
+    /// ghosts are there to avoid (4.3). A larger table, and a filter that was loaded or recovered, has ghosts.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn without_ghosts(self) -> Self {
+        BroomOptions { ghosts_off: true, ..self }
     }
 
     /// The slots of the first level and the remainder's width that these options come to.
@@ -92,7 +110,13 @@ impl BroomOptions {
     /// An empty filter over a remote that holds no set yet and knows its keys in byte order.
     pub fn build<R: Remote>(&self, hash: HashKey, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
         let (slots, width, reclaim) = self.parts()?;
-        BroomFilter::build(slots, Shape::new(slots, width, self.form), reclaim, hash, remote)
+        let filter = BroomFilter::build(slots, Shape::new(slots, width, self.form), reclaim, hash, remote);
+        #[cfg(feature = "testing")]
+        let filter = filter.map(|mut filter| {
+            filter.local.ghosts.off = self.ghosts_off;
+            filter
+        });
+        filter
     }
 
     /// A filter for the set that a remote holds already, under its hash functions and frontier, in the form that its entries

@@ -183,3 +183,15 @@ fn an_eighth_of_the_keys_may_be_in_the_back_yard() {
     filter.validate(&remote).expect("every key has its place");
     assert!((0..3_700).skip(1).step_by(2).all(|number| filter.contains(&key(number))));
 }
+
+#[test]
+fn every_invariant_of_a_large_filter_is_checked_in_a_walk_over_its_keys() {
+    // Some keys match a slot of each level. To try each key against each slot would take minutes.
+    let mut remote = InKeyOrder::new();
+    let options = BroomFilter::with_slots(40_000, 5).form(BroomForm::TwoLevels);
+    let filter = filled(options, 37_500, 3, &mut remote);
+    assert!(filter.stats().second_level > 0, "{:?}", filter.stats());
+    let begun = std::time::Instant::now();
+    filter.validate(&remote).expect("every key has its slot");
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+}

@@ -245,6 +245,20 @@ mod tests {
     }
 
     #[test]
+    fn words_that_are_no_yard_are_refused() {
+        let mut words = vec![0; 4 * BUCKET];
+        words[5] = TAKEN | 77;
+        words[31] = u64::MAX;
+        let yard = BackYard::from_words(&words, 4, 9).expect("each is a hash or nothing");
+        assert!(yard.used() == 2 && yard.words().eq(words.iter().copied()));
+        assert!(BackYard::from_words(&words, 3, 9).is_none(), "a bucket too many");
+        assert!(BackYard::from_words(&words, 5, 9).is_none(), "a bucket too few");
+        assert!(BackYard::from_words(&words[..31], 3, 9).is_none(), "three buckets and some words");
+        words[6] = 1;
+        assert!(BackYard::from_words(&words, 4, 9).is_none(), "a word that is neither a hash nor nothing");
+    }
+
+    #[test]
     fn a_yard_that_is_half_full_has_room_for_every_quotient() {
         let mut rng = SplitMix64::from_state(3);
         let mut yard = BackYard::new(20_000, 12).expect("a small one");

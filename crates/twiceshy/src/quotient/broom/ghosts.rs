@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 /// A level and a quotient.
 type Place = (u8, u64);
 
+/// The ghosts of each place, in order: many may come to one, and none of them twice.
 type Haunted = BTreeMap<Place, Vec<Bits>>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,8 +49,8 @@ impl Ghosts {
             return;
         }
         let here = self.by_age[age as usize].entry(place).or_default();
-        if !here.contains(&bits) {
-            here.push(bits);
+        if let Err(at) = here.binary_search(&bits) {
+            here.insert(at, bits);
             if let Some(journal) = &mut self.journal {
                 journal.push(Undo::Came(age, place, bits));
             }
@@ -114,7 +115,7 @@ impl Ghosts {
         }
     }
 
-    /// All of them, for saving: age, level, quotient, bits.
+    /// All of them, for saving, in order: age, level, quotient, bits.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Age, Place, Bits)> + '_ {
         Age::BOTH.into_iter().flat_map(|age| {
             let haunted = &self.by_age[age as usize];
@@ -139,6 +140,7 @@ mod tests {
         ghosts.add(Age::Old, (0, 7), bits(1, 0b1));
         ghosts.add(Age::Old, (0, 7), Bits::EMPTY);
         assert_eq!(ghosts.len(), 2, "equal ones merge, and one without bits is not kept");
+        assert!(ghosts.iter().is_sorted(), "a file has them in order");
         assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1101), 3);
         assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1111), 1);
         assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1110), 0);

@@ -190,6 +190,10 @@ impl Local {
                     }
                 });
                 keys.push((key, own));
+                // A key brings one more slot at most, so there would be too many keys whatever else there is.
+                if keys.len() > spots.len() {
+                    return Err(SeamError::Disagree);
+                }
             }
             if next == 1 && keys.len() == 1 {
                 return Ok(keys.swap_remove(0).0);

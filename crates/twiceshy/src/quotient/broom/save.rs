@@ -132,6 +132,7 @@ fn read_ghosts(bytes: &[u8], levels: &[Level]) -> Result<Ghosts, LoadError> {
     }
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
     let mut ghosts = Ghosts::default();
+    let mut last = None;
     for entry in entries {
         let (level, quotient) = (entry[1], number(&entry[2..10]));
         let bits = Bits { len: entry[10].into(), bits: number(&entry[11..]) };
@@ -144,6 +145,12 @@ fn read_ghosts(bytes: &[u8], levels: &[Level]) -> Result<Ghosts, LoadError> {
         if quotient >= slots || !(1..=64).contains(&bits.len) || Bits::prefix(bits.bits, bits.len) != bits {
             return Err(LoadError::invalid("a ghost is of no slot, or has bits that cannot be"));
         }
+        // In order they come in without a search, and none comes twice.
+        let ghost = Some((age, level, quotient, bits));
+        if ghost <= last {
+            return Err(LoadError::invalid("its ghosts are not in order"));
+        }
+        last = ghost;
         ghosts.add(age, (level, quotient), bits);
     }
     Ok(ghosts)

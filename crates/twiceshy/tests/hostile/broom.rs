@@ -60,7 +60,7 @@ fn a_forged_file_without_a_fault_loads_in_every_form() {
     for sound in Payload::all_sound() {
         survive(&sound).expect("nothing is wrong with it");
         if sound.levels == 2 {
-            survive(&sound.with_second_level(25)).expect("every fingerprint can be");
+            survive(&sound.with_second_level(20)).expect("every fingerprint can be");
         }
     }
 }

@@ -86,11 +86,12 @@ impl BroomFilter {
         self.debt = self.debt.saturating_add(self.local.extends * c);
         let caused = self.local.extends;
         if self.reclaim.by_rebuild {
-            self.wants_rebuild |= self.debt >= self.len().max(1);
+            self.wants_rebuild |= self.debt >= self.len() && self.debt > 0;
         } else {
             self.pay(self.debt.min(2 * c), known, deeds)?;
         }
-        self.debt = self.debt.saturating_add((self.local.extends - caused) * c);
+        // More than all keys cannot be owed.
+        self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.len());
         self.stats.extends += self.local.extends;
         Ok(())
     }
@@ -115,8 +116,11 @@ impl BroomFilter {
     /// The new function becomes the old one, and another one the new.
     pub(super) fn end_phase(&mut self) -> Vec<Write> {
         let Functions { new: old, .. } = self.local.functions;
-        let new = match self.rebuild {
-            Some(Rebuild::Rekey(wanted)) if wanted != old => wanted,
+        let new = match &mut self.rebuild {
+            Some(Rebuild::Rekey { wanted, reached }) => {
+                *reached |= *wanted == old;
+                if *reached { old.successor() } else { *wanted }
+            }
             _ => old.successor(),
         };
         self.local.functions = Functions { old, new, frontier: None };
@@ -127,6 +131,11 @@ impl BroomFilter {
         vec![switch, begin_of(&self.local, Age::New), Write::Frontier { key: None }]
     }
 
+    /// Whether a re-keying has come to its end.
+    fn has_reached(&self) -> bool {
+        matches!(self.rebuild, Some(Rebuild::Rekey { reached: true, .. }))
+    }
+
     /// Moves the frontier on by some keys, towards another function for all of them.
     pub(super) fn sweep<R: Remote>(
         &mut self,
@@ -135,19 +144,23 @@ impl BroomFilter {
     ) -> Result<Progress, RebuildError<R::Error>> {
         let swept = self.operate(remote, |filter, remote| {
             let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            let debt = filter.debt;
-            filter.pay(limit as u64, &mut known, &mut deeds)?;
-            filter.debt = if filter.reclaim.by_rebuild { 0 } else { debt };
-            let stuck = deeds.moved.is_empty() && !deeds.phase_ended;
-            let writes = filter.tell(deeds);
-            let reached =
-                matches!(filter.rebuild, Some(Rebuild::Rekey(wanted)) if wanted == filter.local.functions.old);
-            if reached {
-                filter.set_rebuild(None);
-                filter.wants_rebuild = false;
-                filter.stats.rebuilds += 1;
+            if !filter.has_reached() {
+                let (debt, extends) = (filter.debt, filter.local.extends);
+                filter.pay(limit as u64, &mut known, &mut deeds)?;
+                filter.debt = if filter.reclaim.by_rebuild { 0 } else { debt };
+                filter.stats.extends += filter.local.extends - extends;
+                if deeds.moved.is_empty() && !deeds.phase_ended {
+                    return Err(Stop::Full);
+                }
             }
-            if stuck { Err(Stop::Full) } else { Ok((if reached { Progress::Done } else { Progress::More }, writes)) }
+            let writes = filter.tell(deeds);
+            if !filter.has_reached() {
+                return Ok((Progress::More, writes));
+            }
+            filter.set_rebuild(None);
+            filter.wants_rebuild = false;
+            filter.stats.rebuilds += 1;
+            Ok((Progress::Done, writes))
         });
         match swept {
             Ok(progress) => Ok(progress),

@@ -9,12 +9,11 @@ use super::level::{Hash, Level};
 use super::shape::Shape;
 use super::strings::Bits;
 use crate::error::SeamError;
-use crate::hash::{HashKey, Words};
+use crate::hash::{HashKey, Words, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::quotient::matching::assign;
 use crate::quotient::table::Room;
-use crate::remote::{Generation, Key, Remote, Schema};
-use crate::sizing;
+use crate::remote::{CellId, Generation, Key, Order, Place, Remote, Schema};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
@@ -90,7 +89,7 @@ impl Local {
     }
 
     pub(crate) fn generation(&self, age: Age) -> Generation {
-        Generation(self.generation.0.saturating_add(age as u32))
+        generation_of(self.generation, age)
     }
 
     pub(crate) fn schema(&self, hash: HashKey) -> Schema {
@@ -140,6 +139,23 @@ impl Local {
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
         dispatch(Lookup { local: self, key })
+    }
+
+    /// The functions and the generation that an operation in progress began with.
+    pub(crate) fn before(&self) -> Option<(&Functions, Generation)> {
+        self.saved.as_ref().map(|saved| (&saved.functions, saved.generation))
+    }
+
+    /// Where R has the keys that a key may be taken for in a level, under functions that may not be those of now.
+    pub(crate) fn places(&self, key: &[u8], level: usize, functions: &Functions, generation: Generation) -> [Place; 2] {
+        let quotient = self.print(functions.words(key), level).quotient;
+        let words = words_of(quotient, quotient, self.levels[level].slots());
+        Age::BOTH.map(|age| Place {
+            generation: generation_of(generation, age),
+            order: Order(level as u8),
+            words: words.clone(),
+            cell: CellId(quotient),
+        })
     }
 
     /// Begins an operation: whatever it changes can be undone.
@@ -245,7 +261,7 @@ impl Local {
     /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and all that a ghost
     /// remembers. `false` where there is no room.
     pub(crate) fn place<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
-        if self.keys >= sizing::quotient_most(self.slots()) {
+        if self.keys >= self.shape.most(self.slots()) {
             return Ok(false);
         }
         let placed = self.put(key, known)?;
@@ -333,6 +349,11 @@ impl Local {
         self.keys = self.keys.saturating_sub(1);
         Ok(Some((spot, bits)))
     }
+}
+
+/// The generation of a function, where that of the old one is known.
+pub(crate) fn generation_of(old: Generation, age: Age) -> Generation {
+    Generation(old.0.saturating_add(age as u32))
 }
 
 /// A look-up, compiled for the processor's way of counting bits.

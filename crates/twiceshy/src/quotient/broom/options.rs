@@ -26,8 +26,11 @@ enum Size {
 /// The load that a broom filter is planned for.
 const LOAD: f64 = 0.95;
 
-/// The keys that may move for each extension.
-pub(super) const C: std::ops::RangeInclusive<u32> = 3..=64;
+/// Whether so many keys may move for each extension. A key that moves is extended, or extends another, with probability ε: with
+/// more than 1/ε keys the debt would grow for ever.
+pub(super) fn reclaims(c: u32, width: u32) -> bool {
+    c == 3 || (3..=64).contains(&c) && u64::from(c) <= 1 << (width - 1)
+}
 
 impl BroomFilter {
     /// A filter for so many keys at this sustained false-positive rate.
@@ -54,8 +57,8 @@ impl BroomOptions {
         }
     }
 
-    /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, and 3 if nobody says otherwise
-    /// (with removals, 4.3 needs more than 2).
+    /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, no more than 2^(bits − 1), and 3 if
+    /// nobody says otherwise (with removals, 4.3 needs more than 2).
     #[must_use]
     pub fn reclaim(self, c: u32) -> Self {
         BroomOptions { reclaim: Reclaim { c, ..self.reclaim }, ..self }
@@ -100,11 +103,13 @@ impl BroomOptions {
     }
 
     fn parts(&self) -> Result<(u64, u32, Reclaim), OptionsError> {
-        if !C.contains(&self.reclaim.c) {
-            return Err(OptionsError::Bound("3 to 64 keys can be moved for each extension"));
-        }
         let (slots, width) = self.geometry()?;
-        Ok((slots, width, self.reclaim))
+        match reclaims(self.reclaim.c, width) {
+            true => Ok((slots, width, self.reclaim)),
+            false => {
+                Err(OptionsError::Bound("3 to 64 keys can be moved for each extension, and no more than 2^(bits − 1)"))
+            }
+        }
     }
 
     /// An empty filter over a remote that holds no set yet and knows its keys in byte order.

@@ -86,7 +86,7 @@ fn random_fields_and_random_bytes_are_refused_or_survived() {
         let state = &mut (seed << 32);
         let mut payload = Payload::sound(draw(state, SHAPES.len() as u64) as usize);
         if payload.levels == 2 && draw(state, 3) == 0 {
-            payload = payload.with_second_level(25);
+            payload = payload.with_second_level(20);
         }
         any_fields(&mut payload, state);
         for _ in 0..draw(state, 4) {
@@ -98,7 +98,7 @@ fn random_fields_and_random_bytes_are_refused_or_survived() {
         }
         *(if refused_or_survived(&payload) { &mut loaded } else { &mut refused }) += 1;
     }
-    assert!(loaded > 300 && refused > 150, "{loaded} loaded and {refused} refused");
+    assert!(loaded > 150 && refused > 150, "{loaded} loaded and {refused} refused");
 }
 
 #[test]

@@ -9,12 +9,12 @@ mod random;
 use super::parts::key;
 use super::shifted::Shifted;
 use super::workout::use_all;
-use payload::{KEYS, Payload};
+use payload::{BROOM, KEYS, Payload};
 use twiceshy::error::SeamError;
 use twiceshy::filter::{Adaptive, Filter};
-use twiceshy::persist::LoadError;
+use twiceshy::persist::{LoadError, Writer};
 use twiceshy::quotient::BroomFilter;
-use twiceshy::remote::InKeyOrder;
+use twiceshy::remote::{Counting, InKeyOrder};
 use twiceshy::testing::Subject;
 
 /// Loads a file, and uses what loads over remotes that agree with it less and more.
@@ -66,18 +66,27 @@ fn a_forged_file_without_a_fault_loads_in_every_form() {
 }
 
 #[test]
-fn a_slot_that_more_keys_match_than_there_are_slots_is_a_disagreement() {
-    // All keys of a remote have the one quotient, and a fourth of them the remainder in its only slot.
-    let mut payload = Payload::empty(1, 2, 2, 2);
-    payload.keys = 1;
-    payload.tables[0].blocks[1] = 1;
-    payload.tables[0].blocks[9] = 1;
-    let filter = BroomFilter::from_bytes(&payload.forge()).expect("one key");
-    let mut disagreed = 0;
-    for query in (20_000..20_040).map(key) {
-        let mut remote = payload.remote(2_000, None);
+fn a_slot_that_too_many_keys_match_is_a_disagreement_at_once() {
+    // A small file over a large set: hundreds of keys for a slot, and a way from each slot to all others of both levels.
+    let payload = Payload::sound(1).with_second_level(25);
+    let filter = BroomFilter::from_bytes(&payload.forge()).expect("every fingerprint can be");
+    let mut remote = Counting::new(payload.remote(200_000, Some(&payload.frontier)));
+    let mistakes = (1 << 40..).map(key).filter(|query| filter.contains(query));
+    for query in mistakes.take(30) {
+        remote.reset();
         let adapted = filter.clone().adapt(&query, &mut remote);
-        disagreed += u32::from(matches!(adapted, Err(SeamError::Disagree)));
+        assert!(matches!(adapted, Err(SeamError::Disagree)), "{adapted:?}");
+        assert!(remote.counts().reads < 10, "{:?}", remote.counts());
     }
-    assert!(disagreed > 3, "{disagreed} of 40");
+}
+
+#[test]
+fn bytes_behind_the_last_field_are_refused() {
+    for sound in Payload::all_sound() {
+        let mut out = Writer::new();
+        sound.forge()[64..].iter().chain(&[0]).for_each(|byte| out.u8(*byte));
+        let mut file = Vec::new();
+        out.finish(BROOM, sound.sequence, &mut file).expect("a vector takes everything");
+        assert!(matches!(BroomFilter::from_bytes(&file), Err(LoadError::Invalid { .. })));
+    }
 }

@@ -196,6 +196,8 @@ mod tests {
         push(&mut level, 7, 0b01_1001, Bits::EMPTY);
         push(&mut level, 8, 0b11_1001, Bits::EMPTY);
         assert_eq!(level.check(), Ok(()));
+        push(&mut level, 7, 0b10_0001, Bits::EMPTY);
+        assert_eq!(level.check(), Ok(()));
         push(&mut level, 7, 0b11_1001, Bits::EMPTY);
         refused(&level, "two remainders of quotient 7 have the same signature");
         let mut level = Level::new(90, (4, 4)).expect("a small one");

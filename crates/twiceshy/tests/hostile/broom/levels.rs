@@ -44,6 +44,14 @@ fn parts_of_another_length_are_refused() {
 }
 
 #[test]
+fn strings_of_more_blocks_than_there_are_are_refused() {
+    for (sound, level) in levels() {
+        let more = with(&sound, level, |table| table.groups.extend(NO_BITS.map(u64::to_le_bytes).concat()));
+        refused_saying(&more, "a block too many", "are not the adaptivity bits of its blocks");
+    }
+}
+
+#[test]
 fn a_wrong_bit_of_metadata_is_refused() {
     for (sound, level) in levels() {
         let stride = sound.tables[level].stride();

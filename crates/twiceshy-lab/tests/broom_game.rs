@@ -89,7 +89,7 @@ fn nobody_wins_more_often_than_epsilon(phases: u64, rate: fn(f64) -> f64) {
 /// An adversary that found nothing has not shown anything. While it asks, the filter learns, and has fewer mistakes to find.
 fn found_what_there_was(adversary: AdversaryName, report: &Report, rate: f64, what: &str) {
     let mistakes = a_game(report, report.false_positives);
-    let most_of = |count: f64, all: f64| (0.85..1.05).contains(&(count / all));
+    let most_of = |count: f64, all: f64| (0.8..1.05).contains(&(count / all));
     match adversary {
         AdversaryName::Fresh => {
             let z = report.deviations_above(rate);
@@ -97,12 +97,13 @@ fn found_what_there_was(adversary: AdversaryName, report: &Report, rate: f64, wh
             assert_eq!(report.queries, 0, "{what}");
         }
         AdversaryName::Repeat => {
-            let again = a_game(report, report.queries) - FRESH;
-            let wrong = again / 10.0;
+            // All that were wrong at first are asked ten times more.
+            let wrong = (a_game(report, report.queries) - FRESH) / 10.0;
             assert!(most_of(wrong, FRESH * rate), "{what}: {wrong} keys were wrong at first");
-            // Keys whose function timed out are wrong again, no more often than others.
-            let back = (mistakes - wrong) / again;
-            assert!(back > 0.0 && back < EPSILON, "{what}: {back} of what was asked again");
+            // A phase gives a key another function once, and once each key that it can meet: it may be wrong again at the
+            // static rate for the one and for the other.
+            let (back, phases) = (mistakes / wrong - 1.0, report.phases_at_end - report.phases_at_start);
+            assert!(back > 0.0 && back <= 2.0 * rate * phases, "{what}: {back} times again in {phases} phases");
         }
         AdversaryName::Rounds => {
             assert!(most_of(mistakes, KEYS as f64 * rate), "{what}: {mistakes} mistakes");

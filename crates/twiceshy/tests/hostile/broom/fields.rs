@@ -83,8 +83,8 @@ fn flags_that_are_none_and_paces_that_cannot_be_are_refused() {
         for c in (0..3).chain(65..=255) {
             refused_saying(&Payload { c, ..sound.clone() }, "a pace that cannot be", "keys for each extension");
         }
-        // No more keys than 2^(bits − 1).
-        let most = if sound.width < 7 { 1 << (sound.width - 1) } else { 64 };
+        // No more keys than 2^(bits − 1), but three in any case.
+        let most = if sound.width < 7 { (1 << (sound.width - 1)).max(3) } else { 64 };
         refused_saying(&Payload { c: most + 1, ..sound.clone() }, "a pace that cannot be", "keys for each extension");
         for (c, by_rebuild) in [(3, 0), (most, 0), (most, 1)] {
             survive(&Payload { c, by_rebuild, wants_rebuild: by_rebuild, ..sound.clone() })

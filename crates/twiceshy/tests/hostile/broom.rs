@@ -68,7 +68,7 @@ fn a_forged_file_without_a_fault_loads_in_every_form() {
 #[test]
 fn a_slot_that_too_many_keys_match_is_a_disagreement_at_once() {
     // A small file over a large set: hundreds of keys for a slot, and a way from each slot to all others of both levels.
-    let payload = Payload::sound(1).with_second_level(25);
+    let payload = Payload::sound(1).with_second_level(20);
     let filter = BroomFilter::from_bytes(&payload.forge()).expect("every fingerprint can be");
     let mut remote = Counting::new(payload.remote(200_000, Some(&payload.frontier)));
     let mistakes = (1 << 40..).map(key).filter(|query| filter.contains(query));

@@ -43,6 +43,9 @@ pub(crate) struct Level {
     /// Those that outgrew their words.
     pub(super) spilled: BTreeMap<u64, Spilled>,
     pub(super) used: u64,
+    /// Whether runs keep to their segments. Not in a level that is nearly empty: its clusters are short, and a key at a
+    /// segment's end must find room.
+    pub(super) segmented: bool,
     pub(super) journal: Option<Journal>,
 }
 
@@ -82,7 +85,12 @@ impl Level {
         let mut groups = Vec::new();
         groups.try_reserve_exact(blocks).ok()?;
         groups.resize(blocks, Strings::EMPTY.to_words());
-        Some(Level { table, rests, groups, spilled: BTreeMap::new(), used: 0, journal: None })
+        Some(Level { table, rests, groups, spilled: BTreeMap::new(), used: 0, segmented: true, journal: None })
+    }
+
+    /// The same level, whose runs may cross segments.
+    pub(crate) fn without_segments(self) -> Level {
+        Level { segmented: false, ..self }
     }
 
     pub(crate) fn slots(&self) -> u64 {
@@ -222,7 +230,7 @@ impl Level {
     /// The slot behind the last that a run of this quotient may take.
     pub(super) fn limit(&self, quotient: u64) -> u64 {
         let segment = (quotient / SEGMENT + 1) * SEGMENT;
-        let end = if segment >= self.slots() { self.table.all_slots() } else { segment };
+        let end = if !self.segmented || segment >= self.slots() { self.table.all_slots() } else { segment };
         end.min(quotient + WINDOW)
     }
 
@@ -423,6 +431,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_key_at_the_end_of_a_segment_finds_room_only_where_there_are_no_segments() {
+        let mut segmented = Level::new(2 * SEGMENT, (5, 5)).expect("a small one");
+        let mut whole = Level::new(2 * SEGMENT, (5, 5)).expect("a small one").without_segments();
+        for level in [&mut segmented, &mut whole] {
+            let room = level.room(SEGMENT - 1).expect("an empty level");
+            level.insert(room, 1, Bits::EMPTY);
+        }
+        assert_eq!((segmented.room(SEGMENT - 1), segmented.room(SEGMENT).map(|room| room.slot)), (None, Some(SEGMENT)));
+        assert_eq!(whole.room(SEGMENT - 1).map(|room| room.slot), Some(SEGMENT));
     }
 
     #[test]

@@ -32,7 +32,12 @@ impl Level {
     }
 
     /// Reads what [`Level::write`] wrote, and checks all of it.
-    pub(crate) fn read(slots: u64, (width, signature): (u32, u32), from: &mut Reader) -> Result<Level, LoadError> {
+    pub(crate) fn read(
+        slots: u64,
+        (width, signature): (u32, u32),
+        segmented: bool,
+        from: &mut Reader,
+    ) -> Result<Level, LoadError> {
         let bytes = from.bytes()?;
         let size = bytes.len();
         let (table, used) = Table::from_bytes(slots, Layout::new(signature, Annex::Nothing), bytes)
@@ -75,7 +80,7 @@ impl Level {
             }
             spilled.insert(block, read);
         }
-        let level = Level { table, rests, groups: groups.to_vec(), spilled, used, journal: None };
+        let level = Level { table, rests, groups: groups.to_vec(), spilled, used, segmented, journal: None };
         if level.spilled.keys().any(|block| *block >= level.table.blocks.len()) {
             return Err(LoadError::invalid("adaptivity bits are of no block"));
         }

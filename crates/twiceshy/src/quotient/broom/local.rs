@@ -65,7 +65,10 @@ impl Local {
 
     /// An empty one; `None` where it cannot be allocated.
     pub(crate) fn new(slots: u64, shape: Shape, functions: Functions, generation: Generation) -> Option<Local> {
-        let levels = (0..).zip(shape.slots(slots)).map(|(level, slots)| Level::new(slots, shape.widths(level)));
+        let levels = (0..).zip(shape.slots(slots)).map(|(level, slots)| {
+            let made = Level::new(slots, shape.widths(level));
+            if level == 0 { made } else { made.map(Level::without_segments) }
+        });
         let levels = levels.collect::<Option<Vec<Level>>>()?;
         let yard = match shape.buckets(slots) {
             Some(buckets) => Some(BackYard::new(buckets, shape.width)?),

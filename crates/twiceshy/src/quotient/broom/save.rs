@@ -84,7 +84,7 @@ impl BroomFilter {
         let wants_rebuild = from.flag()?;
         let mut levels = Vec::new();
         for (level, slots) in (0..).zip(shape.slots(slots)) {
-            levels.push(Level::read(slots, shape.widths(level), &mut from)?);
+            levels.push(Level::read(slots, shape.widths(level), level == 0, &mut from)?);
         }
         let yard = match shape.buckets(slots) {
             Some(buckets) => Some(read_yard(&from.bytes()?, buckets, shape.width)?),

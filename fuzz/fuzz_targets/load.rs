@@ -11,13 +11,13 @@ use twiceshy::cuckoo::{
     SwappingFilter,
 };
 use twiceshy::filter::{Adaptive, Backed, Filter, Progress};
-use twiceshy::hash::HashKey;
+use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::persist::Writer;
 use twiceshy::quotient::{
-    ExtensionFilter, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingFilter, RankSelectFilter,
-    Saved as SavedQuotient, Selectors, TelescopingFilter,
+    BroomFilter, ExtensionFilter, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingFilter,
+    RankSelectFilter, Saved as SavedQuotient, Selectors, TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, Generation, OrderWords, Plan, Remote, Schema, Write};
+use twiceshy::remote::{ByHash, Generation, InKeyOrder, OrderWords, Plan, Remote, Schema, Write};
 
 /// Larger tables than this are loaded, and only looked at.
 const MOST_CELLS: u64 = 4_096;
@@ -32,7 +32,7 @@ const LONG_BOUNDS: [std::ops::Range<usize>; 2] = [68..70, 74..76];
 fuzz_target!(|input: &[u8]| {
     use_as_every_kind(input);
     if let Some((header, payload)) = input.split_first_chunk::<64>() {
-        let kind = u16::from(header[KIND_AT] % 9);
+        let kind = u16::from(header[KIND_AT] % 10);
         let mut payload = payload.to_vec();
         let bounds = match kind {
             4 => 2,
@@ -69,6 +69,7 @@ fn use_as_every_kind(file: &[u8]) {
         drop(filter.adapt(query, remote))
     });
     use_quotient::<Extensions>(file, |filter: &mut ExtensionFilter, query, remote| drop(filter.adapt(query, remote)));
+    use_broom(file);
 }
 
 fn keys() -> impl Iterator<Item = [u8; 2]> {
@@ -112,7 +113,48 @@ fn use_quotient<R: SavedQuotient>(mut file: &[u8], adapt: impl Fn(&mut RankSelec
     use_all(filter, remote, adapt);
 }
 
-fn use_all<F: Backed>(mut filter: F, mut remote: ByHash, adapt: impl Fn(&mut F, &[u8], &mut ByHash)) {
+fn use_broom(file: &[u8]) {
+    let Ok(filter) = BroomFilter::load(&mut &*file) else { return };
+    let mut saved = Vec::new();
+    filter.save(&mut saved).expect("a loaded filter is not in doubt");
+    assert!(saved == file, "a file that loads is written as it was read");
+    let _ = filter.stats();
+    if filter.cells() > MOST_CELLS {
+        return;
+    }
+    let remote = key_order_for(file, filter.cells());
+    use_all(filter, remote, |filter, query, remote| drop(filter.adapt(query, remote)));
+}
+
+/// A remote in the phase that the file of a broom filter names, with a few keys of its own.
+fn key_order_for(file: &[u8], cells: u64) -> InKeyOrder {
+    // Behind the header, slots, widths, levels and pace: each function's kind, the length of its key, and the key.
+    let hash_key = |at: usize| {
+        let kind = if file[at] == 1 { HashKind::SipHash13 } else { HashKind::Xxh3 };
+        HashKey::from_bytes(kind, *file[at + 9..].first_chunk().expect("it was loaded"))
+    };
+    let (levels, has_frontier, len) =
+        (file[74], file[127] == 1, u64::from_le_bytes(*file[128..].first_chunk().expect("it was loaded")));
+    let (frontier, rest) = file[136..].split_at(len as usize);
+    let frontier = has_frontier.then_some(frontier);
+    let generation = u32::from_le_bytes(*rest.first_chunk().expect("it was loaded"));
+    let ages = [(hash_key(77), Generation(generation)), (hash_key(102), Generation(generation.saturating_add(1)))];
+    let schema = |hash| Schema { hash, orders: levels, cells, cells_per_bucket: 1 };
+    let mut writes: Vec<Write> =
+        ages.map(|(hash, generation)| Write::Begin { generation, schema: schema(hash) }).into();
+    for key in keys().step_by(3) {
+        let (hash, generation) = ages[usize::from(frontier.is_some_and(|frontier| &key[..] <= frontier))];
+        let words = [0, 1 << 32].map(|first| hash.words(&key).word(first));
+        let words = OrderWords::new(&words[..usize::from(levels)]);
+        writes.push(Write::Add { generation, key: key[..].into(), words, cell: None });
+    }
+    writes.push(Write::Frontier { key: frontier.map(Into::into) });
+    let mut remote = InKeyOrder::new();
+    remote.commit(&Plan { sequence: 1, writes }).expect("two generations can begin");
+    remote
+}
+
+fn use_all<F: Backed, R: Remote>(mut filter: F, mut remote: R, adapt: impl Fn(&mut F, &[u8], &mut R)) {
     for key in keys() {
         assert_eq!(filter.lookup(&key).is_some(), filter.contains(&key));
         let _ = filter.insert(&key, &mut remote);

@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// ε, the rate of false positives that the filter is made for
     #[arg(long, default_value_t = 0.01)]
     fpr: f64,
+    /// How often a broom filter's frontier has gone round, and half way again, when the adversary begins
+    #[arg(long, default_value_t = 0)]
+    phases: u64,
     /// How many games, each against a filter of its own under a hash key of its own
     #[arg(long, default_value_t = 1000)]
     games: u64,
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         adversary: args.adversary,
         keys: args.keys,
         epsilon: args.fpr,
+        phases: args.phases,
         games: args.games,
         seed: args.seed,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
@@ -73,6 +77,10 @@ fn words(report: &Report) -> String {
         row("local bits a key at the start", format!("{:.2}", report.local_bits_per_key_start)),
         row("  at the end", format!("{:.2}", report.local_bits_per_key_end)),
     ];
+    if report.phases_at_end > 0.0 {
+        rows.push(row("phases at the start", format!("{:.2}", report.phases_at_start)));
+        rows.push(row("  at the end", format!("{:.2}", report.phases_at_end)));
+    }
     for (name, count) in [("adaptations that nothing could make", report.unfixable), ("rebuilds", report.rebuilds)] {
         if count > 0 {
             rows.push(row(name, grouped(count)));

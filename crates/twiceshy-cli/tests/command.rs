@@ -212,6 +212,8 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("attack --filter quotient --adversary fresh --keys 0", "1 to 2^35"),
         ("attack --filter quotient --adversary fresh --keys 99999999999999999", "at most 16777216"),
         ("attack --filter quotient --adversary fresh --games 0", "at least 1"),
+        ("attack --filter telescoping --adversary fresh --phases 1", "only those of a broom filter"),
+        ("attack --filter broom --adversary fresh --phases 99999999999", "fewer phases"),
         ("demo --keys 3", "1000"),
         ("demo --bits 40", "4 to 24"),
     ] {
@@ -250,8 +252,24 @@ fn an_attack_reports_every_promised_name_for_every_filter_and_adversary() {
             assert_eq!(number("deletions") > 0.0, adversary == "delete-reinsert", "{what}");
             let bits = ["local_bits_per_key_start", "local_bits_per_key_end"].map(number);
             assert!(bits.iter().all(|bits| (6.0..100.0).contains(bits)), "{what}: {bits:?}");
+            let [asked, at_start, at_end] = ["phases", "phases_at_start", "phases_at_end"].map(number);
+            assert!(asked == 0.0 && at_start <= at_end, "{what}: {asked} phases, {at_start} to {at_end}");
+            assert_eq!(at_end > 0.0, filter == "broom", "{what}: {at_end} phases");
         }
     }
+}
+
+#[test]
+fn an_attack_begins_after_the_phases_that_are_asked_for() {
+    let attack = format!("attack --filter broom --adversary repeat {FEW_GAMES} --phases 2");
+    let report = object(&format!("{attack} --json"));
+    assert_eq!(report["phases"], 2);
+    let at_start = report["phases_at_start"].as_f64().expect("a number");
+    // Half way into the third, or six keys of 200 further.
+    assert!((2.5..=2.54).contains(&at_start), "{at_start}");
+    let shown = twiceshy(&attack);
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.lines().any(|line| line.starts_with("phases at the start") && line.contains("2.5")), "{text}");
 }
 
 #[test]

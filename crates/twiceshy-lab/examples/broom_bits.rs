@@ -10,6 +10,7 @@ use std::io::IsTerminal;
 use std::time::Instant;
 use twiceshy::filter::{Adaptive, Backed};
 use twiceshy_lab::broom::{Subject, loaded};
+use twiceshy_lab::fixed_set::FixedSet;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -25,7 +26,7 @@ struct Most {
 }
 
 impl Most {
-    fn look(&mut self, subject: &Subject) {
+    fn look(&mut self, subject: &Subject<FixedSet>) {
         let stats = subject.filter.stats();
         self.group = self.group.max(stats.largest_group);
         self.spilled = self.spilled.max(stats.spilled_groups);
@@ -39,7 +40,12 @@ fn milestones(last: u64) -> Vec<u64> {
     all.take_while(|milestone| *milestone < last).chain([last]).collect()
 }
 
-fn adapt(subject: &mut Subject, keys: u64, adapts: std::ops::Range<u64>, most: &mut Most) -> Result<(), Failure> {
+fn adapt(
+    subject: &mut Subject<FixedSet>,
+    keys: u64,
+    adapts: std::ops::Range<u64>,
+    most: &mut Most,
+) -> Result<(), Failure> {
     let every = (keys / LOOKS).max(1);
     let watched = std::io::stderr().is_terminal();
     for adapted in adapts {
@@ -58,7 +64,7 @@ fn adapt(subject: &mut Subject, keys: u64, adapts: std::ops::Range<u64>, most: &
     Ok(())
 }
 
-fn print(subject: &Subject, keys: u64, since: u64, milestone: u64, most: &Most) {
+fn print(subject: &Subject<FixedSet>, keys: u64, since: u64, milestone: u64, most: &Most) {
     let (stats, counts) = (subject.filter.stats(), subject.remote.counts());
     println!(
         "{keys:>9}{milestone:>6} n{:>7.1}{:>12.3}{:>17}{:>14}{:>15.2} %{:>7.2}{:>8.2}{:>16.2}",
@@ -75,7 +81,7 @@ fn print(subject: &Subject, keys: u64, since: u64, milestone: u64, most: &Most) 
 
 fn run(keys: u64, bits: u32, c: u32, last: u64) -> Result<(), Failure> {
     let begun = Instant::now();
-    let mut subject = Subject::new(loaded(keys, bits).reclaim(c))?;
+    let mut subject = Subject::fixed(keys, loaded(keys, bits).reclaim(c))?;
     subject.fill(keys)?;
     let mut most = Most::default();
     let mut done = 0;

@@ -1,11 +1,13 @@
 //! A broom filter under experiment: the filter, its remote, and keys to store and to ask for.
 
+use crate::fixed_set::FixedSet;
 use crate::workload::keys::Keys;
+use std::convert::Infallible;
 use twiceshy::error::{BuildError, InsertError, OptionsError};
 use twiceshy::filter::{Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomOptions};
-use twiceshy::remote::{Counting, InKeyOrder, MemoryError};
+use twiceshy::remote::{Counting, InKeyOrder, Key, MemoryError, Remote};
 
 /// More stored keys than an experiment has, and as many absent ones.
 const MOST: u64 = 1 << 48;
@@ -24,11 +26,11 @@ const MOST: u64 = 1 << 48;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Subject {
+pub struct Subject<R = InKeyOrder> {
     /// L.
     pub filter: BroomFilter,
     /// R.
-    pub remote: Counting<InKeyOrder>,
+    pub remote: Counting<R>,
     keys: Keys,
     filled: u64,
     asked: u64,
@@ -42,8 +44,22 @@ pub fn loaded(keys: u64, width: u32) -> BroomOptions {
 impl Subject {
     /// An empty filter.
     pub fn new(options: BroomOptions) -> Result<Subject, BuildError<MemoryError>> {
+        Subject::over(InKeyOrder::new(), options)
+    }
+}
+
+impl Subject<FixedSet> {
+    /// An empty filter whose set will be the keys of these numbers and no others, for long experiments.
+    pub fn fixed(numbers: u64, options: BroomOptions) -> Result<Subject<FixedSet>, BuildError<Infallible>> {
         let keys = Keys::new(MOST, MOST, 1).ok_or(OptionsError::Capacity(MOST))?;
-        let mut remote = Counting::new(InKeyOrder::new());
+        Subject::over(FixedSet::new((0..numbers).map(|number| Key::from(&keys.stored(number)[..]))), options)
+    }
+}
+
+impl<R: Remote> Subject<R> {
+    fn over(remote: R, options: BroomOptions) -> Result<Subject<R>, BuildError<R::Error>> {
+        let keys = Keys::new(MOST, MOST, 1).ok_or(OptionsError::Capacity(MOST))?;
+        let mut remote = Counting::new(remote);
         let filter = options.build(HashKey::fixed(1), &mut remote)?;
         Ok(Subject { filter, remote, keys, filled: 0, asked: 0 })
     }
@@ -54,7 +70,7 @@ impl Subject {
     }
 
     /// Inserts the keys of the next numbers, from 0 on.
-    pub fn fill(&mut self, keys: u64) -> Result<(), InsertError<MemoryError>> {
+    pub fn fill(&mut self, keys: u64) -> Result<(), InsertError<R::Error>> {
         for number in self.filled..self.filled + keys {
             self.filter.insert(&self.keys.stored(number), &mut self.remote)?;
             self.filled = number + 1;

@@ -6,7 +6,7 @@ use twiceshy_lab::replay::FilterName;
 /// Games at ε = 1/32. Remainders of 5 bits come to 2.9 %, so that n random keys have some 15 false positives among them, and
 /// an adversary who cannot find one does not exist.
 fn game(filter: FilterName, adversary: AdversaryName, games: u64) -> Settings {
-    Settings { filter, adversary, keys: 500, epsilon: 1.0 / 32.0, games, seed: 7, jobs: 2 }
+    Settings { filter, adversary, keys: 500, epsilon: 1.0 / 32.0, phases: 0, games, seed: 7, jobs: 2 }
 }
 
 fn played(settings: &Settings) -> Report {

@@ -1,6 +1,6 @@
 //! The broom filter: what 001 promises beyond what every filter with a remote does.
 
-use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
+use twiceshy::filter::{Adapted, Adaptive, Backed, Filter, Progress};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomForm, BroomOptions};
 use twiceshy::remote::{Counting, InKeyOrder, Remote};
@@ -182,4 +182,160 @@ fn an_eighth_of_the_keys_may_be_in_the_back_yard() {
     }
     filter.validate(&remote).expect("every key has its place");
     assert!((0..3_700).skip(1).step_by(2).all(|number| filter.contains(&key(number))));
+}
+
+#[test]
+fn every_invariant_of_a_large_filter_is_checked_in_a_walk_over_its_keys() {
+    // Some keys match a slot of each level. To try each key against each slot would take minutes.
+    let mut remote = InKeyOrder::new();
+    let options = BroomFilter::with_slots(40_000, 5).form(BroomForm::TwoLevels);
+    let filter = filled(options, 37_500, 3, &mut remote);
+    assert!(filter.stats().second_level > 0, "{:?}", filter.stats());
+    let begun = std::time::Instant::now();
+    filter.validate(&remote).expect("every key has its slot");
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+}
+
+/// Asks fresh queries and adapts to those that the filter is wrong about, until so many phases have ended.
+fn through_phases<R: Remote>(
+    filter: &mut BroomFilter,
+    remote: &mut R,
+    queries: &mut impl Iterator<Item = [u8; 8]>,
+    phases: u64,
+) {
+    while filter.phases() < phases {
+        let query = queries.next().expect("no end");
+        if filter.contains(&query) {
+            filter.adapt(&query, remote).expect("the sets agree");
+        }
+    }
+}
+
+#[test]
+fn a_new_hash_key_that_others_bring_to_its_end_is_not_taken_again() {
+    let mut remote = InKeyOrder::new();
+    let mut filter = filled(BroomFilter::with_slots(700, 4), 600, 4, &mut remote);
+    let mut queries = (ABSENT..).map(key);
+    filter.begin_rekey(HashKey::fixed(77), &mut remote).expect("nothing is in doubt");
+    let mut functions = Vec::new();
+    for phases in 1..=5 {
+        through_phases(&mut filter, &mut remote, &mut queries, phases);
+        let phase = remote.key_order().expect("it has one").phase().expect("memory").expect("a filter is built on it");
+        functions.push(phase.old.1.hash.to_bytes());
+    }
+    // The phase that had begun ends first.
+    assert_eq!(functions[1], HashKey::fixed(77).to_bytes());
+    assert!((1..5).all(|at| !functions[..at].contains(&functions[at])), "a function came again");
+    assert!(filter.is_rebuilding(), "nobody has taken notice yet");
+    assert_eq!(filter.rebuild_step(10, &mut remote).expect("it has ended"), Progress::Done);
+    assert!(!filter.is_rebuilding());
+}
+
+#[test]
+fn the_hash_key_that_a_filter_has_is_taken_at_once() {
+    let mut remote = InKeyOrder::new();
+    let mut filter = BroomFilter::with_slots(100, 20).build(HashKey::fixed(4), &mut remote).expect("an empty remote");
+    for number in 0..50 {
+        filter.insert(&key(number), &mut remote).expect("a load that fits");
+    }
+    filter.rekey(HashKey::fixed(4), &mut remote).expect("there is nothing to do");
+    assert_eq!((filter.stats().moved, filter.is_rebuilding()), (0, false));
+}
+
+#[test]
+fn a_filter_that_is_as_full_as_it_may_be_still_reclaims() {
+    for form in FORMS {
+        let mut remote = InKeyOrder::new();
+        let mut filter =
+            BroomFilter::with_slots(20_000, 9).form(form).build(HashKey::fixed(6), &mut remote).expect("empty");
+        let most = (0..20_000).find(|number| filter.insert(&key(*number), &mut remote).is_err()).expect("a bound");
+        assert!((19_100..19_500).contains(&most), "{most} keys");
+        through_phases(&mut filter, &mut remote, &mut (ABSENT..).map(key), 2);
+        assert!(!filter.wants_rebuild(), "{form:?}: a key found no room under its next function");
+        filter.validate(&remote).expect("every key has its place");
+    }
+}
+
+#[test]
+fn ghosts_take_no_more_than_a_few_bits_a_key() {
+    for form in FORMS {
+        let mut remote = InKeyOrder::new();
+        let mut filter = filled(BroomFilter::with_slots(10_000, 5).form(form), 9_000, 3, &mut remote);
+        let before = filter.local_bits() as f64 / 9_000.0;
+        let mut worst = (0.0, 0);
+        for number in 0..60_000 {
+            filter.remove(&key(number), &mut remote).expect("the sets agree");
+            filter.insert(&key(number + 9_000), &mut remote).expect("there was room before");
+            if number % 1_000 == 0 {
+                let bits = filter.local_bits() as f64 / 9_000.0;
+                worst = if bits > worst.0 { (bits, filter.stats().ghosts) } else { worst };
+            }
+        }
+        println!("{form:?}: {before:.1} bits a key, and {:.1} with {} ghosts", worst.0, worst.1);
+        assert!(
+            worst.1 > 1_000 && worst.0 < before + 14.0,
+            "{form:?}: {worst:?} bits a key and ghosts, {before} before"
+        );
+    }
+}
+
+#[test]
+fn no_more_keys_are_moved_than_can_be_paid_for() {
+    let refused =
+        |width, c| BroomFilter::with_slots(100, width).reclaim(c).build(HashKey::fixed(1), &mut InKeyOrder::new());
+    for (width, c) in [(2, 4), (4, 9), (6, 33), (20, 65), (8, 2)] {
+        assert!(refused(width, c).is_err(), "c = {c} at {width} bits");
+    }
+    for (width, c) in [(2, 3), (4, 8), (6, 32), (20, 64)] {
+        let mut remote = InKeyOrder::new();
+        let mut filter = filled(BroomFilter::with_slots(3_000, width).reclaim(c), 2_700, 1, &mut remote);
+        for number in 0..4_000 {
+            filter.remove(&key(number), &mut remote).expect("the sets agree");
+            filter.insert(&key(number + 2_700), &mut remote).expect("there was room before");
+        }
+        assert!(filter.stats().debt < 2_000, "c = {c} at {width} bits: {} keys are owed", filter.stats().debt);
+    }
+}
+
+#[test]
+fn a_larger_table_owes_nothing() {
+    let mut remote = InKeyOrder::new();
+    let mut filter = filled(BroomFilter::with_slots(3_000, 5).reclaim_by_rebuild(), 2_700, 5, &mut remote);
+    let mut queries = (ABSENT..).map(key);
+    while !filter.wants_rebuild() {
+        let query = queries.next().expect("no end");
+        if filter.contains(&query) {
+            filter.adapt(&query, &mut remote).expect("the sets agree");
+        }
+    }
+    filter.grow(3_600, &mut remote).expect("a larger table");
+    assert_eq!((filter.stats().debt, filter.wants_rebuild()), (0, false));
+}
+
+#[test]
+fn a_larger_table_has_forgotten_and_another_hash_key_makes_up_for_it() {
+    for form in FORMS {
+        let mut remote = InKeyOrder::new();
+        let mut filter = filled(BroomFilter::with_slots(10_000, 8).form(form), 9_500, 2, &mut remote);
+        let mut fixed = Vec::new();
+        for query in (ABSENT..).map(key) {
+            if filter.contains(&query) {
+                filter.adapt(&query, &mut remote).expect("the sets agree");
+                fixed.push(query);
+            }
+            if fixed.len() == 150 {
+                break;
+            }
+        }
+        let back = |filter: &BroomFilter| fixed.iter().filter(|query| filter.contains(&query[..])).count();
+        assert_eq!(back(&filter), 0);
+        filter.grow(20_000, &mut remote).expect("a larger table");
+        let after_growth = back(&filter);
+        filter.rekey(HashKey::fixed(9), &mut remote).expect("room under another function");
+        println!(
+            "{form:?}: of 150 fixed queries {after_growth} are back after growing, {} after re-keying",
+            back(&filter)
+        );
+        assert!(after_growth > 20 && back(&filter) < 6);
+    }
 }

@@ -4,8 +4,10 @@ use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilte
 use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
 use twiceshy::persist::LoadError;
-use twiceshy::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
-use twiceshy::remote::ByHash;
+use twiceshy::quotient::{
+    BroomFilter, BroomForm, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter,
+};
+use twiceshy::remote::{ByHash, InKeyOrder, Remote};
 use twiceshy::testing::Subject;
 
 /// A saved filter and the way to load it.
@@ -16,7 +18,7 @@ struct Sample {
 }
 
 /// A filter with 50 keys that has learned what it can.
-fn sample<F: Subject>(name: &'static str, mut filter: F, mut remote: ByHash) -> Sample {
+fn sample<F: Subject>(name: &'static str, mut filter: F, mut remote: impl Remote) -> Sample {
     for number in 0..50u32 {
         filter.insert(&number.to_le_bytes(), &mut remote).expect("a load that fits");
     }
@@ -27,8 +29,11 @@ fn sample<F: Subject>(name: &'static str, mut filter: F, mut remote: ByHash) -> 
 }
 
 macro_rules! sample {
-    ($name:literal, $options:expr) => {{
-        let mut remote = ByHash::new();
+    ($name:literal, $options:expr) => {
+        sample!($name, $options, ByHash::new())
+    };
+    ($name:literal, $options:expr, $remote:expr) => {{
+        let mut remote = $remote;
         let filter = $options.build(HashKey::fixed(9), &mut remote).expect("options that can be");
         sample($name, filter, remote)
     }};
@@ -42,8 +47,9 @@ fn partial_key() -> Sample {
     Sample { name: "partial-key", bytes, load: |mut bytes| CuckooFilter::load(&mut bytes).map(|filter| filter.len()) }
 }
 
-fn samples() -> [Sample; 10] {
+fn samples() -> [Sample; 12] {
     let unequal = Selectors::Unequal { split: 2, bits: 3 };
+    let broom = BroomFilter::with_slots(60, 6);
     [
         partial_key(),
         sample!("full-key", FullKeyFilter::with_cells(60, 7)),
@@ -55,6 +61,8 @@ fn samples() -> [Sample; 10] {
         sample!("telescoping", TelescopingFilter::with_slots(60, 3).side_table(1)),
         sample!("plain telescoping", PlainTelescopingFilter::with_slots(60, 7)),
         sample!("extension", ExtensionFilter::with_slots(60, 3).side_table(1)),
+        sample!("broom", broom.form(BroomForm::TwoLevels).reclaim_by_rebuild(), InKeyOrder::new()),
+        sample!("broom with a back yard", broom.form(BroomForm::BackYard), InKeyOrder::new()),
     ]
 }
 
@@ -120,8 +128,8 @@ fn a_filter_is_loaded_as_its_own_kind_only() {
     let samples = samples();
     for (i, file) in samples.iter().enumerate() {
         for (j, other) in samples.iter().enumerate() {
-            // Both cyclic samples are of one kind.
-            let same = i == j || (i.min(j), i.max(j)) == (2, 3);
+            // Both cyclic samples are of one kind, and so are the forms of the broom filter.
+            let same = i == j || [(2, 3), (10, 11)].contains(&(i.min(j), i.max(j)));
             let loaded = (other.load)(&file.bytes);
             match loaded {
                 Ok(_) => assert!(same, "{} was loaded as {}", file.name, other.name),

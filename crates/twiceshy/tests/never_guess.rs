@@ -4,8 +4,8 @@ use twiceshy::cuckoo::CyclicFilter;
 use twiceshy::error::{RebuildError, SeamError};
 use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::TelescopingFilter;
-use twiceshy::remote::{ByHash, MemoryError, Place, Remote};
+use twiceshy::quotient::{BroomFilter, BroomForm, TelescopingFilter};
+use twiceshy::remote::{ByHash, InKeyOrder, MemoryError, Place, Remote};
 use twiceshy::through;
 
 fn key(number: u32) -> [u8; 4] {
@@ -78,7 +78,7 @@ fn candidates_from_other_buckets_are_passed_over() {
 }
 
 /// A filter that was loaded from an old file: its remote has gone on.
-fn a_key_that_came_later_is_not_called_absent<F: Backed + Clone>(mut filter: F, mut remote: ByHash) {
+fn a_key_that_came_later_is_not_called_absent<F: Backed + Clone>(mut filter: F, mut remote: impl Remote) {
     let mut old = filter.clone();
     for number in 1_000..1_020u64 {
         filter.insert(&number.to_le_bytes(), &mut remote).expect("room for some more");
@@ -97,4 +97,9 @@ fn a_filter_behind_its_remote_does_not_say_that_a_key_is_not_stored() {
     let mut remote = ByHash::new();
     let filter = CyclicFilter::with_cells(400, 9).build(hash, &mut remote).expect("an empty remote");
     a_key_that_came_later_is_not_called_absent(filter, remote);
+    for form in [BroomForm::TwoLevels, BroomForm::BackYard] {
+        let mut remote = InKeyOrder::new();
+        let filter = BroomFilter::with_slots(400, 9).form(form).build(hash, &mut remote).expect("an empty remote");
+        a_key_that_came_later_is_not_called_absent(filter, remote);
+    }
 }

@@ -5,10 +5,11 @@ use super::oracle::Key;
 use twiceshy::error::{InsertError, RebuildError};
 use twiceshy::filter::{Adapted, Adaptive, Backed, Removed};
 use twiceshy::hash::HashKey;
+use twiceshy::quotient::BroomFilter;
 use twiceshy::remote::Remote;
 
 /// A filter with its remote, as the oracle drives it: the functions of 001's Definition 1, and re-keying. A filter that is
-/// to be attacked needs this and a line in [`recipe`](super::dispatch::recipe).
+/// to be attacked needs this and a line in [`Recipe::named`](super::Recipe::named).
 pub(super) trait Defender {
     /// What the filter answers from its own bits.
     fn says_present(&self, key: &Key) -> bool;
@@ -30,13 +31,25 @@ pub(super) trait Defender {
 
     /// The bits that the filter holds in memory.
     fn local_bits(&self) -> u64;
+
+    /// Where the filter stands; `None` from one whose keys keep their hash function.
+    fn phase(&self) -> Option<Phase<'_>>;
 }
 
-/// A filter over its remote. Whether it learns is settled when it is made.
+/// Where a filter stands whose keys take another hash function one after another, in byte order.
+pub(super) struct Phase<'a> {
+    /// How often all keys have done so.
+    pub(super) ended: u64,
+    /// The last key that has done so since.
+    pub(super) frontier: Option<&'a [u8]>,
+}
+
+/// A filter over its remote. Whether it learns, and in phases, is settled when it is made.
 pub(super) struct Pair<F, R> {
     filter: F,
     remote: R,
     answer: Answer<F, R>,
+    phase: fn(&F) -> Option<Phase<'_>>,
 }
 
 /// What is done about a false positive.
@@ -58,7 +71,18 @@ pub(super) fn settled<F, R>(_: &mut F, _: &Key, _: &mut R) -> Result<Option<Adap
 
 impl<F: Backed, R: Remote> Pair<F, R> {
     pub(super) fn new(filter: F, remote: R, answer: Answer<F, R>) -> Pair<F, R> {
-        Pair { filter, remote, answer }
+        Pair { filter, remote, answer, phase: |_| None }
+    }
+}
+
+impl<R: Remote> Pair<BroomFilter, R> {
+    pub(super) fn broom(filter: BroomFilter, remote: R) -> Pair<BroomFilter, R> {
+        Pair {
+            filter,
+            remote,
+            answer: learning,
+            phase: |filter| Some(Phase { ended: filter.phases(), frontier: filter.frontier() }),
+        }
     }
 }
 
@@ -104,5 +128,9 @@ impl<F: Backed, R: Remote> Defender for Pair<F, R> {
 
     fn local_bits(&self) -> u64 {
         self.filter.local_bits()
+    }
+
+    fn phase(&self) -> Option<Phase<'_>> {
+        (self.phase)(&self.filter)
     }
 }

@@ -14,28 +14,44 @@ use twiceshy::remote::{ByHash, InKeyOrder, MemoryError};
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
 /// How to make one kind of filter in one size, again and again.
-pub(super) struct Recipe {
+pub struct Recipe {
     /// The rate of keys never asked for in a full filter. It is below ε, since bits come whole.
     pub(super) static_rate: f64,
+    /// Whether its keys take other hash functions, phase by phase.
+    pub(super) has_phases: bool,
     /// An empty filter under a hash key.
     pub(super) build: Box<Build>,
 }
 
 type Build = dyn Fn(HashKey) -> Result<Box<dyn Defender>, GameError> + Sync;
 
-/// The recipe of the filter that a user gets who asks for so many keys and this rate.
-pub(super) fn recipe(name: FilterName, keys: u64, rate: f64) -> Result<Recipe, GameError> {
-    match name {
-        FilterName::Cuckoo => over_buckets(FullKeyFilter::options(keys, rate)?, keys, 0, settled),
-        // One bit of a cell is the selector.
-        FilterName::Cyclic => over_buckets(CyclicFilter::options(keys, rate)?, keys, 1, learning),
-        FilterName::Swapping => over_buckets(SwappingFilter::options(keys, rate)?, keys, 0, learning),
-        FilterName::Cuckooing => over_buckets(CuckooingFilter::options(keys, rate)?, keys, 0, learning),
-        FilterName::Quotient => over_slots(QuotientFilter::options(keys, rate)?, keys, settled),
-        FilterName::Telescoping => over_slots(TelescopingFilter::options(keys, rate)?, keys, learning),
-        FilterName::TelescopingPlain => over_slots(PlainTelescopingFilter::options(keys, rate)?, keys, learning),
-        FilterName::Extension => over_slots(ExtensionFilter::options(keys, rate)?, keys, learning),
-        FilterName::Broom => broom(BroomFilter::options(keys, rate)?, keys),
+impl Recipe {
+    /// The recipe of the filter that a user gets who asks for so many keys and this rate.
+    pub fn named(name: FilterName, keys: u64, rate: f64) -> Result<Recipe, GameError> {
+        match name {
+            FilterName::Cuckoo => over_buckets(FullKeyFilter::options(keys, rate)?, keys, 0, settled),
+            // One bit of a cell is the selector.
+            FilterName::Cyclic => over_buckets(CyclicFilter::options(keys, rate)?, keys, 1, learning),
+            FilterName::Swapping => over_buckets(SwappingFilter::options(keys, rate)?, keys, 0, learning),
+            FilterName::Cuckooing => over_buckets(CuckooingFilter::options(keys, rate)?, keys, 0, learning),
+            FilterName::Quotient => over_slots(QuotientFilter::options(keys, rate)?, keys, settled),
+            FilterName::Telescoping => over_slots(TelescopingFilter::options(keys, rate)?, keys, learning),
+            FilterName::TelescopingPlain => over_slots(PlainTelescopingFilter::options(keys, rate)?, keys, learning),
+            FilterName::Extension => over_slots(ExtensionFilter::options(keys, rate)?, keys, learning),
+            FilterName::Broom => Recipe::broom(BroomFilter::options(keys, rate)?, keys),
+        }
+    }
+
+    /// A broom filter as the options have it, in games of so many keys. Its remote also knows its keys in byte order.
+    pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
+        let (slots, width) = options.geometry()?;
+        let build = move |hash| {
+            let mut remote = InKeyOrder::new();
+            let filter = options.build(hash, &mut remote).map_err(refused)?;
+            Ok(Box::new(Pair::broom(filter, remote)) as Box<dyn Defender>)
+        };
+        let static_rate = quotient_rate(keys as f64 / slots as f64, width);
+        Ok(Recipe { static_rate, has_phases: true, build: Box::new(build) })
     }
 }
 
@@ -59,7 +75,8 @@ where
         let filter = options.build(hash, &mut remote).map_err(refused)?;
         Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
     };
-    Ok(Recipe { static_rate: cuckoo_rate(load, values, compared), build: Box::new(build) })
+    let static_rate = cuckoo_rate(load, values, compared);
+    Ok(Recipe { static_rate, has_phases: false, build: Box::new(build) })
 }
 
 /// A filter of the quotient family.
@@ -77,18 +94,8 @@ where
         let filter = options.build(hash, &mut remote).map_err(refused)?;
         Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
     };
-    Ok(Recipe { static_rate: quotient_rate(keys as f64 / slots as f64, width), build: Box::new(build) })
-}
-
-/// The broom filter, whose remote also knows its keys in byte order.
-fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
-    let (slots, width) = options.geometry()?;
-    let build = move |hash| {
-        let mut remote = InKeyOrder::new();
-        let filter = options.build(hash, &mut remote).map_err(refused)?;
-        Ok(Box::new(Pair::new(filter, remote, learning)) as Box<dyn Defender>)
-    };
-    Ok(Recipe { static_rate: quotient_rate(keys as f64 / slots as f64, width), build: Box::new(build) })
+    let static_rate = quotient_rate(keys as f64 / slots as f64, width);
+    Ok(Recipe { static_rate, has_phases: false, build: Box::new(build) })
 }
 
 fn refused(error: BuildError<MemoryError>) -> GameError {

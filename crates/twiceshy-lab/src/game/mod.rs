@@ -12,11 +12,13 @@ mod fresh;
 mod notes;
 mod oracle;
 mod play;
+mod prelude;
 mod repeat;
 mod report;
 mod rounds;
 
 pub use adversary::AdversaryName;
+pub use dispatch::Recipe;
 pub use oracle::Refusal;
 pub use report::Report;
 
@@ -34,6 +36,9 @@ pub struct Settings {
     pub keys: u64,
     /// ε, the rate of false positives that the filter is made for.
     pub epsilon: f64,
+    /// How often the filter's frontier has gone round when the adversary begins. Above 0 the filter hears of false positives
+    /// that the adversary knows nothing of until it has, and goes on for half a phase, so that both hash functions are in use.
+    pub phases: u64,
     /// How many games.
     pub games: u64,
     /// Where all randomness comes from.
@@ -80,6 +85,7 @@ pub enum GameError {
 ///     adversary: AdversaryName::Repeat,
 ///     keys: 200,
 ///     epsilon: 0.05,
+///     phases: 0,
 ///     games: 20,
 ///     seed: 1,
 ///     jobs: 1,
@@ -89,6 +95,18 @@ pub enum GameError {
 /// # Ok::<(), twiceshy_lab::game::GameError>(())
 /// ```
 pub fn run(settings: &Settings, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
+    playable(settings)?;
+    let recipe = Recipe::named(settings.filter, settings.keys, settings.epsilon)?;
+    play::all(settings, &recipe, progress)
+}
+
+/// The same against filters by a recipe for as many keys. The settings' filter is what the report calls them.
+pub fn run_against(settings: &Settings, recipe: &Recipe, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
+    playable(settings)?;
+    play::all(settings, recipe, progress)
+}
+
+fn playable(settings: &Settings) -> Result<(), GameError> {
     if settings.games == 0 {
         return Err(GameError::Setting("0 games decide nothing: ask for at least 1".into()));
     }
@@ -96,6 +114,5 @@ pub fn run(settings: &Settings, progress: &(dyn Fn(u64) + Sync)) -> Result<Repor
         let why = format!("every game fills a filter of its own: at most {MOST_KEYS} keys, not {}", settings.keys);
         return Err(GameError::Setting(why));
     }
-    let recipe = dispatch::recipe(settings.filter, settings.keys, settings.epsilon)?;
-    play::all(settings, &recipe, progress)
+    Ok(())
 }

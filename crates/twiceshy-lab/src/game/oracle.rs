@@ -1,7 +1,7 @@
 //! The oracle of Figure 1: it holds filter, remote and set, and the adversary plays through it alone.
 
 use super::GameError;
-use super::defender::Defender;
+use super::defender::{Defender, Phase};
 use super::dispatch::Recipe;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
@@ -74,8 +74,13 @@ impl Oracle {
         for key in keys.stored_keys() {
             oracle.insert(&key)?;
         }
-        oracle.counts = Counts::default();
+        oracle.forget_counts();
         Ok(oracle)
+    }
+
+    /// What happened until now was not the adversary's doing.
+    pub(super) fn forget_counts(&mut self) {
+        self.counts = Counts::default();
     }
 
     /// Whether the filter calls a key present; if that is wrong, the filter hears of it. An adversary who knows the set knows
@@ -141,6 +146,19 @@ impl Oracle {
         self.filter.local_bits()
     }
 
+    /// Where the filter stands in its phases, if it has any.
+    pub(super) fn phase(&self) -> Option<Phase<'_>> {
+        self.filter.phase()
+    }
+
+    /// How many keys have taken another hash function: the whole set for each phase that ended, and those up to the frontier.
+    pub(super) fn moved_on(&self) -> u64 {
+        self.phase().map_or(0, |phase| {
+            let up_to = |frontier: &[u8]| self.set.iter().filter(|key| key[..] <= *frontier).count() as u64;
+            phase.ended * self.set.len() as u64 + phase.frontier.map_or(0, up_to)
+        })
+    }
+
     fn rebuild_if_wanted(&mut self) -> Result<(), GameError> {
         if self.filter.wants_rebuild() { self.rebuild() } else { Ok(()) }
     }
@@ -159,7 +177,6 @@ impl Oracle {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dispatch::recipe;
     use super::*;
     use crate::replay::FilterName;
 
@@ -168,7 +185,7 @@ mod tests {
     }
 
     fn oracle(name: FilterName) -> Oracle {
-        let recipe = recipe(name, 300, 0.05).expect("a filter");
+        let recipe = Recipe::named(name, 300, 0.05).expect("a filter");
         Oracle::setup(&recipe, &keys(), Rng::new(1)).expect("room for all")
     }
 

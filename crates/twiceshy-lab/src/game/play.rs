@@ -3,6 +3,7 @@
 use super::dispatch::Recipe;
 use super::notes::Notes;
 use super::oracle::{Counts, Oracle};
+use super::prelude::{MOST_STRANGERS, Prelude};
 use super::report::Report;
 use super::{GameError, Settings};
 use crate::workload::keys::Keys;
@@ -20,6 +21,8 @@ pub(super) struct Sum {
     pub(super) counts: Counts,
     pub(super) bits_at_start: u128,
     pub(super) bits_at_end: u128,
+    pub(super) moved_on_at_start: u128,
+    pub(super) moved_on_at_end: u128,
 }
 
 impl Sum {
@@ -28,11 +31,14 @@ impl Sum {
         self.counts.add(&more.counts);
         self.bits_at_start += more.bits_at_start;
         self.bits_at_end += more.bits_at_end;
+        self.moved_on_at_start += more.moved_on_at_start;
+        self.moved_on_at_end += more.moved_on_at_end;
     }
 }
 
 /// Plays the games on as many threads as are asked for.
 pub(super) fn all(settings: &Settings, recipe: &Recipe, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
+    let prelude = Prelude::new(settings, recipe)?;
     let (next, ended) = (AtomicU64::new(0), AtomicU64::new(0));
     let sum: Mutex<Result<Sum, GameError>> = Mutex::new(Ok(Sum::default()));
     std::thread::scope(|threads| {
@@ -44,7 +50,7 @@ pub(super) fn all(settings: &Settings, recipe: &Recipe, progress: &(dyn Fn(u64) 
                     if number >= settings.games {
                         break None;
                     }
-                    match one(settings, recipe, number) {
+                    match one(settings, recipe, &prelude, number) {
                         Ok(game) => mine.add(&game),
                         Err(error) => break Some(error),
                     }
@@ -67,15 +73,22 @@ pub(super) fn all(settings: &Settings, recipe: &Recipe, progress: &(dyn Fn(u64) 
     Ok(Report::new(settings, recipe.static_rate, &sum))
 }
 
-/// One game: ADAPTIVITY-GAME of Figure 1.
-fn one(settings: &Settings, recipe: &Recipe, number: u64) -> Result<Sum, GameError> {
+/// One game: ADAPTIVITY-GAME of Figure 1, with a filter that may have been in use before.
+fn one(settings: &Settings, recipe: &Recipe, prelude: &Prelude, number: u64) -> Result<Sum, GameError> {
     let mut rng = Rng::stream(settings.seed, number);
     let too_many = || GameError::Setting("that is more keys than 64 bits can tell apart".into());
-    let keys = Keys::new(settings.keys, ABSENT, rng.word()).ok_or_else(too_many)?;
+    let keys = Keys::new(settings.keys, ABSENT + MOST_STRANGERS, rng.word()).ok_or_else(too_many)?;
     let mut oracle = Oracle::setup(recipe, &keys, Rng::new(rng.word()))?;
-    let bits_at_start = oracle.local_bits().into();
+    prelude.play(&mut oracle, &keys, ABSENT)?;
+    let (bits_at_start, moved_on_at_start) = (oracle.local_bits().into(), oracle.moved_on().into());
     let mut notes = Notes::new(keys, settings.epsilon, Rng::new(rng.word()));
     let named = settings.adversary.adversary().play(&mut oracle, &mut notes)?;
-    let wins = u64::from(oracle.is_false_positive(&named));
-    Ok(Sum { wins, counts: oracle.counts(), bits_at_start, bits_at_end: oracle.local_bits().into() })
+    Ok(Sum {
+        wins: u64::from(oracle.is_false_positive(&named)),
+        counts: oracle.counts(),
+        bits_at_start,
+        bits_at_end: oracle.local_bits().into(),
+        moved_on_at_start,
+        moved_on_at_end: oracle.moved_on().into(),
+    })
 }

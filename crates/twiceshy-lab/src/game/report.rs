@@ -44,6 +44,13 @@ pub struct Report {
     pub local_bits_per_key_start: f64,
     /// Local bits over n after its last.
     pub local_bits_per_key_end: f64,
+    /// The phases that were asked for: how often each filter's frontier had gone round when the adversary began.
+    pub phases: u64,
+    /// Phases before the adversary's first move, with the share of the keys that have moved on since the last: the mean over
+    /// the games. 0 where keys keep their hash function.
+    pub phases_at_start: f64,
+    /// Phases after its last.
+    pub phases_at_end: f64,
     /// The seed.
     pub seed: u64,
 }
@@ -52,7 +59,7 @@ impl Report {
     pub(super) fn new(settings: &Settings, static_rate: f64, sum: &Sum) -> Report {
         let games = settings.games as f64;
         let win_rate = sum.wins as f64 / games;
-        let per_key = |bits: u128| bits as f64 / games / settings.keys as f64;
+        let per_key = |count: u128| count as f64 / games / settings.keys as f64;
         Report {
             filter: settings.filter.to_string(),
             adversary: settings.adversary.to_string(),
@@ -72,6 +79,9 @@ impl Report {
             rebuilds: sum.counts.rebuilds,
             local_bits_per_key_start: per_key(sum.bits_at_start),
             local_bits_per_key_end: per_key(sum.bits_at_end),
+            phases: settings.phases,
+            phases_at_start: per_key(sum.moved_on_at_start),
+            phases_at_end: per_key(sum.moved_on_at_end),
             seed: settings.seed,
         }
     }

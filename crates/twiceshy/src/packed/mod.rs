@@ -102,6 +102,7 @@ impl PackedCells {
     fn load(&self, bit: u64) -> u64 {
         let at = (bit / 8) as usize;
         let mut word = [0; 8];
+        crate::touched::note_slice(&self.bytes[at..at + 8]);
         word.copy_from_slice(&self.bytes[at..at + 8]);
         u64::from_le_bytes(word)
     }

@@ -6,7 +6,7 @@
 //! | [`TelescopingFilter`] | the key's selector moves on to its next remainder | 3 | 004 sections 3 to 5, appendices B, C |
 //! | [`PlainTelescopingFilter`] | the same, with a byte for each selector | 10.125 | 004 section 6.2 |
 //! | [`ExtensionFilter`] | the key's fingerprint grows | 3 | 004 section 5, appendix C.4 |
-//! | [`BroomFilter`] | the same, with two hash functions, ghosts and two levels | 5.125 | 001 sections 4 and 5.3 |
+//! | [`BroomFilter`] | the same, with two hash functions, ghosts and bounded operations | 5.125 | 001 sections 4 and 5 |
 
 #[cfg(test)]
 mod agree;

@@ -255,14 +255,43 @@ impl Table {
     /// What taking out a slot of a quotient's run comes to.
     pub(crate) fn gap(&self, quotient: u64, run: &Range<u64>, slot: u64) -> Gap {
         let mut end = run.end;
+        let mut block = (quotient + 1) / SLOTS;
+        let mut left = self.occupieds_from(quotient + 1);
         // A run that begins before its quotient's own slot cannot be: it moves down unless it is at home.
-        for next in self.occupied_from(quotient + 1) {
-            if next >= end {
+        'runs: loop {
+            while left == 0 {
+                block += 1;
+                if block * SLOTS >= end {
+                    break 'runs;
+                }
+                left = self.occupieds_from(block * SLOTS);
+            }
+            if block * SLOTS + u64::from(left.trailing_zeros()) >= end {
                 break;
             }
-            end = self.runend_from::<Portable>(end, 0) + 1;
+            left &= left - 1;
+            end = self.next_runend(end) + 1;
         }
         Gap { quotient, slot, freed: end - 1 }
+    }
+
+    /// The occupieds of a slot's block, from the slot on; none behind the last block.
+    fn occupieds_from(&self, slot: u64) -> u64 {
+        let block = slot / SLOTS;
+        if block < self.blocks.len() { self.blocks.occupieds(block) & (u64::MAX << (slot % SLOTS)) } else { 0 }
+    }
+
+    /// The first runend at or after a slot. Past the last there is the table's end.
+    fn next_runend(&self, slot: u64) -> u64 {
+        let mut at = slot;
+        while at < self.all_slots() {
+            let runends = self.blocks.runends(at / SLOTS) & (u64::MAX << (at % SLOTS));
+            if runends != 0 {
+                return at / SLOTS * SLOTS + u64::from(runends.trailing_zeros());
+            }
+            at = (at / SLOTS + 1) * SLOTS;
+        }
+        self.all_slots()
     }
 
     /// Takes out what [`Table::gap`] has measured.
@@ -286,8 +315,7 @@ impl Table {
     /// The occupied quotients from this one on.
     fn occupied_from(&self, first: u64) -> impl Iterator<Item = u64> + '_ {
         let mut block = first / SLOTS;
-        let mut left =
-            if block < self.blocks.len() { self.blocks.occupieds(block) & (u64::MAX << (first % SLOTS)) } else { 0 };
+        let mut left = self.occupieds_from(first);
         std::iter::from_fn(move || {
             while left == 0 {
                 block += 1;
@@ -307,7 +335,7 @@ impl Table {
         let mut end = self.end_after::<Portable>(block, self.offset::<Portable>(block), 0);
         self.occupied_from(block * SLOTS).map(move |quotient| {
             let start = end.max(quotient);
-            end = self.runend_from::<Portable>(start, 0) + 1;
+            end = self.next_runend(start) + 1;
             (quotient, start..end)
         })
     }

@@ -37,7 +37,8 @@ pub struct CellId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Generation(pub u32);
 
-/// One of the orders in which L is addressed: the table's number in the cuckoo family, always 0 in the quotient family.
+/// One of the orders in which L is addressed: the table's number in the cuckoo family, the level's in a broom filter, 0 in the
+/// rest of the quotient family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Order(pub u8);
 

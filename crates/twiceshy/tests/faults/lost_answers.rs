@@ -32,6 +32,19 @@ fn is_cautious<F: Subject, R: Remote>(filter: &mut F, remote: &mut Faulty<R>, wh
     assert_eq!(state(remote.inner()), before, "{when}: a refused write reached the remote");
 }
 
+/// Whoever asks the remote at the places that a filter in doubt names finds every key, whatever became of the commit.
+fn names_every_key<F: Subject, R: Remote>(filter: &F, remote: &Faulty<R>, keys: &Keys, when: &str) {
+    for key in keys {
+        let places: Vec<_> = filter.lookup(key).expect("everything is present").collect();
+        let mut found = false;
+        for place in &places {
+            // A place may be of a generation that the remote does not have.
+            let _ = remote.inner().candidates(place, &mut |stored| found |= stored == &key[..]);
+        }
+        assert!(found, "{when}: the key {key:02x?} is at none of {} places", places.len());
+    }
+}
+
 /// Reads the remote's number, at the second attempt.
 fn resolve<F: Subject, R: Remote>(filter: &mut F, remote: &mut Faulty<R>, when: &str) {
     remote.fail_after(0);
@@ -54,8 +67,10 @@ fn lose_the_answer<F: Subject, R: Remote + Clone + Default>(scene: &Scene<F, R>,
             Err(SeamError::Unknown(_)) => {
                 committed = true;
                 is_cautious(&mut filter, &mut remote, &when);
+                let done = deed.done_to(&scene.keys);
+                let both: Keys = scene.keys.iter().filter(|key| done.contains(*key)).cloned().collect();
+                names_every_key(&filter, &remote, &both, &when);
                 resolve(&mut filter, &mut remote, &when);
-                let done: Keys = deed.done_to(&scene.keys);
                 check(&filter, &remote, if happens { &done } else { &scene.keys }, &when);
             }
             Err(other) => panic!("{when}: {other}"),

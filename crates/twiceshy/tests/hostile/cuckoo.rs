@@ -1,16 +1,19 @@
 //! Files of the cuckoo family.
 
+use super::parts::{draw, key, mixed};
 use super::shifted::Shifted;
+use super::workout::use_all;
 use twiceshy::cuckoo::{
     CuckooFilter, Cuckooing, CuckooingFilter, Cyclic, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Plain, Rule, Saved,
     Shape, Swapping, SwappingFilter,
 };
-use twiceshy::error::{BuildError, RebuildError};
-use twiceshy::filter::{Adaptive, Backed, Filter, Progress};
+use twiceshy::error::BuildError;
+use twiceshy::filter::Filter;
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::packed::PackedCells;
 use twiceshy::persist::{LoadError, Writer};
 use twiceshy::remote::{ByHash, CellId, Generation, Mirror, OrderWords, Plan, Remote, Schema, Write};
+use twiceshy::testing::Subject;
 
 /// Every field of a saved filter of the cuckoo family.
 #[derive(Clone, Debug)]
@@ -39,10 +42,6 @@ const KINDS: std::ops::Range<u16> = 0..5;
 const CYCLIC: u16 = 2;
 const SWAPPING: u16 = 3;
 const CUCKOOING: u16 = 4;
-
-fn mixed(seed: u64) -> u64 {
-    HashKey::fixed(0).words(&seed.to_le_bytes()).word(0)
-}
 
 /// Cells of which about nine in ten hold something, and how many do.
 fn random_cells(cells: u64, width: u32, seed: u64) -> (Vec<u8>, u64) {
@@ -130,10 +129,6 @@ impl Payload {
     }
 }
 
-fn key(number: u64) -> [u8; 8] {
-    number.to_le_bytes()
-}
-
 /// A remote in the generation and at the commit that the file names, which holds a few keys of its own choice.
 fn remote_for<R: Remote>(mut inner: R, payload: &Payload, shape: Shape) -> Shifted<R> {
     let hash = payload.hash_key().expect("the file was loaded");
@@ -157,56 +152,29 @@ fn remote_for<R: Remote>(mut inner: R, payload: &Payload, shape: Shape) -> Shift
     Shifted { inner, by: payload.sequence.wrapping_sub(1) }
 }
 
-/// Calls everything that a filter can do; what it answers does not matter.
-fn use_all<R: Rule + Saved, Rem: Remote>(
-    mut filter: FullKeyCuckoo<R>,
-    mut remote: Rem,
-    adapt: impl Fn(&mut FullKeyCuckoo<R>, &[u8], &mut Rem),
-) {
-    for turn in 0..3 {
-        for number in (0..60).step_by(1 + turn) {
-            let key = key(number);
-            let named = filter.lookup(&key).map_or(0, Iterator::count);
-            assert_eq!(named > 0, filter.contains(&key));
-            let _ = filter.insert(&key, &mut remote);
-            adapt(&mut filter, &key, &mut remote);
-            if number % 3 == 0 {
-                let _ = filter.remove(&key, &mut remote);
-            }
-        }
-        assert!(filter.load() >= 0.0 && filter.local_bits() > 0);
-        let _ = (filter.validate(&remote), filter.wants_rebuild(), filter.stats(), filter.resolve(&remote));
-        let begun = match turn {
-            0 => filter.begin_grow(filter.cells() + 9, &mut remote),
-            1 => filter.begin_rekey(HashKey::fixed(3), &mut remote),
-            _ => Err(RebuildError::NotBegun),
-        };
-        while begun.is_ok() && matches!(filter.rebuild_step(7, &mut remote), Ok(Progress::More)) {}
-    }
-    let mut saved = Vec::new();
-    filter.save(&mut saved).expect("a filter that is not in doubt");
-    // A filter that cleared more orphans than it had counted is refused, and to be rebuilt.
-    let again = FullKeyCuckoo::<R>::load(&mut saved.as_slice());
-    assert!(matches!(again, Ok(_) | Err(LoadError::Invalid { .. })), "{again:?}");
-}
-
 /// Loads and uses a file as a full-key kind; whether it loaded.
-fn full_key<R: Rule + Saved>(
-    payload: &Payload,
-    adapt: impl Fn(&mut FullKeyCuckoo<R>, &[u8], &mut Shifted<ByHash>),
-    adapt_mirrored: impl Fn(&mut FullKeyCuckoo<R>, &[u8], &mut Shifted<Mirror>),
-) -> Result<(), LoadError> {
+fn full_key<R: Rule + Saved>(payload: &Payload) -> Result<(), LoadError>
+where
+    FullKeyCuckoo<R>: Subject,
+{
     let filter = FullKeyCuckoo::<R>::load(&mut payload.forge().as_slice())?;
     let shape = filter.shape();
     // The remote of another filter, then remotes that agree with the file as far as they can.
-    use_all(filter.clone(), Shifted { inner: ByHash::new(), by: 0 }, &adapt);
-    use_all(filter.clone(), remote_for(ByHash::new(), payload, shape), &adapt);
-    use_all(filter, remote_for(Mirror::new(), payload, shape), &adapt_mirrored);
+    used_up(filter.clone(), Shifted { inner: ByHash::new(), by: 0 });
+    used_up(filter.clone(), remote_for(ByHash::new(), payload, shape));
+    used_up(filter, remote_for(Mirror::new(), payload, shape));
     Ok(())
 }
 
-fn adapting<F: Adaptive, Rem: Remote>(filter: &mut F, query: &[u8], remote: &mut Rem) {
-    let _ = filter.adapt(query, remote);
+fn used_up<R: Rule + Saved>(filter: FullKeyCuckoo<R>, remote: impl Remote)
+where
+    FullKeyCuckoo<R>: Subject,
+{
+    let used = use_all(filter, remote, 60, 1);
+    let _ = used.stats();
+    // A filter that cleared more orphans than it had counted is refused, and to be rebuilt.
+    let again = FullKeyCuckoo::<R>::from_bytes(&used.to_bytes());
+    assert!(matches!(again, Ok(_) | Err(LoadError::Invalid { .. })), "{again:?}");
 }
 
 fn partial_key(payload: &Payload) -> Result<(), LoadError> {
@@ -229,10 +197,10 @@ fn partial_key(payload: &Payload) -> Result<(), LoadError> {
 fn survive(payload: &Payload) -> Result<(), LoadError> {
     match payload.kind {
         PARTIAL_KEY => partial_key(payload),
-        CYCLIC => full_key::<Cyclic>(payload, adapting, adapting),
-        SWAPPING => full_key::<Swapping>(payload, adapting, adapting),
-        CUCKOOING => full_key::<Cuckooing>(payload, adapting, adapting),
-        _ => full_key::<Plain>(payload, |_, _, _| (), |_, _, _| ()),
+        CYCLIC => full_key::<Cyclic>(payload),
+        SWAPPING => full_key::<Swapping>(payload),
+        CUCKOOING => full_key::<Cuckooing>(payload),
+        _ => full_key::<Plain>(payload),
     }
 }
 
@@ -437,12 +405,6 @@ fn every_shape_and_width_with_full_cells_works() {
             }
         }
     }
-}
-
-/// The next of a string of random numbers.
-fn draw(state: &mut u64, bound: u64) -> u64 {
-    *state += 1;
-    mixed(*state) % bound
 }
 
 #[test]

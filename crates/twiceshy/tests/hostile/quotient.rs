@@ -1,7 +1,9 @@
 //! Files of the quotient family.
 
+use super::parts::{Fields, draw, key};
 use super::shifted::Shifted;
-use twiceshy::filter::{Adaptive, Backed, Filter, Progress};
+use super::workout::use_all;
+use twiceshy::filter::{Backed, Filter};
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::persist::{LoadError, Writer};
 use twiceshy::quotient::{
@@ -9,6 +11,7 @@ use twiceshy::quotient::{
     RankSelectFilter, RuleSpec, Saved, Selectors, TelescopingFilter,
 };
 use twiceshy::remote::{ByHash, Generation, OrderWords, Plan, Remote, Schema, Write};
+use twiceshy::testing::Subject;
 
 const QUOTIENT: u16 = 5;
 const TELESCOPING: u16 = 6;
@@ -23,16 +26,6 @@ const WIDTH: u8 = 5;
 const ESCAPE: u64 = (1 << 56) - (1 << 25);
 /// A block's number and 64 marks of two bytes.
 const ENTRY: usize = 8 + 128;
-
-fn key(number: u64) -> [u8; 8] {
-    number.to_le_bytes()
-}
-
-/// The next of a string of random numbers.
-fn draw(state: &mut u64, bound: u64) -> u64 {
-    *state += 1;
-    HashKey::fixed(0).words(&state.to_le_bytes()).word(0) % bound
-}
 
 /// Every field of a saved filter of the quotient family.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,26 +43,6 @@ struct Payload {
     blocks: Vec<u8>,
     most: u32,
     side: Vec<u8>,
-}
-
-/// Takes fields off the front of a file.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn take(&mut self, len: usize) -> Vec<u8> {
-        let (field, rest) = self.0.split_at(len);
-        self.0 = rest;
-        field.to_vec()
-    }
-
-    fn number(&mut self, len: usize) -> u64 {
-        self.take(len).iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-    }
-
-    fn bytes(&mut self) -> Vec<u8> {
-        let len = self.number(8) as usize;
-        self.take(len)
-    }
 }
 
 impl Payload {
@@ -120,10 +93,10 @@ impl Payload {
     /// A filter of this kind that has learned, blocks on the side included.
     fn sound(kind: u16) -> Payload {
         let file = match kind {
-            QUOTIENT => taught(&QuotientFilter::with_slots(SLOTS, WIDTH.into()), |_, _, _| ()),
-            TELESCOPING => taught(&TelescopingFilter::with_slots(SLOTS, WIDTH.into()).side_table(2), adapting),
-            PLAIN_TELESCOPING => taught(&PlainTelescopingFilter::with_slots(SLOTS, WIDTH.into()), adapting),
-            _ => taught(&ExtensionFilter::with_slots(SLOTS, WIDTH.into()).side_table(2), adapting),
+            QUOTIENT => taught(&QuotientFilter::with_slots(SLOTS, WIDTH.into())),
+            TELESCOPING => taught(&TelescopingFilter::with_slots(SLOTS, WIDTH.into()).side_table(2)),
+            PLAIN_TELESCOPING => taught(&PlainTelescopingFilter::with_slots(SLOTS, WIDTH.into())),
+            _ => taught(&ExtensionFilter::with_slots(SLOTS, WIDTH.into()).side_table(2)),
         };
         let payload = Payload::read(&file);
         assert_eq!(payload.kind, kind);
@@ -163,14 +136,10 @@ impl Payload {
     }
 }
 
-fn adapting<F: Adaptive, Rem: Remote>(filter: &mut F, query: &[u8], remote: &mut Rem) {
-    let _ = filter.adapt(query, remote);
-}
-
-fn taught<S: RuleSpec<Rule: Saved>>(
-    options: &Options<S>,
-    adapt: impl Fn(&mut RankSelectFilter<S::Rule>, &[u8], &mut ByHash),
-) -> Vec<u8> {
+fn taught<S: RuleSpec<Rule: Saved>>(options: &Options<S>) -> Vec<u8>
+where
+    RankSelectFilter<S::Rule>: Subject,
+{
     let mut remote = ByHash::new();
     let mut filter = options.build(HashKey::fixed(5), &mut remote).expect("options that can be");
     for number in 0..SLOTS * 9 / 10 {
@@ -178,12 +147,10 @@ fn taught<S: RuleSpec<Rule: Saved>>(
     }
     for query in (10_000..30_000).map(key) {
         if filter.contains(&query) {
-            adapt(&mut filter, &query, &mut remote);
+            let _ = filter.try_adapt(&query, &mut remote);
         }
     }
-    let mut bytes = Vec::new();
-    filter.save(&mut bytes).expect("a filter that is not in doubt");
-    bytes
+    filter.to_bytes()
 }
 
 /// A remote in the generation and at the commit that the file names, with these keys.
@@ -202,56 +169,29 @@ fn remote_for(payload: &Payload, keys: u64) -> Shifted<ByHash> {
     Shifted { inner, by: payload.sequence.wrapping_sub(1) }
 }
 
-/// Calls everything that a filter can do; what it answers does not matter.
-fn use_all<R: Saved>(
-    mut filter: RankSelectFilter<R>,
-    mut remote: Shifted<ByHash>,
-    adapt: impl Fn(&mut RankSelectFilter<R>, &[u8], &mut Shifted<ByHash>),
-) {
-    for turn in 0..3 {
-        for number in (0..250).step_by(3 + turn) {
-            let key = key(number);
-            assert_eq!(filter.lookup(&key).is_some(), filter.contains(&key));
-            let _ = filter.insert(&key, &mut remote);
-            adapt(&mut filter, &self::key(number + 20_000), &mut remote);
-            adapt(&mut filter, &key, &mut remote);
-            if number % 2 == 0 {
-                let _ = filter.remove(&key, &mut remote);
-            }
-        }
-        assert!(filter.load() >= 0.0 && filter.local_bits() > 0);
-        let _ = (filter.validate(&remote), filter.wants_rebuild(), filter.stats(), filter.resolve(&remote));
-        let begun = match turn {
-            0 => filter.begin_grow(filter.cells() + 9, &mut remote).is_ok(),
-            1 => filter.begin_rekey(HashKey::fixed(3), &mut remote).is_ok(),
-            _ => false,
-        };
-        while begun && matches!(filter.rebuild_step(50, &mut remote), Ok(Progress::More)) {}
-    }
-    let mut saved = Vec::new();
-    filter.save(&mut saved).expect("a filter that is not in doubt");
-    RankSelectFilter::<R>::load(&mut saved.as_slice()).expect("what was saved loads");
-}
-
-fn use_as<R: Saved>(
-    payload: &Payload,
-    adapt: impl Fn(&mut RankSelectFilter<R>, &[u8], &mut Shifted<ByHash>),
-) -> Result<(), LoadError> {
+fn use_as<R: Saved>(payload: &Payload) -> Result<(), LoadError>
+where
+    RankSelectFilter<R>: Subject,
+{
     let filter = RankSelectFilter::<R>::load(&mut payload.forge().as_slice())?;
     // The remote of another filter, then remotes that agree with the file as far as they can.
-    use_all(filter.clone(), Shifted { inner: ByHash::new(), by: 0 }, &adapt);
-    use_all(filter.clone(), remote_for(payload, 20), &adapt);
-    use_all(filter, remote_for(payload, SLOTS * 9 / 10), &adapt);
+    let others =
+        [Shifted { inner: ByHash::new(), by: 0 }, remote_for(payload, 20), remote_for(payload, SLOTS * 9 / 10)];
+    for remote in others {
+        let used = use_all(filter.clone(), remote, 250, 3);
+        let _ = used.stats();
+        RankSelectFilter::<R>::from_bytes(&used.to_bytes()).expect("what was saved loads");
+    }
     Ok(())
 }
 
 /// Loads a file as the kind that it claims to be, and uses what loads.
 fn survive(payload: &Payload) -> Result<(), LoadError> {
     match payload.kind {
-        QUOTIENT => use_as::<PlainRemainders>(payload, |_, _, _| ()),
-        TELESCOPING => use_as::<Selectors>(payload, adapting),
-        PLAIN_TELESCOPING => use_as::<PlainSelectors>(payload, adapting),
-        _ => use_as::<Extensions>(payload, adapting),
+        QUOTIENT => use_as::<PlainRemainders>(payload),
+        TELESCOPING => use_as::<Selectors>(payload),
+        PLAIN_TELESCOPING => use_as::<PlainSelectors>(payload),
+        _ => use_as::<Extensions>(payload),
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::level::Hash;
 use crate::hash::{mix, reduce};
+use crate::touched;
 
 /// The words of a bucket.
 const BUCKET: usize = 8;
@@ -88,7 +89,9 @@ impl BackYard {
     #[inline]
     fn choices(&self, quotient: u64) -> [usize; 2] {
         let mixed = mix(quotient);
-        [mixed, mixed.rotate_left(32)].map(|word| reduce(word, self.buckets.len() as u64) as usize)
+        let choices = [mixed, mixed.rotate_left(32)].map(|word| reduce(word, self.buckets.len() as u64) as usize);
+        choices.iter().for_each(|bucket| touched::note_one(&self.buckets[*bucket]));
+        choices
     }
 
     /// Whether a hash is here. What comes behind its remainder is asked for only where that is not enough.
@@ -239,6 +242,20 @@ mod tests {
         assert_eq!(yard.apart(Hash { remainder: 4, ..stored }), Some(0));
         assert_eq!(yard.apart(Hash { quotient: 70_001, ..stored }), Some(0));
         assert_eq!(yard.apart(stored), None);
+    }
+
+    #[test]
+    fn words_that_are_no_yard_are_refused() {
+        let mut words = vec![0; 4 * BUCKET];
+        words[5] = TAKEN | 77;
+        words[31] = u64::MAX;
+        let yard = BackYard::from_words(&words, 4, 9).expect("each is a hash or nothing");
+        assert!(yard.used() == 2 && yard.words().eq(words.iter().copied()));
+        assert!(BackYard::from_words(&words, 3, 9).is_none(), "a bucket too many");
+        assert!(BackYard::from_words(&words, 5, 9).is_none(), "a bucket too few");
+        assert!(BackYard::from_words(&words[..31], 3, 9).is_none(), "three buckets and some words");
+        words[6] = 1;
+        assert!(BackYard::from_words(&words, 4, 9).is_none(), "a word that is neither a hash nor nothing");
     }
 
     #[test]

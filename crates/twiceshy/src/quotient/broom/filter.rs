@@ -11,11 +11,11 @@ use super::shape::{BroomForm, Shape};
 use super::stats::Stats;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
-use crate::hash::{HashKey, words_of};
-use crate::remote::{CellId, Generation, Key, Order, OrderWords, Phase, Place, Plan, Remote, Write};
+use crate::hash::HashKey;
+use crate::remote::{Generation, Key, OrderWords, Phase, Place, Plan, Remote, Write};
 use crate::sizing;
 
-/// The broom filter (001), whose mistakes do not come back until both hash functions have changed.
+/// The broom filter (001): a mistake does not come back until the query's hash function or the key's has changed.
 ///
 /// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity. An insertion reads the remote only
 /// where it collides, and writes an entry, or two in the form for small remainders; an adaptation reads twice, and moves a few
@@ -32,7 +32,11 @@ use crate::sizing;
 /// see [`BroomOptions::reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild).
 ///
 /// **Removal** (4.3) leaves a ghost where there were adaptivity bits: a key that comes back, or another like it, takes at least
-/// those bits. A table that is rebuilt from the remote has no ghosts.
+/// those bits.
+///
+/// **What is forgotten.** A table that is made from the remote, by growing or recovering, has no adaptivity bits and no ghosts,
+/// and the same functions: mistakes that were fixed come back, a third to a half of them. Take another hash key after it
+/// ([`Backed::rekey`]) where that matters.
 ///
 /// **Two forms.** A key that finds no free slot within 1,024 of its quotient goes elsewhere. With small remainders (5.3) that is
 /// a second level, a small table under hash words of its own. With large ones (5.4) it is a back yard of whole hashes, and
@@ -66,7 +70,11 @@ pub(crate) enum Rebuild {
     /// A larger table, under the same functions.
     Grow(Box<Filling>),
     /// A function for all keys: the frontier goes on until it is the old one.
-    Rekey(HashKey),
+    Rekey {
+        wanted: HashKey,
+        /// Whether it is: by a step of the rebuild or by other operations, whose phases end as well.
+        reached: bool,
+    },
 }
 
 impl BroomFilter {
@@ -106,7 +114,7 @@ impl BroomFilter {
             _ => None,
         };
         let Some((phase, form)) = phase.and_then(|phase| form(&phase).map(|form| (phase, form))) else {
-            return Err(BuildError::NothingToRecover { expected: 2 });
+            return Err(BuildError::NothingToRecover { expected: shape(BroomForm::TwoLevels).levels() as u8 });
         };
         let functions = Functions { old: phase.old.1.hash, new: phase.new.1.hash, frontier: phase.frontier };
         let sequence = remote.sequence().map_err(SeamError::Remote)?;
@@ -201,27 +209,25 @@ impl Filter for BroomFilter {
 impl Backed for BroomFilter {
     type Places = std::vec::IntoIter<Place>;
 
-    /// Two places for each level that matches: the key behind a slot may have the one function or the other.
+    /// Two places for each level that matches: the key behind a slot may have the one function or the other. While a commit's
+    /// outcome is unknown, those of both outcomes: of generations that the remote may not have.
     fn lookup(&self, key: &[u8]) -> Option<Self::Places> {
         if !self.contains(key) {
             return None;
         }
-        let doubt = self.is_in_doubt();
+        let local = &self.local;
+        let mut places = Vec::new();
+        if let Some((functions, generation)) = local.before() {
+            (0..local.levels.len()).for_each(|level| places.extend(local.places(key, level, functions, generation)));
+        }
         // A key in the yard is behind the level's own place.
-        let all = doubt || self.local.yard.is_some();
-        let matching =
-            (0..self.local.levels.len()).filter(|level| all || self.local.spots(key).any(|spot| spot.level == *level));
-        let places = matching.flat_map(|level| {
-            let quotient = self.local.hash(key, level).quotient;
-            let words = words_of(quotient, quotient, self.local.levels[level].slots());
-            Age::BOTH.map(|age| Place {
-                generation: self.local.generation(age),
-                order: Order(level as u8),
-                words: words.clone(),
-                cell: CellId(quotient),
-            })
-        });
-        Some(places.collect::<Vec<_>>().into_iter())
+        let all = self.is_in_doubt() || local.yard.is_some();
+        for level in 0..local.levels.len() {
+            if all || local.spots(key).any(|spot| spot.level == level) {
+                places.extend(local.places(key, level, &local.functions, local.generation));
+            }
+        }
+        Some(places.into_iter())
     }
 
     fn insert<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Inserted, InsertError<R::Error>> {
@@ -316,7 +322,7 @@ impl Backed for BroomFilter {
     fn begin_grow<R: Remote>(&mut self, cells: u64, remote: &mut R) -> Result<(), RebuildError<R::Error>> {
         self.ready()?;
         sizing::check_slots(cells)?;
-        if self.len() > sizing::quotient_most(cells) {
+        if self.len() > self.local.shape.most(cells) {
             return Err(RebuildError::Full { keys: self.len(), cells });
         }
         self.in_step(remote)?;
@@ -331,8 +337,10 @@ impl Backed for BroomFilter {
         self.ready()?;
         self.in_step(remote)?;
         let begun = self.operate(remote, |filter, _| {
-            filter.set_rebuild(Some(Rebuild::Rekey(hash)));
-            if filter.local.functions.frontier.is_some() {
+            let begins = filter.local.functions.frontier.is_none();
+            let reached = begins && hash == filter.local.functions.old;
+            filter.set_rebuild(Some(Rebuild::Rekey { wanted: hash, reached }));
+            if !begins || reached {
                 return Ok(((), Vec::new()));
             }
             // No key has the new function yet: it can be another.
@@ -347,7 +355,7 @@ impl Backed for BroomFilter {
         match &self.rebuild {
             None => Err(RebuildError::NotBegun),
             Some(Rebuild::Grow(_)) => self.fill(limit.max(1), remote),
-            Some(Rebuild::Rekey(_)) => self.sweep(limit.max(1), remote),
+            Some(Rebuild::Rekey { .. }) => self.sweep(limit.max(1), remote),
         }
     }
 
@@ -355,6 +363,8 @@ impl Backed for BroomFilter {
         self.rebuild.is_some()
     }
 
+    /// A larger table, where a key that was to take the next function found no room; or, with
+    /// [`reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild), another hash key.
     fn wants_rebuild(&self) -> bool {
         self.wants_rebuild
     }

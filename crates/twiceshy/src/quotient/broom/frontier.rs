@@ -19,6 +19,17 @@ pub(super) struct Deeds {
 }
 
 impl BroomFilter {
+    /// How often the frontier has gone round since the filter was made or loaded. [`BroomFilter::stats`] says so too, but goes
+    /// over all blocks.
+    pub fn phases(&self) -> u64 {
+        self.stats.phases
+    }
+
+    /// The frontier: the last key, in byte order, that has the new hash function. `None` where none has it yet.
+    pub fn frontier(&self) -> Option<&[u8]> {
+        self.local.functions.frontier.as_deref()
+    }
+
     /// The write for a key's entries in the generation of an age.
     pub(super) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
         let (generation, key) = (self.local.generation(age), key.clone());
@@ -75,11 +86,12 @@ impl BroomFilter {
         self.debt = self.debt.saturating_add(self.local.extends * c);
         let caused = self.local.extends;
         if self.reclaim.by_rebuild {
-            self.wants_rebuild |= self.debt >= self.len().max(1);
+            self.wants_rebuild |= self.debt >= self.len() && self.debt > 0;
         } else {
             self.pay(self.debt.min(2 * c), known, deeds)?;
         }
-        self.debt = self.debt.saturating_add((self.local.extends - caused) * c);
+        // More than all keys cannot be owed.
+        self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.len());
         self.stats.extends += self.local.extends;
         Ok(())
     }
@@ -104,8 +116,11 @@ impl BroomFilter {
     /// The new function becomes the old one, and another one the new.
     pub(super) fn end_phase(&mut self) -> Vec<Write> {
         let Functions { new: old, .. } = self.local.functions;
-        let new = match self.rebuild {
-            Some(Rebuild::Rekey(wanted)) if wanted != old => wanted,
+        let new = match &mut self.rebuild {
+            Some(Rebuild::Rekey { wanted, reached }) => {
+                *reached |= *wanted == old;
+                if *reached { old.successor() } else { *wanted }
+            }
             _ => old.successor(),
         };
         self.local.functions = Functions { old, new, frontier: None };
@@ -116,6 +131,11 @@ impl BroomFilter {
         vec![switch, begin_of(&self.local, Age::New), Write::Frontier { key: None }]
     }
 
+    /// Whether a re-keying has come to its end.
+    fn has_reached(&self) -> bool {
+        matches!(self.rebuild, Some(Rebuild::Rekey { reached: true, .. }))
+    }
+
     /// Moves the frontier on by some keys, towards another function for all of them.
     pub(super) fn sweep<R: Remote>(
         &mut self,
@@ -124,19 +144,23 @@ impl BroomFilter {
     ) -> Result<Progress, RebuildError<R::Error>> {
         let swept = self.operate(remote, |filter, remote| {
             let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            let debt = filter.debt;
-            filter.pay(limit as u64, &mut known, &mut deeds)?;
-            filter.debt = if filter.reclaim.by_rebuild { 0 } else { debt };
-            let stuck = deeds.moved.is_empty() && !deeds.phase_ended;
-            let writes = filter.tell(deeds);
-            let reached =
-                matches!(filter.rebuild, Some(Rebuild::Rekey(wanted)) if wanted == filter.local.functions.old);
-            if reached {
-                filter.set_rebuild(None);
-                filter.wants_rebuild = false;
-                filter.stats.rebuilds += 1;
+            if !filter.has_reached() {
+                let (debt, extends) = (filter.debt, filter.local.extends);
+                filter.pay(limit as u64, &mut known, &mut deeds)?;
+                filter.debt = if filter.reclaim.by_rebuild { 0 } else { debt };
+                filter.stats.extends += filter.local.extends - extends;
+                if deeds.moved.is_empty() && !deeds.phase_ended {
+                    return Err(Stop::Full);
+                }
             }
-            if stuck { Err(Stop::Full) } else { Ok((if reached { Progress::Done } else { Progress::More }, writes)) }
+            let writes = filter.tell(deeds);
+            if !filter.has_reached() {
+                return Ok((Progress::More, writes));
+            }
+            filter.set_rebuild(None);
+            filter.wants_rebuild = false;
+            filter.stats.rebuilds += 1;
+            Ok((Progress::Done, writes))
         });
         match swept {
             Ok(progress) => Ok(progress),
@@ -146,5 +170,36 @@ impl BroomFilter {
                 Err(RebuildError::Full { keys: self.len(), cells: self.cells() })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{Adaptive, Backed};
+    use crate::hash::HashKey;
+    use crate::remote::InKeyOrder;
+
+    #[test]
+    fn phases_and_frontier_are_what_the_statistics_and_the_remote_say() {
+        let mut remote = InKeyOrder::new();
+        let mut filter = BroomFilter::with_slots(64, 4).build(HashKey::fixed(3), &mut remote).expect("an empty remote");
+        assert_eq!((filter.phases(), filter.frontier()), (0, None));
+        for number in 0..60u64 {
+            filter.insert(&number.to_be_bytes(), &mut remote).expect("room for all");
+        }
+        let mut half_way = false;
+        for number in 60u64.. {
+            if filter.phases() == 2 {
+                break;
+            }
+            if filter.contains(&number.to_be_bytes()) {
+                filter.adapt(&number.to_be_bytes(), &mut remote).expect("the sets agree");
+            }
+            let phase = remote.key_order().and_then(|ordered| ordered.phase().ok().flatten()).expect("a phase");
+            assert_eq!((filter.phases(), filter.frontier()), (filter.stats().phases, phase.frontier.as_deref()));
+            half_way |= filter.frontier().is_some_and(|frontier| *frontier > 30u64.to_be_bytes()[..]);
+        }
+        assert!(half_way);
     }
 }

@@ -6,13 +6,8 @@
 //! up and never matched to keys; they leave with their hash function.
 
 use super::functions::Age;
+use super::haunted::{Haunted, Place};
 use super::strings::Bits;
-use std::collections::BTreeMap;
-
-/// A level and a quotient.
-type Place = (u8, u64);
-
-type Haunted = BTreeMap<Place, Vec<Bits>>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ghosts {
@@ -21,9 +16,12 @@ pub(crate) struct Ghosts {
     /// ghosts.
     leaving: Vec<Haunted>,
     journal: Option<Vec<Undo>>,
+    /// No ghost is ever kept, so that a test can show what they are for.
+    #[cfg(feature = "testing")]
+    pub(crate) off: bool,
 }
 
-/// How many places an operation forgets. It leaves one ghost at most, so they are gone before the next phase ends.
+/// How many groups of them an operation forgets. It leaves one ghost at most, so they are gone before the next phase ends.
 const FORGOTTEN_AT_ONCE: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,21 +34,29 @@ enum Undo {
 impl Ghosts {
     /// Remembers a fingerprint that goes.
     pub(crate) fn add(&mut self, age: Age, place: Place, bits: Bits) {
+        #[cfg(feature = "testing")]
+        if self.off {
+            return;
+        }
         if bits == Bits::EMPTY {
             return;
         }
-        let here = self.by_age[age as usize].entry(place).or_default();
-        if !here.contains(&bits) {
-            here.push(bits);
-            if let Some(journal) = &mut self.journal {
-                journal.push(Undo::Came(age, place, bits));
-            }
+        if self.by_age[age as usize].add(place, bits)
+            && let Some(journal) = &mut self.journal
+        {
+            journal.push(Undo::Came(age, place, bits));
         }
+    }
+
+    /// Those of a file, in order.
+    pub(crate) fn from_sorted(ghosts: &[(Age, Place, Bits)]) -> Ghosts {
+        let of_age = |age| ghosts.iter().filter(move |(own, ..)| *own == age).map(|(_, place, bits)| (*place, *bits));
+        Ghosts { by_age: Age::BOTH.map(|age| Haunted::from_sorted(of_age(age))), ..Ghosts::default() }
     }
 
     /// How many bits a key with this tail must take over.
     pub(crate) fn bits_for(&self, age: Age, place: Place, tail: u64) -> u32 {
-        let here = self.by_age[age as usize].get(&place).into_iter().flatten();
+        let here = self.by_age[age as usize].at(place);
         here.filter(|bits| bits.is_prefix_of(tail)).map(|bits| bits.len).max().unwrap_or(0)
     }
 
@@ -65,12 +71,11 @@ impl Ghosts {
     }
 
     pub(crate) fn len(&self) -> u64 {
-        self.by_age.iter().flat_map(Haunted::values).map(|here| here.len() as u64).sum()
+        self.iter().count() as u64
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
-        let places = self.by_age.iter().chain(&self.leaving).map(BTreeMap::len).sum::<usize>();
-        (places * (size_of::<(Place, Vec<Bits>)>() + 8)) as u64 * 8 + self.len() * size_of::<Bits>() as u64 * 8
+        self.by_age.iter().chain(&self.leaving).map(Haunted::allocated_bits).sum()
     }
 
     pub(crate) fn begin(&mut self) {
@@ -80,7 +85,7 @@ impl Ghosts {
     pub(crate) fn keep(&mut self) {
         self.journal = None;
         if let Some(leaving) = self.leaving.last_mut() {
-            (0..FORGOTTEN_AT_ONCE).for_each(|_| drop(leaving.pop_first()));
+            (0..FORGOTTEN_AT_ONCE).for_each(|_| leaving.forget_some());
             self.leaving.pop_if(|leaving| leaving.is_empty());
         }
     }
@@ -88,15 +93,7 @@ impl Ghosts {
     pub(crate) fn undo(&mut self) {
         for undo in self.journal.take().unwrap_or_default().into_iter().rev() {
             match undo {
-                Undo::Came(age, place, bits) => {
-                    let haunted = &mut self.by_age[age as usize];
-                    if let Some(here) = haunted.get_mut(&place) {
-                        here.retain(|ghost| *ghost != bits);
-                        if here.is_empty() {
-                            haunted.remove(&place);
-                        }
-                    }
-                }
+                Undo::Came(age, place, bits) => self.by_age[age as usize].remove(place, bits),
                 Undo::Left => {
                     let left = self.leaving.pop().unwrap_or_default();
                     self.by_age[Age::New as usize] = std::mem::replace(&mut self.by_age[Age::Old as usize], left);
@@ -105,12 +102,11 @@ impl Ghosts {
         }
     }
 
-    /// All of them, for saving: age, level, quotient, bits.
+    /// All of them, for saving, in order: age, level, quotient, bits.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Age, Place, Bits)> + '_ {
-        Age::BOTH.into_iter().flat_map(|age| {
-            let haunted = &self.by_age[age as usize];
-            haunted.iter().flat_map(move |(place, here)| here.iter().map(move |bits| (age, *place, *bits)))
-        })
+        Age::BOTH
+            .into_iter()
+            .flat_map(|age| self.by_age[age as usize].iter().map(move |(place, bits)| (age, place, bits)))
     }
 }
 
@@ -130,6 +126,7 @@ mod tests {
         ghosts.add(Age::Old, (0, 7), bits(1, 0b1));
         ghosts.add(Age::Old, (0, 7), Bits::EMPTY);
         assert_eq!(ghosts.len(), 2, "equal ones merge, and one without bits is not kept");
+        assert!(ghosts.iter().is_sorted(), "a file has them in order");
         assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1101), 3);
         assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1111), 1);
         assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1110), 0);

@@ -16,7 +16,7 @@ pub(crate) struct Filling {
     pub(crate) cursor: Option<Position>,
 }
 
-/// The same for a given one.
+/// The keys that a table being filled holds, as a test.
 pub(crate) fn passed_by<'a>(filter: &'a BroomFilter, filling: &'a Filling) -> impl Fn(&[u8]) -> bool + 'a {
     move |key| has_passed(&filter.local.functions, filling.age, filling.cursor.as_ref(), key)
 }
@@ -28,7 +28,7 @@ fn has_passed(functions: &Functions, at: Age, cursor: Option<&Position>, key: &[
 }
 
 impl BroomFilter {
-    /// The keys that the table being filled holds, as a test.
+    /// The same for an operation, which changes the filter meanwhile.
     pub(super) fn passed(&self) -> Option<impl Fn(&[u8]) -> bool + use<>> {
         let Some(Rebuild::Grow(filling)) = &self.rebuild else { return None };
         let (age, cursor) = (filling.age, filling.cursor.clone());
@@ -52,6 +52,8 @@ impl BroomFilter {
             if let Some(Rebuild::Grow(filling)) = self.rebuild.take() {
                 self.local = filling.local;
                 self.wants_rebuild = false;
+                // Its fingerprints have no bits to reclaim.
+                self.debt = 0;
                 self.stats.rebuilds += 1;
             }
             return Ok(Progress::Done);

@@ -25,11 +25,23 @@ pub(crate) struct Known<'a, R> {
     cut: Option<Cut<'a>>,
     /// What the remote has answered: it does not change while the operation is planned.
     answers: RefCell<BTreeMap<(Age, usize, u64), Vec<Key>>>,
+    /// The next keys of a walk in byte order.
+    ahead: RefCell<Vec<Key>>,
 }
+
+/// How many keys a walk brings: as many as an operation moves on, with the usual c.
+const AHEAD: usize = 6;
 
 impl<'a, R: Remote> Known<'a, R> {
     pub(crate) fn new(remote: &'a R) -> Known<'a, R> {
-        Known { remote, here: Vec::new(), gone: None, cut: None, answers: RefCell::default() }
+        Known {
+            remote,
+            here: Vec::new(),
+            gone: None,
+            cut: None,
+            answers: RefCell::default(),
+            ahead: RefCell::default(),
+        }
     }
 
     /// For a table that is being filled: only these of the remote's keys.
@@ -49,8 +61,10 @@ impl<'a, R: Remote> Known<'a, R> {
         quotient: u64,
     ) -> Result<Vec<Key>, SeamError<R::Error>> {
         let mut keys: Vec<Key> = Vec::new();
-        for age in Age::BOTH {
-            keys.extend(self.of_age(local, age, level, quotient)?);
+        // At the beginning of a phase no key has the new function.
+        let ages = if local.functions.frontier.is_some() { &Age::BOTH[..] } else { &[Age::Old] };
+        for age in ages {
+            keys.extend(self.of_age(local, *age, level, quotient)?);
         }
         let here = self.here.iter().filter(|key| local.hash(key, level).quotient == quotient);
         keys.extend(here.cloned());
@@ -97,16 +111,21 @@ impl<'a, R: Remote> Known<'a, R> {
 
     /// The first key above the frontier, in byte order.
     pub(crate) fn next_above(&self, frontier: Option<&Key>) -> Result<Option<Key>, SeamError<R::Error>> {
-        let mut next: Option<Key> = None;
-        let mut found = |key: Key| {
-            if next.is_none() && !self.is_gone(&key) {
-                next = Some(key);
-            }
-        };
-        if let Some(ordered) = self.remote.key_order() {
-            ordered.walk_keys(frontier.map(|key| &**key), 2, &mut found).map_err(SeamError::Remote)?;
+        let above = |key: &&Key| frontier.is_none_or(|frontier| *key > frontier);
+        let mut ahead = self.ahead.borrow_mut();
+        ahead.retain(|key| above(&key) && !self.is_gone(key));
+        if ahead.is_empty()
+            && let Some(ordered) = self.remote.key_order()
+        {
+            let mut found = |key: Key| {
+                if !self.is_gone(&key) {
+                    ahead.push(key);
+                }
+            };
+            // One more, since the first of them may be the one that goes.
+            let most = AHEAD + usize::from(self.gone.is_some());
+            ordered.walk_keys(frontier.map(|key| &**key), most, &mut found).map_err(SeamError::Remote)?;
         }
-        let above = self.here.iter().filter(|key| frontier.is_none_or(|frontier| *key > frontier));
-        Ok(above.chain(next.as_ref()).min().cloned())
+        Ok(self.here.iter().filter(above).chain(ahead.first()).min().cloned())
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! A slot holds a fingerprint: quotient, remainder, and a string of adaptivity bits. By Invariant 7 none is a prefix of
 //! another, so a query matches one slot at most. Probing is bounded (section 5.3): a key whose window has no free slot does
-//! not come in. So no slot is further than the window from its quotient, no offset saturates, and a look-up touches a bounded
-//! number of words.
+//! not come in. So no slot is further than the window from its quotient, and a look-up touches a bounded number of words.
 //!
 //! **Undoing.** An operation of a broom filter is a chain of small changes, each of which must see the ones before it. They
 //! are made on the level itself, which nobody looks at meanwhile, under a journal of what was there before; if the remote
@@ -14,6 +13,7 @@ use crate::packed::PackedCells;
 use crate::packed::word::{Portable, Word64};
 use crate::quotient::block::{Annex, Layout, SLOTS};
 use crate::quotient::table::{Room, Table};
+use crate::touched;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -43,6 +43,9 @@ pub(crate) struct Level {
     /// Those that outgrew their words.
     pub(super) spilled: BTreeMap<u64, Spilled>,
     pub(super) used: u64,
+    /// Whether runs keep to their segments. Not in a level that is nearly empty: its clusters are short, and a key at a
+    /// segment's end must find room.
+    pub(super) segmented: bool,
     pub(super) journal: Option<Journal>,
 }
 
@@ -82,7 +85,12 @@ impl Level {
         let mut groups = Vec::new();
         groups.try_reserve_exact(blocks).ok()?;
         groups.resize(blocks, Strings::EMPTY.to_words());
-        Some(Level { table, rests, groups, spilled: BTreeMap::new(), used: 0, journal: None })
+        Some(Level { table, rests, groups, spilled: BTreeMap::new(), used: 0, segmented: true, journal: None })
+    }
+
+    /// The same level, whose runs may cross segments.
+    pub(crate) fn without_segments(self) -> Level {
+        Level { segmented: false, ..self }
     }
 
     pub(crate) fn slots(&self) -> u64 {
@@ -168,8 +176,20 @@ impl Level {
         None
     }
 
+    /// The words of a block's adaptivity bits are touched.
+    #[inline(always)]
+    fn note(&self, block: u64) {
+        touched::note_one(&self.groups[block as usize]);
+        if cfg!(feature = "count-words")
+            && let Some(spilled) = self.spilled.get(&block)
+        {
+            touched::note_slice(&spilled[..]);
+        }
+    }
+
     /// The slots of a block whose adaptivity bits are a prefix of these.
     fn prefixes<W: Word64>(&self, block: u64, tail: u64) -> u64 {
+        self.note(block);
         match Strings::from_words_unchecked(self.groups[block as usize]) {
             Some(strings) => strings.prefixes::<W>(tail),
             None => {
@@ -193,6 +213,7 @@ impl Level {
     #[inline]
     pub(crate) fn string<W: Word64>(&self, slot: u64) -> Bits {
         let (block, at) = (slot / SLOTS, slot % SLOTS);
+        self.note(block);
         match Strings::from_words_unchecked(self.groups[block as usize]) {
             Some(strings) => strings.get::<W>(at as u32),
             None => self.spilled.get(&block).map_or(Bits::EMPTY, |strings| strings[at as usize]),
@@ -209,7 +230,7 @@ impl Level {
     /// The slot behind the last that a run of this quotient may take.
     pub(super) fn limit(&self, quotient: u64) -> u64 {
         let segment = (quotient / SEGMENT + 1) * SEGMENT;
-        let end = if segment >= self.slots() { self.table.all_slots() } else { segment };
+        let end = if !self.segmented || segment >= self.slots() { self.table.all_slots() } else { segment };
         end.min(quotient + WINDOW)
     }
 
@@ -265,6 +286,7 @@ impl Level {
     /// Takes a block's string number `from` out and puts another in as number `to`. What does not fit into three words is
     /// spilled, and comes back as soon as it does.
     fn shift(&mut self, block: u64, from: u64, to: u64, string: Bits) -> Bits {
+        self.note(block);
         let group = &mut self.groups[block as usize];
         let strings = Strings::from_words_unchecked(*group);
         let packed = strings.and_then(|mut strings| {
@@ -409,6 +431,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_key_at_the_end_of_a_segment_finds_room_only_where_there_are_no_segments() {
+        let mut segmented = Level::new(2 * SEGMENT, (5, 5)).expect("a small one");
+        let mut whole = Level::new(2 * SEGMENT, (5, 5)).expect("a small one").without_segments();
+        for level in [&mut segmented, &mut whole] {
+            let room = level.room(SEGMENT - 1).expect("an empty level");
+            level.insert(room, 1, Bits::EMPTY);
+        }
+        assert_eq!((segmented.room(SEGMENT - 1), segmented.room(SEGMENT).map(|room| room.slot)), (None, Some(SEGMENT)));
+        assert_eq!(whole.room(SEGMENT - 1).map(|room| room.slot), Some(SEGMENT));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::persist::{LoadError, Reader, Writer};
 use crate::quotient::block::{Annex, Layout, SLOTS};
 use crate::quotient::table::Table;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The bytes of spilled strings in a file: the block, and length and bits of each.
 const SPILLED_BYTES: usize = 8 + 9 * SLOTS as usize;
@@ -31,7 +32,12 @@ impl Level {
     }
 
     /// Reads what [`Level::write`] wrote, and checks all of it.
-    pub(crate) fn read(slots: u64, (width, signature): (u32, u32), from: &mut Reader) -> Result<Level, LoadError> {
+    pub(crate) fn read(
+        slots: u64,
+        (width, signature): (u32, u32),
+        segmented: bool,
+        from: &mut Reader,
+    ) -> Result<Level, LoadError> {
         let bytes = from.bytes()?;
         let size = bytes.len();
         let (table, used) = Table::from_bytes(slots, Layout::new(signature, Annex::Nothing), bytes)
@@ -68,9 +74,13 @@ impl Level {
                     return Err(LoadError::invalid("a slot has adaptivity bits that cannot be"));
                 }
             }
-            spilled.insert(number(block), read);
+            let block = number(block);
+            if spilled.last_key_value().is_some_and(|(last, _)| *last >= block) {
+                return Err(LoadError::invalid("adaptivity bits are not in the order of their blocks"));
+            }
+            spilled.insert(block, read);
         }
-        let level = Level { table, rests, groups: groups.to_vec(), spilled, used, journal: None };
+        let level = Level { table, rests, groups: groups.to_vec(), spilled, used, segmented, journal: None };
         if level.spilled.keys().any(|block| *block >= level.table.blocks.len()) {
             return Err(LoadError::invalid("adaptivity bits are of no block"));
         }
@@ -97,11 +107,12 @@ impl Level {
                 return Err(format!("a free slot of block {block} is not empty"));
             }
         }
-        (0..self.slots()).try_for_each(|quotient| self.check_run(quotient))
+        // One after the other: to find each by its quotient would walk back over all offsets that saturate.
+        let mut runs = self.table.runs_over(0..self.table.blocks.len());
+        runs.try_for_each(|(quotient, run)| self.check_run(quotient, run))
     }
 
-    fn check_run(&self, quotient: u64) -> Result<(), String> {
-        let Some(run) = self.table.run::<Portable>(quotient) else { return Ok(()) };
+    fn check_run(&self, quotient: u64, run: Range<u64>) -> Result<(), String> {
         if run.end > self.limit(quotient) {
             return Err(format!("the run of quotient {quotient} goes too far"));
         }
@@ -125,5 +136,91 @@ impl Level {
             return Err(format!("two remainders of quotient {quotient} have the same signature"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::level::{SEGMENT, WINDOW};
+    use super::*;
+
+    /// Puts a fingerprint in wherever there is a free slot, be it out of bounds.
+    fn push(level: &mut Level, quotient: u64, remainder: u32, string: Bits) {
+        let room = level.table.room(quotient).expect("a free slot");
+        level.insert(room, remainder, string);
+    }
+
+    fn refused(level: &Level, why: &str) {
+        let wrong = level.check().expect_err(why);
+        assert!(wrong.contains(why), "{wrong}, and not {why}");
+    }
+
+    #[test]
+    fn a_run_that_ends_behind_its_window_is_refused() {
+        let mut level = Level::new(3_000, (12, 12)).expect("a small one");
+        (0..WINDOW).for_each(|remainder| push(&mut level, 100, remainder as u32, Bits::EMPTY));
+        assert_eq!(level.check(), Ok(()), "the window is full");
+        push(&mut level, 100, WINDOW as u32, Bits::EMPTY);
+        refused(&level, "the run of quotient 100 goes too far");
+    }
+
+    #[test]
+    fn a_run_that_ends_in_another_segment_is_refused() {
+        let mut level = Level::new(SEGMENT + 100, (5, 5)).expect("a small one");
+        (0..8).for_each(|remainder| push(&mut level, SEGMENT - 8, remainder, Bits::EMPTY));
+        assert_eq!(level.check(), Ok(()), "the segment is full");
+        push(&mut level, SEGMENT - 8, 8, Bits::EMPTY);
+        refused(&level, "goes too far");
+    }
+
+    #[test]
+    fn a_run_of_the_last_segment_may_go_on_into_the_spare_slots() {
+        let mut level = Level::new(SEGMENT, (5, 5)).expect("a small one");
+        (0..20).for_each(|remainder| push(&mut level, SEGMENT - 8, remainder, Bits::EMPTY));
+        assert_eq!(level.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_fingerprint_that_is_a_prefix_of_another_is_refused_wherever_they_stand() {
+        let strings = [Bits::prefix(0b01, 2), Bits::prefix(0b1011, 4), Bits::prefix(0b0011, 4), Bits::prefix(0b0, 1)];
+        for same in 0..4 {
+            let mut level = Level::new(90, (4, 4)).expect("a small one");
+            strings.iter().for_each(|string| push(&mut level, 7, 9, *string));
+            // Another quotient or remainder is another fingerprint.
+            push(&mut level, 7, 8, strings[same]);
+            push(&mut level, 8, 9, strings[same]);
+            assert_eq!(level.check(), Ok(()));
+            push(&mut level, 7, 9, Bits::prefix(strings[same].bits | 1 << 6, 8));
+            refused(&level, "a fingerprint of quotient 7 is a prefix of another");
+        }
+    }
+
+    #[test]
+    fn two_equal_signatures_of_a_run_are_refused_only_where_there_is_more_behind_them() {
+        let mut level = Level::new(90, (6, 4)).expect("a small one");
+        push(&mut level, 7, 0b01_1001, Bits::EMPTY);
+        push(&mut level, 8, 0b11_1001, Bits::EMPTY);
+        assert_eq!(level.check(), Ok(()));
+        push(&mut level, 7, 0b10_0001, Bits::EMPTY);
+        assert_eq!(level.check(), Ok(()));
+        push(&mut level, 7, 0b11_1001, Bits::EMPTY);
+        refused(&level, "two remainders of quotient 7 have the same signature");
+        let mut level = Level::new(90, (4, 4)).expect("a small one");
+        push(&mut level, 7, 9, Bits::prefix(0, 1));
+        push(&mut level, 7, 9, Bits::prefix(1, 1));
+        assert_eq!(level.check(), Ok(()));
+    }
+
+    #[test]
+    fn free_slots_that_hold_something_and_counts_that_lie_are_refused() {
+        let sound = Level::new(90, (6, 4)).expect("a small one");
+        let mut level = sound.clone();
+        level.set_string(20, Bits::prefix(1, 1));
+        refused(&level, "a free slot of block 0 is not empty");
+        let mut level = sound.clone();
+        level.rests.as_mut().expect("two bits").set(70, 1);
+        refused(&level, "a free slot of block 1 is not empty");
+        let level = Level { used: 1, ..sound };
+        refused(&level, "0 slots are in use, and 1 are counted");
     }
 }

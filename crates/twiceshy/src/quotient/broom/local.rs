@@ -9,12 +9,11 @@ use super::level::{Hash, Level};
 use super::shape::Shape;
 use super::strings::Bits;
 use crate::error::SeamError;
-use crate::hash::{HashKey, Words};
+use crate::hash::{HashKey, Words, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::quotient::matching::assign;
 use crate::quotient::table::Room;
-use crate::remote::{Generation, Key, Remote, Schema};
-use crate::sizing;
+use crate::remote::{CellId, Generation, Key, Order, Place, Remote, Schema};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
@@ -66,7 +65,10 @@ impl Local {
 
     /// An empty one; `None` where it cannot be allocated.
     pub(crate) fn new(slots: u64, shape: Shape, functions: Functions, generation: Generation) -> Option<Local> {
-        let levels = (0..).zip(shape.slots(slots)).map(|(level, slots)| Level::new(slots, shape.widths(level)));
+        let levels = (0..).zip(shape.slots(slots)).map(|(level, slots)| {
+            let made = Level::new(slots, shape.widths(level));
+            if level == 0 { made } else { made.map(Level::without_segments) }
+        });
         let levels = levels.collect::<Option<Vec<Level>>>()?;
         let yard = match shape.buckets(slots) {
             Some(buckets) => Some(BackYard::new(buckets, shape.width)?),
@@ -90,7 +92,7 @@ impl Local {
     }
 
     pub(crate) fn generation(&self, age: Age) -> Generation {
-        Generation(self.generation.0.saturating_add(age as u32))
+        generation_of(self.generation, age)
     }
 
     pub(crate) fn schema(&self, hash: HashKey) -> Schema {
@@ -142,6 +144,23 @@ impl Local {
         dispatch(Lookup { local: self, key })
     }
 
+    /// The functions and the generation that an operation in progress began with.
+    pub(crate) fn before(&self) -> Option<(&Functions, Generation)> {
+        self.saved.as_ref().map(|saved| (&saved.functions, saved.generation))
+    }
+
+    /// Where R has the keys that a key may be taken for in a level, under functions that may not be those of now.
+    pub(crate) fn places(&self, key: &[u8], level: usize, functions: &Functions, generation: Generation) -> [Place; 2] {
+        let quotient = self.print(functions.words(key), level).quotient;
+        let words = words_of(quotient, quotient, self.levels[level].slots());
+        Age::BOTH.map(|age| Place {
+            generation: generation_of(generation, age),
+            order: Order(level as u8),
+            words: words.clone(),
+            cell: CellId(quotient),
+        })
+    }
+
     /// Begins an operation: whatever it changes can be undone.
     pub(crate) fn begin(&mut self) {
         self.levels.iter_mut().for_each(Level::begin);
@@ -190,6 +209,10 @@ impl Local {
                     }
                 });
                 keys.push((key, own));
+                // A key brings one more slot at most, so there would be too many keys whatever else there is.
+                if keys.len() > spots.len() {
+                    return Err(SeamError::Disagree);
+                }
             }
             if next == 1 && keys.len() == 1 {
                 return Ok(keys.swap_remove(0).0);
@@ -241,7 +264,7 @@ impl Local {
     /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and all that a ghost
     /// remembers. `false` where there is no room.
     pub(crate) fn place<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
-        if self.keys >= sizing::quotient_most(self.slots()) {
+        if self.keys >= self.shape.most(self.slots()) {
             return Ok(false);
         }
         let placed = self.put(key, known)?;
@@ -329,6 +352,11 @@ impl Local {
         self.keys = self.keys.saturating_sub(1);
         Ok(Some((spot, bits)))
     }
+}
+
+/// The generation of a function, where that of the old one is known.
+pub(crate) fn generation_of(old: Generation, age: Age) -> Generation {
+    Generation(old.0.saturating_add(age as u32))
 }
 
 /// A look-up, compiled for the processor's way of counting bits.

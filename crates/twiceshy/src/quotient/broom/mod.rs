@@ -2,7 +2,7 @@
 //!
 //! Strings of adaptivity bits for 64 slots (`strings`), a level of runs and strings with an undo journal (`level`, `level_file`),
 //! whole hashes (`back_yard`) and which form has what (`shape`), the two hash functions and the frontier (`functions`), what is
-//! remembered of removed keys (`ghosts`), all that together and what happens to fingerprints (`local`), the set as an
+//! remembered of removed keys (`ghosts`, `haunted`), all that together and what happens to fingerprints (`local`), the set as an
 //! operation in progress knows it (`known`), an operation as a whole (`operate`), the frontier (`frontier`), a larger table
 //! (`growing`), and the promises (`filter`).
 
@@ -12,6 +12,7 @@ mod frontier;
 mod functions;
 mod ghosts;
 mod growing;
+mod haunted;
 mod known;
 mod level;
 mod level_file;

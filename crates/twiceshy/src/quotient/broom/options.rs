@@ -13,6 +13,8 @@ pub struct BroomOptions {
     size: Size,
     form: Option<BroomForm>,
     reclaim: Reclaim,
+    #[cfg(feature = "testing")]
+    ghosts_off: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,28 +26,39 @@ enum Size {
 /// The load that a broom filter is planned for.
 const LOAD: f64 = 0.95;
 
-/// The keys that may move for each extension.
-pub(super) const C: std::ops::RangeInclusive<u32> = 3..=64;
-
-const RECLAIM: Reclaim = Reclaim { c: 3, by_rebuild: false };
+/// Whether so many keys may move for each extension. A key that moves is extended, or extends another, with probability ε: with
+/// more than 1/ε keys the debt would grow for ever.
+pub(super) fn reclaims(c: u32, width: u32) -> bool {
+    c == 3 || (3..=64).contains(&c) && u64::from(c) <= 1 << (width - 1)
+}
 
 impl BroomFilter {
     /// A filter for so many keys at this sustained false-positive rate.
     pub fn options(keys: u64, rate: f64) -> Result<BroomOptions, OptionsError> {
         sizing::check_capacity(keys)?;
         sizing::check_rate(rate)?;
-        Ok(BroomOptions { size: Size::Capacity { keys, rate }, form: None, reclaim: RECLAIM })
+        Ok(BroomOptions::of(Size::Capacity { keys, rate }))
     }
 
     /// A filter of so many slots with remainders of `width` bits.
     pub fn with_slots(slots: u64, width: u32) -> BroomOptions {
-        BroomOptions { size: Size::Slots { slots, width }, form: None, reclaim: RECLAIM }
+        BroomOptions::of(Size::Slots { slots, width })
     }
 }
 
 impl BroomOptions {
-    /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, and 3 if nobody says otherwise
-    /// (with removals, 4.3 needs more than 2).
+    fn of(size: Size) -> BroomOptions {
+        BroomOptions {
+            size,
+            form: None,
+            reclaim: Reclaim { c: 3, by_rebuild: false },
+            #[cfg(feature = "testing")]
+            ghosts_off: false,
+        }
+    }
+
+    /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, no more than 2^(bits − 1), and 3 if
+    /// nobody says otherwise (with removals, 4.3 needs more than 2).
     #[must_use]
     pub fn reclaim(self, c: u32) -> Self {
         BroomOptions { reclaim: Reclaim { c, ..self.reclaim }, ..self }
@@ -65,6 +78,14 @@ impl BroomOptions {
         BroomOptions { form: Some(form), ..self }
     }
 
+    /// For tests only: a filter that forgets what it had learned of a key when the key is removed, which is the mistake that
+    /// ghosts are there to avoid (4.3). A larger table, and a filter that was loaded or recovered, has ghosts.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn without_ghosts(self) -> Self {
+        BroomOptions { ghosts_off: true, ..self }
+    }
+
     /// The slots of the first level and the remainder's width that these options come to.
     pub fn geometry(&self) -> Result<(u64, u32), OptionsError> {
         match self.size {
@@ -82,17 +103,25 @@ impl BroomOptions {
     }
 
     fn parts(&self) -> Result<(u64, u32, Reclaim), OptionsError> {
-        if !C.contains(&self.reclaim.c) {
-            return Err(OptionsError::Bound("3 to 64 keys can be moved for each extension"));
-        }
         let (slots, width) = self.geometry()?;
-        Ok((slots, width, self.reclaim))
+        match reclaims(self.reclaim.c, width) {
+            true => Ok((slots, width, self.reclaim)),
+            false => {
+                Err(OptionsError::Bound("3 to 64 keys can be moved for each extension, and no more than 2^(bits − 1)"))
+            }
+        }
     }
 
     /// An empty filter over a remote that holds no set yet and knows its keys in byte order.
     pub fn build<R: Remote>(&self, hash: HashKey, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
         let (slots, width, reclaim) = self.parts()?;
-        BroomFilter::build(slots, Shape::new(slots, width, self.form), reclaim, hash, remote)
+        let filter = BroomFilter::build(slots, Shape::new(slots, width, self.form), reclaim, hash, remote);
+        #[cfg(feature = "testing")]
+        let filter = filter.map(|mut filter| {
+            filter.local.ghosts.off = self.ghosts_off;
+            filter
+        });
+        filter
     }
 
     /// A filter for the set that a remote holds already, under its hash functions and frontier, in the form that its entries

@@ -6,7 +6,7 @@ use super::functions::{Age, Functions};
 use super::ghosts::Ghosts;
 use super::level::Level;
 use super::local::Local;
-use super::options::C;
+use super::options::reclaims;
 use super::shape::{BroomForm, Shape};
 use super::strings::Bits;
 use crate::persist::{LoadError, Reader, SaveError, Writer, hash_key};
@@ -70,7 +70,7 @@ impl BroomFilter {
         sizing::check_slots(slots).map_err(|error| LoadError::invalid(error.to_string()))?;
         let shape = read_shape(&mut from)?;
         let reclaim = Reclaim { c: from.u8()?.into(), by_rebuild: from.flag()? };
-        if !C.contains(&reclaim.c) {
+        if !reclaims(reclaim.c, shape.width) {
             return Err(LoadError::invalid(format!("it moves {} keys for each extension", reclaim.c)));
         }
         let (old, new) = (hash_key::read(&mut from)?, hash_key::read(&mut from)?);
@@ -84,7 +84,7 @@ impl BroomFilter {
         let wants_rebuild = from.flag()?;
         let mut levels = Vec::new();
         for (level, slots) in (0..).zip(shape.slots(slots)) {
-            levels.push(Level::read(slots, shape.widths(level), &mut from)?);
+            levels.push(Level::read(slots, shape.widths(level), level == 0, &mut from)?);
         }
         let yard = match shape.buckets(slots) {
             Some(buckets) => Some(read_yard(&from.bytes()?, buckets, shape.width)?),
@@ -93,7 +93,7 @@ impl BroomFilter {
         let ghosts = read_ghosts(&from.bytes()?, &levels)?;
         from.finish()?;
         let local = Local::from_parts(shape, levels, yard, ghosts, functions, generation);
-        if local.used() != keys || keys > sizing::quotient_most(slots) {
+        if local.used() != keys || keys > shape.most(slots) {
             return Err(LoadError::invalid(format!("{} keys are there, which is not what it counts", local.used())));
         }
         let mut filter = BroomFilter::over(local, sequence, reclaim);
@@ -131,7 +131,7 @@ fn read_ghosts(bytes: &[u8], levels: &[Level]) -> Result<Ghosts, LoadError> {
         return Err(LoadError::invalid(format!("{} bytes are no ghosts", bytes.len())));
     }
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
-    let mut ghosts = Ghosts::default();
+    let mut ghosts = Vec::new();
     for entry in entries {
         let (level, quotient) = (entry[1], number(&entry[2..10]));
         let bits = Bits { len: entry[10].into(), bits: number(&entry[11..]) };
@@ -144,7 +144,11 @@ fn read_ghosts(bytes: &[u8], levels: &[Level]) -> Result<Ghosts, LoadError> {
         if quotient >= slots || !(1..=64).contains(&bits.len) || Bits::prefix(bits.bits, bits.len) != bits {
             return Err(LoadError::invalid("a ghost is of no slot, or has bits that cannot be"));
         }
-        ghosts.add(age, (level, quotient), bits);
+        ghosts.push((age, (level, quotient), bits));
     }
-    Ok(ghosts)
+    // In order they come in without a search, and none comes twice.
+    match ghosts.is_sorted_by(|a, b| a < b) {
+        true => Ok(Ghosts::from_sorted(&ghosts)),
+        false => Err(LoadError::invalid("its ghosts are not in order")),
+    }
 }

@@ -63,6 +63,16 @@ impl Shape {
         }
     }
 
+    /// The most keys of a filter with so many slots: with more, those that move on to the next function find no room beside the
+    /// first level.
+    pub(crate) fn most(&self, slots: u64) -> u64 {
+        match self.form {
+            BroomForm::TwoLevels => slots - slots.div_ceil(33),
+            BroomForm::BackYard => slots - slots.div_ceil(25),
+        }
+        .max(1)
+    }
+
     /// The buckets of the back yard; none where there is no yard.
     pub(crate) fn buckets(&self, slots: u64) -> Option<u64> {
         (self.form == BroomForm::BackYard).then(|| back_yard::buckets(slots, self.signature))

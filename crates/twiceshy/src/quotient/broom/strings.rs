@@ -22,7 +22,7 @@ pub(crate) const SLOTS: u32 = 64;
 const MOST_BITS: u32 = 64;
 
 /// A string of up to 64 bits, the first one lowest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Bits {
     pub(crate) len: u32,
     pub(crate) bits: u64,

@@ -1,0 +1,157 @@
+//! The broom filter in the adaptivity game: nobody may win more often than ε, however long the filter has been in use; and
+//! the same adversaries win against a filter that lacks what stops them.
+
+use twiceshy::quotient::{BroomFilter, BroomForm, BroomOptions};
+use twiceshy_lab::game::{AdversaryName, Recipe, Report, Settings, run, run_against};
+use twiceshy_lab::replay::FilterName;
+
+/// Few keys, so that the frontier goes round once while `repeat` asks, and an ε at which n queries find a mistake in 999 of
+/// 1,000 games: remainders of 3 bits come to 11.1 %.
+const KEYS: u64 = 60;
+const EPSILON: f64 = 1.0 / 8.0;
+const GAMES: u64 = 10_000;
+
+/// How many keys `repeat` and `delete-reinsert` ask in search of a mistake: 16/ε.
+const FRESH: f64 = 128.0;
+
+/// The static rate of a filter whose keys have moved on phase after phase. An extension leaves a third of what a fingerprint
+/// matches: half with probability 1/2, a quarter with 1/4, and so on. A key has been extended 1/2c times on average since it
+/// took its function, with c = 3; and if it met another with its quotient and remainder then, it has had bits from the start.
+fn in_use(new: f64) -> f64 {
+    let met = -(1.0 - new).ln();
+    met * (1.0 - met * 2.0 / 3.0) * (1.0 - 1.0 / 6.0 * 2.0 / 3.0)
+}
+
+/// A form of the broom filter, by name.
+type Form = (&'static str, fn(BroomOptions) -> BroomOptions);
+
+const FORMS: [Form; 2] = [
+    ("two levels", |options| options.form(BroomForm::TwoLevels)),
+    ("back yard", |options| options.form(BroomForm::BackYard)),
+];
+
+fn game(filter: FilterName, adversary: AdversaryName, phases: u64) -> Settings {
+    Settings { filter, adversary, keys: KEYS, epsilon: EPSILON, phases, games: GAMES, seed: 11, jobs: 2 }
+}
+
+fn broom() -> BroomOptions {
+    BroomFilter::options(KEYS, EPSILON).expect("a size that can be built")
+}
+
+/// Games against a broom filter of these options.
+fn against(form: &str, options: BroomOptions, settings: &Settings) -> Report {
+    let recipe = Recipe::broom(options, KEYS).expect("a size that can be built");
+    told(form, run_against(settings, &recipe, &|_| ()).expect("games that can be played"))
+}
+
+fn told(form: &str, report: Report) -> Report {
+    println!(
+        "{} against {} ({form}): {} of {} games, {:.1} look-ups and {:.2} false positives a game, phases {:.2} to {:.2}",
+        report.adversary,
+        report.filter,
+        report.wins,
+        report.games,
+        a_game(&report, report.queries),
+        a_game(&report, report.false_positives),
+        report.phases_at_start,
+        report.phases_at_end
+    );
+    report
+}
+
+fn a_game(report: &Report, count: u64) -> f64 {
+    count as f64 / report.games as f64
+}
+
+/// Every adversary against every form; `rate` makes of the formula's static rate what it should be after the phases.
+fn nobody_wins_more_often_than_epsilon(phases: u64, rate: fn(f64) -> f64) {
+    for (form, make) in FORMS {
+        for adversary in AdversaryName::ALL {
+            let report = against(form, make(broom()), &game(FilterName::Broom, adversary, phases));
+            let what = format!("{adversary} against {form} after {phases} phases");
+            let z = report.deviations_above(EPSILON);
+            assert!(z <= 4.0, "{what}: {} wins, {z:.2} deviations above ε", report.wins);
+            assert_eq!(report.adapts, report.false_positives, "{what}: it learns from each mistake");
+            assert_eq!(report.phases, phases, "{what}");
+            match phases {
+                0 => assert!(report.phases_at_start < 0.5, "{what}: {}", report.phases_at_start),
+                _ => {
+                    // An operation moves six keys at most, a tenth of them.
+                    let beyond = report.phases_at_start - phases as f64;
+                    assert!((0.5..0.61).contains(&beyond), "{what}: {beyond} of a phase");
+                }
+            }
+            found_what_there_was(adversary, &report, rate(report.static_rate), &what);
+        }
+    }
+}
+
+/// An adversary that found nothing has not shown anything. While it asks, the filter learns, and has fewer mistakes to find.
+fn found_what_there_was(adversary: AdversaryName, report: &Report, rate: f64, what: &str) {
+    let mistakes = a_game(report, report.false_positives);
+    let most_of = |count: f64, all: f64| (0.8..1.05).contains(&(count / all));
+    match adversary {
+        AdversaryName::Fresh => {
+            let z = report.deviations_above(rate);
+            assert!(z.abs() <= 4.0, "{what}: {} wins, {z:.2} deviations from {rate}", report.wins);
+            assert_eq!(report.queries, 0, "{what}");
+        }
+        AdversaryName::Repeat => {
+            // All that were wrong at first are asked ten times more.
+            let wrong = (a_game(report, report.queries) - FRESH) / 10.0;
+            assert!(most_of(wrong, FRESH * rate), "{what}: {wrong} keys were wrong at first");
+            // A phase gives a key another function once, and once each key that it can meet: it may be wrong again at the
+            // static rate for the one and for the other.
+            let (back, phases) = (mistakes / wrong - 1.0, report.phases_at_end - report.phases_at_start);
+            assert!(back > 0.0 && back <= 2.0 * rate * phases, "{what}: {back} times again in {phases} phases");
+        }
+        AdversaryName::Rounds => {
+            assert!(most_of(mistakes, KEYS as f64 * rate), "{what}: {mistakes} mistakes");
+        }
+        AdversaryName::DeleteReinsert => {
+            assert!(mistakes > 0.999, "{what}: {mistakes} mistakes");
+            let tried = a_game(report, report.deletions);
+            assert!(tried > 0.99 * KEYS as f64, "{what}: {tried} deletions");
+        }
+        other => panic!("nobody has said what {other} should find"),
+    }
+}
+
+#[test]
+fn nobody_beats_a_broom_filter_that_is_new() {
+    nobody_wins_more_often_than_epsilon(0, |rate| rate);
+}
+
+#[test]
+fn nobody_beats_a_broom_filter_whose_frontier_has_gone_round() {
+    nobody_wins_more_often_than_epsilon(3, in_use);
+}
+
+#[test]
+fn asking_again_beats_a_quotient_filter_of_that_size() {
+    for adversary in [AdversaryName::Repeat, AdversaryName::Rounds] {
+        let report = run(&game(FilterName::Quotient, adversary, 0), &|_| ()).expect("games that can be played");
+        let report = told("plain", report);
+        assert!(report.win_rate >= 0.99, "{adversary}: {}", report.win_rate);
+    }
+}
+
+#[test]
+fn deleting_and_inserting_beats_a_broom_filter_without_ghosts() {
+    for (form, make) in FORMS {
+        for phases in [0, 3] {
+            let what = format!("{form} after {phases} phases");
+            let play = |adversary| {
+                let settings = Settings { games: 2_000, ..game(FilterName::Broom, adversary, phases) };
+                against(&format!("{form}, no ghosts"), make(broom()).without_ghosts(), &settings)
+            };
+            // It wins some six games of ten. In the others the frontier passed x or y between finding y and the end: each
+            // mistake moves three keys of the sixty.
+            let timing = play(AdversaryName::DeleteReinsert);
+            assert!(timing.win_rate > 0.5, "{what}: {}", timing.win_rate);
+            // Ghosts do nothing against who only asks, and it needs none.
+            let asking = play(AdversaryName::Rounds);
+            assert!(asking.deviations_above(EPSILON) <= 4.0, "{what}: {}", asking.win_rate);
+        }
+    }
+}

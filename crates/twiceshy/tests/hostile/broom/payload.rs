@@ -1,0 +1,272 @@
+//! A saved broom filter, field by field.
+
+use crate::parts::{Fields, key};
+use crate::shifted::Shifted;
+use std::sync::OnceLock;
+use twiceshy::filter::{Adaptive, Backed, Filter};
+use twiceshy::hash::{HashKey, HashKind};
+use twiceshy::persist::Writer;
+use twiceshy::quotient::{BroomFilter, BroomForm};
+use twiceshy::remote::{Generation, InKeyOrder, OrderWords, Plan, Remote, Schema, Write};
+
+pub(crate) const BROOM: u16 = 9;
+pub(crate) const SLOTS: u64 = 200;
+pub(crate) const KEYS: u64 = 170;
+
+/// The bytes of a block's spilled strings.
+pub(crate) const SPILLED: usize = 8 + 64 * 9;
+/// The bytes of a block's strings that are not spilled.
+pub(crate) const GROUP: usize = 24;
+pub(crate) const GHOST: usize = 19;
+
+/// The form and the width of each sound file.
+pub(crate) const SHAPES: [(BroomForm, u32); 4] =
+    [(BroomForm::TwoLevels, 5), (BroomForm::TwoLevels, 2), (BroomForm::BackYard, 9), (BroomForm::BackYard, 2)];
+
+/// The strings of 64 slots without bits.
+pub(crate) const NO_BITS: [u64; 3] = [u64::MAX, 0, 0];
+
+/// Every field of a saved broom filter.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Payload {
+    pub(crate) sequence: u64,
+    pub(crate) slots: u64,
+    pub(crate) width: u8,
+    pub(crate) signature: u8,
+    pub(crate) levels: u8,
+    pub(crate) c: u8,
+    pub(crate) by_rebuild: u8,
+    pub(crate) old: Function,
+    pub(crate) new: Function,
+    pub(crate) has_frontier: u8,
+    pub(crate) frontier: Vec<u8>,
+    pub(crate) generation: u32,
+    pub(crate) keys: u64,
+    pub(crate) debt: u64,
+    pub(crate) wants_rebuild: u8,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) yard: Option<Vec<u8>>,
+    pub(crate) ghosts: Vec<u8>,
+}
+
+/// A hash function.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Function {
+    pub(crate) kind: u8,
+    pub(crate) key: Vec<u8>,
+}
+
+/// A level.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) blocks: Vec<u8>,
+    pub(crate) rests: Vec<u8>,
+    pub(crate) groups: Vec<u8>,
+    pub(crate) spilled: Vec<u8>,
+}
+
+impl Function {
+    fn read(from: &mut Fields) -> Function {
+        Function { kind: from.byte(), key: from.bytes() }
+    }
+
+    fn write(&self, out: &mut Writer) {
+        out.u8(self.kind);
+        out.bytes(self.key.clone());
+    }
+
+    fn hash_key(&self) -> HashKey {
+        let kind = if self.kind == 1 { HashKind::SipHash13 } else { HashKind::Xxh3 };
+        HashKey::from_bytes(kind, self.key.clone().try_into().expect("the file was loaded"))
+    }
+}
+
+impl Table {
+    fn read(from: &mut Fields) -> Table {
+        Table { blocks: from.bytes(), rests: from.bytes(), groups: from.bytes(), spilled: from.bytes() }
+    }
+
+    /// One that holds nothing, with all sizes right.
+    fn empty(slots: u64, width: u8, signature: u8) -> Table {
+        let blocks = (slots + (slots * 11).isqrt().clamp(1, 896)).div_ceil(64) as usize;
+        Table {
+            blocks: vec![0; blocks * (17 + 8 * usize::from(signature))],
+            rests: vec![0; blocks * 8 * usize::from(width.saturating_sub(signature))],
+            groups: NO_BITS.map(u64::to_le_bytes).concat().repeat(blocks),
+            spilled: vec![],
+        }
+    }
+
+    /// How many blocks there are.
+    pub(crate) fn len(&self) -> usize {
+        self.groups.len() / GROUP
+    }
+
+    pub(crate) fn stride(&self) -> usize {
+        self.blocks.len() / self.len()
+    }
+
+    pub(crate) fn is_spilled(&self, block: usize) -> bool {
+        self.groups[block * GROUP..][..GROUP] == [0; GROUP]
+    }
+}
+
+impl Payload {
+    pub(crate) fn read(file: &[u8]) -> Payload {
+        let mut from = Fields(file);
+        let header = from.take(64);
+        assert_eq!(Fields(&header[10..12]).number(2), u64::from(BROOM));
+        let mut read = Payload {
+            sequence: Fields(&header[24..32]).number(8),
+            slots: from.number(8),
+            width: from.byte(),
+            signature: from.byte(),
+            levels: from.byte(),
+            c: from.byte(),
+            by_rebuild: from.byte(),
+            old: Function::read(&mut from),
+            new: Function::read(&mut from),
+            has_frontier: from.byte(),
+            frontier: from.bytes(),
+            generation: from.number(4) as u32,
+            keys: from.number(8),
+            debt: from.number(8),
+            wants_rebuild: from.byte(),
+            tables: vec![],
+            yard: None,
+            ghosts: vec![],
+        };
+        read.tables = (0..read.levels).map(|_| Table::read(&mut from)).collect();
+        read.yard = (read.levels == 1).then(|| from.bytes());
+        read.ghosts = from.bytes();
+        assert!(from.0.is_empty() && read.forge() == file, "these are not all fields");
+        read
+    }
+
+    /// A container with these fields and checksums that agree.
+    pub(crate) fn forge(&self) -> Vec<u8> {
+        let mut out = Writer::new();
+        out.u64(self.slots);
+        [self.width, self.signature, self.levels, self.c, self.by_rebuild].into_iter().for_each(|byte| out.u8(byte));
+        self.old.write(&mut out);
+        self.new.write(&mut out);
+        out.u8(self.has_frontier);
+        out.bytes(self.frontier.clone());
+        out.u32(self.generation);
+        out.u64(self.keys);
+        out.u64(self.debt);
+        out.u8(self.wants_rebuild);
+        for table in &self.tables {
+            out.bytes(&table.blocks[..]);
+            out.bytes(&table.rests[..]);
+            out.bytes(&table.groups[..]);
+            out.bytes(&table.spilled[..]);
+        }
+        self.yard.iter().for_each(|yard| out.bytes(&yard[..]));
+        out.bytes(&self.ghosts[..]);
+        let mut file = Vec::new();
+        out.finish(BROOM, self.sequence, &mut file).expect("a vector takes everything");
+        file
+    }
+
+    /// A filter that has all there can be: two functions and a frontier, bits, a spilled block, ghosts, keys in the yard.
+    pub(crate) fn sound(shape: usize) -> Payload {
+        static SOUND: [OnceLock<Payload>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
+        SOUND[shape].get_or_init(|| Payload::read(&taught(SHAPES[shape]))).clone()
+    }
+
+    pub(crate) fn all_sound() -> impl Iterator<Item = Payload> {
+        (0..SHAPES.len()).map(Payload::sound)
+    }
+
+    /// A filter without keys, of any shape.
+    pub(crate) fn empty(slots: u64, width: u8, signature: u8, levels: u8) -> Payload {
+        let second = Table::empty(slots / 40 + 64, (width + 4).min(32), (width + 4).min(32));
+        let share = (-f64::from(signature)).exp2() + 1.0 / 200.0;
+        let buckets = (slots as f64 * share * 2.0 / 8.0) as usize + 4;
+        Payload {
+            slots,
+            width,
+            signature,
+            levels,
+            keys: 0,
+            tables: [Table::empty(slots, width, signature), second].into_iter().take(levels.into()).collect(),
+            yard: (levels == 1).then(|| vec![0; buckets * 64]),
+            ghosts: vec![],
+            ..Payload::sound(0)
+        }
+    }
+
+    /// In the second level what another filter has in its first.
+    pub(crate) fn with_second_level(mut self, keys: u64) -> Payload {
+        let slots = self.slots / 40 + 64;
+        let options = BroomFilter::with_slots(slots, u32::from(self.width) + 4).form(BroomForm::TwoLevels);
+        let mut remote = InKeyOrder::new();
+        let mut filter = options.build(HashKey::fixed(8), &mut remote).expect("options that can be");
+        for number in 0..keys {
+            filter.insert(&key(number), &mut remote).expect("a load that fits");
+        }
+        let mut file = Vec::new();
+        filter.save(&mut file).expect("a filter that is not in doubt");
+        self.tables[1] = Payload::read(&file).tables.swap_remove(0);
+        self.keys += keys;
+        self
+    }
+
+    /// A remote in the generations and at the commit that the file names, with these keys, and with this frontier.
+    pub(crate) fn remote(&self, keys: u64, frontier: Option<&[u8]>) -> Shifted<InKeyOrder> {
+        let ages = [(self.old.hash_key(), self.generation), (self.new.hash_key(), self.generation.saturating_add(1))];
+        let ages = ages.map(|(hash, generation)| (hash, Generation(generation)));
+        let schema = |hash| Schema { hash, orders: self.levels, cells: self.slots, cells_per_bucket: 1 };
+        let mut writes: Vec<Write> =
+            ages.map(|(hash, generation)| Write::Begin { generation, schema: schema(hash) }).into();
+        for key in (0..keys).map(key) {
+            let (hash, generation) = ages[usize::from(frontier.is_some_and(|frontier| &key[..] <= frontier))];
+            let words = [0, 1 << 32].map(|first| hash.words(&key).word(first));
+            let words = OrderWords::new(&words[..usize::from(self.levels)]);
+            writes.push(Write::Add { generation, key: key[..].into(), words, cell: None });
+        }
+        writes.push(Write::Frontier { key: frontier.map(Into::into) });
+        let mut inner = InKeyOrder::new();
+        inner.commit(&Plan { sequence: 1, writes }).expect("two generations can begin");
+        Shifted { inner, by: self.sequence.wrapping_sub(1) }
+    }
+}
+
+/// With two levels bits are reclaimed by rebuilds, so that they pile up; half of one makes two functions.
+fn taught((form, width): (BroomForm, u32)) -> Vec<u8> {
+    let options = BroomFilter::with_slots(SLOTS, width).form(form);
+    let options = if form == BroomForm::TwoLevels { options.reclaim_by_rebuild() } else { options };
+    let mut remote = InKeyOrder::new();
+    let mut filter = options.build(HashKey::fixed(5), &mut remote).expect("options that can be");
+    for number in 0..KEYS {
+        filter.insert(&key(number), &mut remote).expect("a load that fits");
+    }
+    let teach = |filter: &mut BroomFilter, remote: &mut InKeyOrder, from: u64, mistakes: usize| {
+        for query in (from..).map(key).take(mistakes << width) {
+            if filter.contains(&query) {
+                filter.adapt(&query, remote).expect("the sets agree");
+            }
+        }
+    };
+    teach(&mut filter, &mut remote, 10_000, 150);
+    for number in (0..KEYS).step_by(9) {
+        filter.remove(&key(number), &mut remote).expect("the sets agree");
+        filter.insert(&key(number), &mut remote).expect("there was room before");
+    }
+    if form == BroomForm::TwoLevels {
+        filter.begin_rekey(HashKey::fixed(6), &mut remote).expect("the sets agree");
+        filter.rebuild_step(KEYS as usize / 2, &mut remote).expect("there is room");
+        teach(&mut filter, &mut remote, 1_000_000, 150);
+    }
+    let stats = filter.stats();
+    assert!(stats.ghosts > 0 && stats.adaptivity_bits > 10, "{form:?}, {width} bits: {stats:?}");
+    match form {
+        BroomForm::TwoLevels => assert!(stats.spilled_groups > 0, "{width} bits: {stats:?}"),
+        BroomForm::BackYard => assert!(stats.second_level > 0, "{width} bits: {stats:?}"),
+    }
+    let mut file = Vec::new();
+    filter.save(&mut file).expect("a filter that is not in doubt");
+    assert_eq!(Payload::read(&file).has_frontier, 1, "{form:?}, {width} bits");
+    file
+}

@@ -27,8 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         filter.insert(&key(number), &mut remote)?;
     }
     println!(
-        "{keys} keys at 95 % load, {bits} bits, c = {c}: {:.2} bits a key",
-        filter.local_bits() as f64 / keys as f64
+        "{keys} keys at 95 % load, {bits} bits, c = {c}: {:.2} bits a key, {:.2} of them beside the first level",
+        filter.local_bits() as f64 / keys as f64,
+        filter.stats().second_level_bits as f64 / keys as f64
     );
     println!(
         "moved on   mistakes  adaptivity bits a key  largest block  spilled blocks  second level  reads, writes a mistake"

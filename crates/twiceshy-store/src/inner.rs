@@ -40,7 +40,7 @@ pub(crate) struct Writer {
     pub(crate) state: State,
     /// A commit whose outcome is not.
     pub(crate) doubt: Option<Doubt>,
-    /// The state of a generator of tags.
+    /// The last tag.
     pub(crate) tags: u64,
     /// Whether a snapshot lies there that must not be found by a later open.
     pub(crate) stale_snapshot: bool,
@@ -59,13 +59,11 @@ pub(crate) struct Doubt {
 }
 
 impl Writer {
-    /// A tag for a commit: it need not be secret, only another one when a lost number is used again.
+    /// A tag for a commit: it need not be secret, only another one when a lost number is used again. Each open counts on from a
+    /// random number.
     pub(crate) fn tag(&mut self) -> u64 {
-        self.tags = self.tags.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.tags;
-        mixed = (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        mixed = (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        mixed ^ mixed >> 32
+        self.tags = self.tags.wrapping_add(1);
+        self.tags
     }
 }
 

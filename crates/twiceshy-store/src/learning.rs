@@ -9,9 +9,12 @@ use crate::store::{Durability, Store};
 use std::sync::PoisonError;
 use twiceshy::filter::Adapted;
 
+/// How many false positives one caller learns from.
+const AT_ONCE: usize = 16;
+
 impl<S: Store> Inner<S> {
-    /// A look-up has found that the filter was wrong. Whoever can have the lock at once learns from it, and from all that wait;
-    /// otherwise its holder will.
+    /// A look-up has found that the filter was wrong. Whoever can have the lock at once learns from it and from others
+    /// that wait; otherwise its holder will, or who errs next.
     pub(crate) fn mistake(&self, query: &[u8]) {
         self.counters.false_positives.add(1);
         if !self.policy.wants(query) {
@@ -30,9 +33,14 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    /// Learns from everything that waits. An error is nobody's: the query is forgotten, and comes back if it matters.
+    /// Learns from some of what waits: others go on asking, and nobody shall work for them for ever. An error is nobody's: the
+    /// query is forgotten, and comes back if it matters.
     pub(crate) fn learn(&self, writer: &mut Writer) {
-        loop {
+        // What a broom filter learns is a commit.
+        if self.forget_stale_snapshot(writer).is_err() {
+            return;
+        }
+        for _ in 0..AT_ONCE {
             let Some(query) = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return };
             match self.adapt(writer, &query) {
                 Ok(Some(Adapted::Fixed)) => self.counters.adapted.add(1),

@@ -21,7 +21,7 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::{Mutex, RwLock};
 use twiceshy::error::{BuildError, OptionsError};
-use twiceshy::hash::HashKey;
+use twiceshy::hash::{HashKey, NoEntropy};
 
 /// What to open. The filter's kind and rate are the store's own once it is made.
 #[derive(Clone, Debug)]
@@ -119,19 +119,12 @@ impl Options {
                 (state, filter, rolled, stale)
             }
         };
-        let mut seed = [0; 8];
-        getrandom::fill(&mut seed).map_err(|error| no_entropy(&error))?;
+        let tags = random_number()?;
         let inner = Inner {
             store,
             filter: RwLock::new(filter),
             pending: Pending::default(),
-            writer: Mutex::new(Writer {
-                state,
-                doubt: None,
-                tags: u64::from_le_bytes(seed),
-                stale_snapshot,
-                content_until: 0,
-            }),
+            writer: Mutex::new(Writer { state, doubt: None, tags, stale_snapshot, content_until: 0 }),
             queue: Mutex::new(Queue::new(self.queue)),
             policy: Policy::new(self.adapt),
             counters: Counters::default(),
@@ -173,13 +166,10 @@ impl Options {
             BuildError::Options(error) => Error::Options(error),
             _ => Error::Damaged,
         })?;
-        let mut identity = [0; 16];
-        getrandom::fill(&mut identity).map_err(|error| no_entropy(&error))?;
+        let identity = HashKey::random()?.to_bytes();
         let (mut state, mut batch) = (State::new(identity, size.choice()), Batch::default());
         if let Some(plan) = &recorder.plan {
-            let mut tag = [0; 8];
-            getrandom::fill(&mut tag).map_err(|error| no_entropy(&error))?;
-            state.advance(plan, Deed::Other, u64::from_le_bytes(tag), &mut batch);
+            state.advance(plan, Deed::Other, random_number()?, &mut batch);
         }
         state.write(&mut batch);
         store.commit(&batch.into_changes(), Durability::Synced).map_err(of_commit)?;
@@ -220,6 +210,7 @@ impl Options {
     }
 }
 
-fn no_entropy<E>(error: &getrandom::Error) -> Error<E> {
-    Error::Io { path: PathBuf::from("random bytes"), error: std::io::Error::other(error.to_string()) }
+/// A number from the operating system, by way of a hash key that is thrown away.
+fn random_number() -> Result<u64, NoEntropy> {
+    Ok(HashKey::random()?.words(&[]).word(0))
 }

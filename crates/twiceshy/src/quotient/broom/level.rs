@@ -201,12 +201,10 @@ impl Level {
         }
     }
 
-    /// All slots with this quotient and remainder, and their strings: the hard collisions of a hash.
-    pub(crate) fn hard_collisions(&self, hash: Hash) -> Vec<(u64, Bits)> {
+    /// The strings of all slots with this quotient and remainder: the hard collisions of a hash.
+    pub(crate) fn hard_collisions(&self, hash: Hash) -> impl Iterator<Item = Bits> + '_ {
         let run = self.table.run::<Portable>(hash.quotient).unwrap_or_default();
-        run.filter(|slot| self.remainder(*slot) == hash.remainder)
-            .map(|slot| (slot, self.string::<Portable>(slot)))
-            .collect()
+        run.filter(move |slot| self.remainder(*slot) == hash.remainder).map(|slot| self.string::<Portable>(slot))
     }
 
     /// The adaptivity bits of a slot.
@@ -393,7 +391,7 @@ mod tests {
                 twin.iter().any(|entry| matching(&entry))
             );
             assert_eq!(
-                level.hard_collisions(hash).len(),
+                level.hard_collisions(hash).count(),
                 twin.iter().filter(|entry| (entry.0, entry.1) == (quotient, remainder)).count()
             );
         }

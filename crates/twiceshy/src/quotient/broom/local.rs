@@ -284,7 +284,7 @@ impl Local {
                 continue;
             }
             let collisions = self.levels[level].hard_collisions(hash);
-            let apart = collisions.iter().map(|(_, string)| string.shared(hash.tail) + 1).max().unwrap_or(0);
+            let apart = collisions.map(|string| string.shared(hash.tail) + 1).max().unwrap_or(0);
             self.insert(level, room, hash, age, apart);
             return Ok(true);
         }

@@ -30,6 +30,12 @@ pub enum Error<E> {
     /// The store holds something, but its record of itself is missing or damaged.
     #[error("the store's record of itself is missing or damaged: restore the store from a copy")]
     Damaged,
+    /// There is no store, and none was to be made.
+    #[error("there is no guarded store here: make one first")]
+    NoStore,
+    /// There is a store, and a new one was to be made.
+    #[error("there is a guarded store here already: open it, or take another place")]
+    IsThere,
     /// The store was made for another filter.
     #[error("the store was made for the filter {made}, and {asked} was asked for: open it without naming a filter")]
     OtherFilter {

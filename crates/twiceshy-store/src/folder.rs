@@ -18,6 +18,12 @@ impl Options {
     /// folder may be damaged or deleted, and is made anew.
     pub fn open_folder(self, path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         let path = path.as_ref();
+        // Nothing is made on the way to a refusal.
+        match path.join(STORE).try_exists().map_err(|error| of_io(path, error))? {
+            true if self.create_new => return Err(Error::IsThere),
+            false if !self.create && !self.create_new => return Err(Error::NoStore),
+            _ => {}
+        }
         std::fs::create_dir_all(path).map_err(|error| of_io(path, error))?;
         let store = RedbStore::open(path.join(STORE)).map_err(Error::Store)?;
         self.snapshot(path.join(SNAPSHOT)).open(store)

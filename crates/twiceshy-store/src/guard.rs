@@ -3,6 +3,7 @@
 use crate::changing::Wish;
 use crate::error::Error;
 use crate::inner::Inner;
+use crate::kind::{FilterKind, Size};
 use crate::stats::Stats;
 use crate::store::{Space, Store};
 use std::collections::VecDeque;
@@ -145,6 +146,17 @@ impl<S: Store> Guard<S> {
     /// Whether no key is stored.
     pub fn is_empty(&self) -> Result<bool, Error<S::Error>> {
         Ok(self.len()? == 0)
+    }
+
+    /// The filter that the store was made for, and its false-positive rate.
+    pub fn filter(&self) -> Result<(FilterKind, f64), Error<S::Error>> {
+        let size = Size::from_choice(&self.inner.read_state()?.choice, 1).ok_or(Error::Damaged)?;
+        Ok((size.kind, size.rate))
+    }
+
+    /// Waits until the filter is there: after an open that found no snapshot to trust it is made in the background.
+    pub fn wait(&self) -> Result<(), Error<S::Error>> {
+        self.inner.lock().map(drop)
     }
 
     /// What was counted since the store was opened.

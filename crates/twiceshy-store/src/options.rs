@@ -34,6 +34,8 @@ pub struct Options {
     queue: usize,
     snapshot: Option<PathBuf>,
     hash: Option<HashKey>,
+    pub(crate) create: bool,
+    pub(crate) create_new: bool,
 }
 
 impl Default for Options {
@@ -54,6 +56,8 @@ impl Options {
             queue: 1_024,
             snapshot: None,
             hash: None,
+            create: true,
+            create_new: false,
         }
     }
 
@@ -67,6 +71,18 @@ impl Options {
     #[must_use]
     pub fn false_positive_rate(self, rate: f64) -> Self {
         Options { rate: Some(rate), ..self }
+    }
+
+    /// Whether a store is made where there is none, as is usual.
+    #[must_use]
+    pub fn create(self, create: bool) -> Self {
+        Options { create, ..self }
+    }
+
+    /// Whether a store that is there already is refused.
+    #[must_use]
+    pub fn create_new(self, create_new: bool) -> Self {
+        Options { create_new, ..self }
     }
 
     /// How many keys are expected, so that the filter need not grow on the way.
@@ -108,10 +124,12 @@ impl Options {
     /// Guards a store: a new one, or one that was guarded before.
     pub fn open<S: Store>(self, store: S) -> Result<Guard<S>, Error<S::Error>> {
         let (state, filter, rolled, stale_snapshot) = match read_state(&store)? {
+            None if !self.create && !self.create_new => return Err(Error::NoStore),
             None => {
                 let (state, filter) = self.make(&store)?;
                 (state, Some(filter), 0, true)
             }
+            Some(_) if self.create_new => return Err(Error::IsThere),
             Some(state) => {
                 self.check(&state)?;
                 let (filter, rolled) = self.restore(&state, &store)?;

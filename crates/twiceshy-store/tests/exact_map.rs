@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use twiceshy::hash::HashKey;
-use twiceshy_store::{Adapt, FilterKind, Guard, Memory, MemoryStore, Options};
+use twiceshy_store::{Adapt, Error, FilterKind, Guard, Memory, MemoryStore, Options};
 
 /// A small generator: the tests need no more.
 struct Random(u64);
@@ -107,4 +107,26 @@ fn every_kind_of_filter_gives_the_answers_of_an_exact_map() {
         agree(&guard, &exact, KEYS);
         assert_eq!(guard.stats().expect("memory").rebuilt, 0, "{kind}: a clean close leaves a snapshot");
     }
+}
+
+#[cfg(feature = "redb")]
+#[test]
+fn a_store_is_made_only_where_that_is_wanted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("set");
+    let missing = Options::new().create(false).open_folder(&path);
+    assert!(matches!(missing, Err(Error::NoStore)) && !path.exists(), "nothing is made on the way to a refusal");
+    let made = Options::new().create_new(true).false_positive_rate(0.01).open_folder(&path).expect("a new store");
+    assert_eq!(made.filter().expect("redb"), (FilterKind::Telescoping, 0.01));
+    made.insert(b"key", b"value").expect("redb");
+    made.close().expect("redb");
+    assert!(matches!(Options::new().create_new(true).open_folder(&path), Err(Error::IsThere)));
+    let again = Options::new().create(false).open_folder(&path).expect("a store");
+    assert_eq!(again.get(b"key").expect("redb").as_deref(), Some(&b"value"[..]));
+
+    let memory = Memory::new();
+    let open = |options: Options| options.open(memory.open().expect("nobody has it open"));
+    assert!(matches!(open(Options::new().create(false)), Err(Error::NoStore)));
+    drop(open(Options::new()));
+    assert!(matches!(open(Options::new().create_new(true)), Err(Error::IsThere)));
 }

@@ -44,6 +44,9 @@ pub enum Error<E> {
         /// What was asked for.
         asked: String,
     },
+    /// No thread for the filter's work.
+    #[error("the operating system gave no thread for the filter's work: {0}")]
+    NoThread(#[source] std::io::Error),
     /// No randomness for the hash key.
     #[error(transparent)]
     NoEntropy(#[from] twiceshy::hash::NoEntropy),

@@ -21,8 +21,10 @@ use twiceshy::remote::Key;
 /// filter, because it is being rebuilt or because the store's answer to a commit was lost, every look-up goes to the store.
 pub struct Guard<S: Store> {
     inner: Arc<Inner<S>>,
-    /// Rebuilds the filter after the store was opened.
-    rebuilding: Option<JoinHandle<()>>,
+    /// The guard's own: one that rebuilds the filter after the store was opened, and the learner.
+    threads: Vec<JoinHandle<()>>,
+    /// Whether the snapshot has been written for the last time.
+    closed: bool,
 }
 
 /// How many changes of a batch are committed at once.
@@ -32,15 +34,25 @@ const AT_ONCE: usize = 1_000;
 const FETCHED: usize = 256;
 
 impl<S: Store> Guard<S> {
-    pub(crate) fn start(inner: Inner<S>) -> Guard<S> {
+    pub(crate) fn start(inner: Inner<S>) -> Result<Guard<S>, Error<S::Error>> {
         let inner = Arc::new(inner);
-        let ready = inner.filter.read().unwrap_or_else(PoisonError::into_inner).is_some();
-        let rebuilding = (!ready).then(|| {
-            let inner = Arc::clone(&inner);
+        let mut guard = Guard { inner, threads: Vec::new(), closed: false };
+        if guard.inner.filter.read().unwrap_or_else(PoisonError::into_inner).is_none() {
             // If it fails, whoever writes next tries again, and hears of it.
-            std::thread::spawn(move || drop(inner.lock()))
-        });
-        Guard { inner, rebuilding }
+            guard.spawn("rebuilder", |inner| drop(inner.lock()))?;
+        }
+        if !guard.inner.learns_at_once {
+            guard.spawn("learner", |inner| inner.learn_until_closed())?;
+        }
+        Ok(guard)
+    }
+
+    fn spawn(&mut self, name: &str, work: fn(&Inner<S>)) -> Result<(), Error<S::Error>> {
+        let inner = Arc::clone(&self.inner);
+        let thread = std::thread::Builder::new().name(format!("twiceshy-{name}"));
+        let thread = thread.spawn(move || work(&inner)).map_err(Error::NoThread)?;
+        self.threads.push(thread);
+        Ok(())
     }
 
     /// The store inside. Whoever changes it without the guard must not use the guard again before it is opened anew.
@@ -154,9 +166,12 @@ impl<S: Store> Guard<S> {
         Ok((size.kind, size.rate))
     }
 
-    /// Waits until the filter is there: after an open that found no snapshot to trust it is made in the background.
+    /// Waits until the filter is there, and has learned from all false positives that wait. After an open that found no
+    /// snapshot to trust, the filter is made in the background.
     pub fn wait(&self) -> Result<(), Error<S::Error>> {
-        self.inner.lock().map(drop)
+        let mut writer = self.inner.lock()?;
+        self.inner.learn_all(&mut writer);
+        Ok(())
     }
 
     /// What was counted since the store was opened.
@@ -185,24 +200,22 @@ impl<S: Store> Guard<S> {
 
     /// Writes the snapshot and lets the store go. Dropping a guard does the same, and tells nobody if it fails.
     pub fn close(mut self) -> Result<(), Error<S::Error>> {
-        self.end_rebuild();
+        self.end_threads();
+        self.closed = true;
         self.save()
     }
 
-    fn end_rebuild(&mut self) {
-        if let Some(thread) = self.rebuilding.take() {
-            // If it panicked, the next to take the lock begins again from the store.
-            drop(thread.join());
-        }
+    fn end_threads(&mut self) {
+        self.inner.close();
+        // If one panicked, the next to take the lock begins again from the store.
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }
 
 impl<S: Store> Drop for Guard<S> {
     fn drop(&mut self) {
-        if self.rebuilding.is_some() {
-            self.end_rebuild();
-        }
-        if !std::thread::panicking() {
+        self.end_threads();
+        if !self.closed && !std::thread::panicking() {
             drop(self.save());
         }
     }

@@ -10,8 +10,10 @@ use crate::state::{State, StateError};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
 use crate::view::{Answers, Source, Stop, View};
+use crossbeam_utils::sync::ShardedLock;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use twiceshy::remote::{Key, Plan};
 
 /// The parts of a guard.
@@ -22,10 +24,15 @@ use twiceshy::remote::{Key, Plan};
 pub(crate) struct Inner<S> {
     pub(crate) store: S,
     /// None where it is lost or not yet there: then every look-up goes to the store.
-    pub(crate) filter: RwLock<Option<AnyFilter>>,
+    pub(crate) filter: ShardedLock<Option<AnyFilter>>,
     pub(crate) pending: Pending,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) queue: Mutex<Queue>,
+    /// Wakes the learner when something waits.
+    pub(crate) something_waits: Condvar,
+    /// Whether whoever errs learns himself, since there is no learner.
+    pub(crate) learns_at_once: bool,
+    pub(crate) closing: AtomicBool,
     pub(crate) policy: Policy,
     pub(crate) counters: Counters,
     /// Where the snapshot is, if there is to be one.

@@ -4,44 +4,90 @@ use crate::batch::Batch;
 use crate::entry::Deed;
 use crate::error::Error;
 use crate::inner::{Inner, Planned, Trouble, Writer};
-use crate::queue::Queued;
+use crate::queue::{Queue, Queued};
 use crate::store::{Durability, Store};
-use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use twiceshy::filter::Adapted;
 
-/// How many false positives one caller learns from.
+/// How many false positives one caller learns from: others go on asking, and nobody shall work for them for ever.
 const AT_ONCE: usize = 16;
 
 impl<S: Store> Inner<S> {
-    /// A look-up has found that the filter was wrong. Whoever can have the lock at once learns from it and from others
-    /// that wait; otherwise its holder will, or who errs next.
+    /// A look-up has found that the filter was wrong.
     pub(crate) fn mistake(&self, query: &[u8]) {
         self.counters.false_positives.add(1);
         if !self.policy.wants(query) {
             self.counters.declined.add(1);
             return;
         }
-        match self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(query) {
+        match self.queue().push(query) {
             Queued::Waits => {}
             Queued::Merged => return self.counters.merged.add(1),
             Queued::Skipped => return self.counters.skipped.add(1),
         }
+        if !self.learns_at_once {
+            return self.something_waits.notify_one();
+        }
+        // Whoever can have the lock at once learns; otherwise its holder will, or who errs next.
         if let Ok(mut writer) = self.writer.try_lock()
             && writer.doubt.is_none()
         {
-            self.learn(&mut writer);
+            self.learn(&mut writer, AT_ONCE);
         }
     }
 
-    /// Learns from some of what waits: others go on asking, and nobody shall work for them for ever. An error is nobody's: the
-    /// query is forgotten, and comes back if it matters.
-    pub(crate) fn learn(&self, writer: &mut Writer) {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the learner does until the guard is closed. One at a time, so that writers have their turn.
+    pub(crate) fn learn_until_closed(&self) {
+        loop {
+            let idle = |queue: &mut Queue| queue.is_empty() && !self.closing.load(Ordering::Relaxed);
+            drop(self.something_waits.wait_while(self.queue(), idle).unwrap_or_else(PoisonError::into_inner));
+            if self.closing.load(Ordering::Relaxed) {
+                return;
+            }
+            match self.lock() {
+                Ok(mut writer) => self.learn(&mut writer, 1),
+                // The store does not answer. What waits comes back if it matters.
+                Err(_) => self.queue().clear(),
+            }
+        }
+    }
+
+    /// Lets the learner end.
+    pub(crate) fn close(&self) {
+        // Under the queue's lock: the learner is waiting by then, or has yet to look.
+        let queue = self.queue();
+        self.closing.store(true, Ordering::Relaxed);
+        drop(queue);
+        self.something_waits.notify_all();
+    }
+
+    /// What follows a change, where there is no learner.
+    pub(crate) fn learn_at_once(&self, writer: &mut Writer) {
+        if self.learns_at_once {
+            self.learn(writer, AT_ONCE);
+        }
+    }
+
+    /// Learns from all that waits now.
+    pub(crate) fn learn_all(&self, writer: &mut Writer) {
+        while writer.doubt.is_none() && !self.queue().is_empty() {
+            self.learn(writer, AT_ONCE);
+        }
+    }
+
+    /// Learns from some of what waits. An error is nobody's: the query is forgotten, and comes back if it matters.
+    fn learn(&self, writer: &mut Writer, most: usize) {
         // What a broom filter learns is a commit.
         if self.forget_stale_snapshot(writer).is_err() {
-            return;
+            return self.queue().clear();
         }
-        for _ in 0..AT_ONCE {
-            let Some(query) = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return };
+        for _ in 0..most {
+            let Some(query) = self.queue().pop() else { return };
             match self.adapt(writer, &query) {
                 Ok(Some(Adapted::Fixed)) => self.counters.adapted.add(1),
                 _ => self.counters.not_adapted.add(1),

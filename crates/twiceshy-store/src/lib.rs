@@ -55,6 +55,7 @@ mod snapshot;
 mod state;
 mod stats;
 mod store;
+mod striped;
 mod view;
 
 pub use error::Error;

@@ -17,9 +17,11 @@ use crate::snapshot::{self, Found};
 use crate::state::State;
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
+use crossbeam_utils::sync::ShardedLock;
 use std::ops::Bound;
 use std::path::PathBuf;
-use std::sync::{Mutex, RwLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Condvar, Mutex};
 use twiceshy::error::{BuildError, OptionsError};
 use twiceshy::hash::{HashKey, NoEntropy};
 
@@ -34,6 +36,7 @@ pub struct Options {
     queue: usize,
     snapshot: Option<PathBuf>,
     hash: Option<HashKey>,
+    background: bool,
     pub(crate) create: bool,
     pub(crate) create_new: bool,
 }
@@ -56,6 +59,7 @@ impl Options {
             queue: 1_024,
             snapshot: None,
             hash: None,
+            background: true,
             create: true,
             create_new: false,
         }
@@ -103,6 +107,13 @@ impl Options {
         Options { durability, ..self }
     }
 
+    /// Whether a thread of the guard's own learns from false positives, as is usual: look-ups do not wait for it. Otherwise
+    /// whoever meets one learns from it before he has his answer, and all that happens can be repeated.
+    #[must_use]
+    pub fn background(self, background: bool) -> Self {
+        Options { background, ..self }
+    }
+
     /// How many false positives may wait to be learned from; more are skipped.
     #[must_use]
     pub fn queue(self, most: usize) -> Self {
@@ -138,26 +149,32 @@ impl Options {
             }
         };
         let tags = random_number()?;
+        let kind = Size::from_choice(&state.choice, 1).ok_or(Error::Damaged)?.kind;
+        let adapt = if kind.learns() { self.adapt } else { Adapt::Never };
         let inner = Inner {
             store,
-            filter: RwLock::new(filter),
+            filter: ShardedLock::new(filter),
             pending: Pending::default(),
             writer: Mutex::new(Writer { state, doubt: None, tags, stale_snapshot, content_until: 0 }),
             queue: Mutex::new(Queue::new(self.queue)),
-            policy: Policy::new(self.adapt),
+            something_waits: Condvar::new(),
+            learns_at_once: !self.background || adapt == Adapt::Never,
+            closing: AtomicBool::new(false),
+            policy: Policy::new(adapt),
             counters: Counters::default(),
             snapshot: self.snapshot,
             durability: self.durability,
         };
         inner.counters.rolled_forward.add(rolled);
-        Ok(Guard::start(inner))
+        Guard::start(inner)
     }
 
     fn size(&self) -> Size {
         Size {
             kind: self.filter.unwrap_or(FilterKind::Telescoping),
             rate: self.rate.unwrap_or(1.0 / 256.0),
-            keys: capacity(self.keys),
+            // As many as are expected come before it begins to grow.
+            keys: self.keys.saturating_add(self.keys / 8).max(capacity(0)),
         }
     }
 

@@ -51,6 +51,16 @@ impl Queue {
         Some(query)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.order.clear();
+        self.waiting.clear();
+        self.bytes = 0;
+    }
+
     /// What it takes in memory, about.
     pub(crate) fn local_bits(&self) -> u64 {
         (self.bytes + self.order.capacity() * size_of::<Key>() + self.waiting.capacity() * (size_of::<Key>() + 1))

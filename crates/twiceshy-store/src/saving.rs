@@ -23,7 +23,7 @@ impl<S: Store> Inner<S> {
                 writer.stale_snapshot = self.snapshot.is_some();
             }
         }
-        self.learn(writer);
+        self.learn_at_once(writer);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What a guard counts.
 
+use crate::striped::StripedCounter;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter that many threads add to.
@@ -20,8 +21,8 @@ impl Counter {
 /// The counters of a guard.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    pub(crate) turned_away: Counter,
-    pub(crate) found: Counter,
+    pub(crate) turned_away: StripedCounter,
+    pub(crate) found: StripedCounter,
     pub(crate) false_positives: Counter,
     pub(crate) unfiltered: Counter,
     pub(crate) adapted: Counter,

@@ -15,7 +15,12 @@ fn key(number: u64) -> Vec<u8> {
 
 /// A guard over a hundred and fifty keys, and the store inside it to be told what to do.
 fn guarded(kind: FilterKind) -> (Guard<Faulty<MemoryStore>>, Exact) {
-    let options = Options::new().filter(kind).false_positive_rate(0.1).adapt(Adapt::Always).hash_key(HashKey::fixed(1));
+    let options = Options::new()
+        .filter(kind)
+        .false_positive_rate(0.1)
+        .adapt(Adapt::Always)
+        .background(false)
+        .hash_key(HashKey::fixed(1));
     let guard = options.open(Faulty::new(MemoryStore::new())).expect("an empty store");
     let exact: Exact = (0..150).map(|number| (key(number), b"first".to_vec())).collect();
     guard.insert_all(&exact).expect("nothing fails yet");

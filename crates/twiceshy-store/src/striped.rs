@@ -1,0 +1,46 @@
+//! Counting on many threads at once, without their waiting for each other's caches.
+
+use crossbeam_utils::CachePadded;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// How many threads count apart; more share.
+const STRIPES: usize = 8;
+
+/// A counter that every look-up adds to. Each thread has a stripe of its own, in a cache line of its own.
+#[derive(Debug, Default)]
+pub(crate) struct StripedCounter([CachePadded<AtomicU64>; STRIPES]);
+
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static OWN: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;
+}
+
+impl StripedCounter {
+    #[inline]
+    pub(crate) fn add(&self, more: u64) {
+        // A thread that is ending has no stripe any more.
+        let own = OWN.try_with(|own| *own).unwrap_or(0);
+        self.0[own].fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.iter().map(|stripe| stripe.load(Ordering::Relaxed)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_any_thread_counts_is_lost() {
+        let counter = StripedCounter::default();
+        std::thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| (0..1_000).for_each(|_| counter.add(2)));
+            }
+        });
+        assert_eq!(counter.get(), 40_000);
+    }
+}

@@ -3,6 +3,7 @@
 pub mod broom;
 pub mod fixed_set;
 pub mod game;
+pub mod guarded;
 pub mod models;
 pub mod replay;
 pub mod uniform;

@@ -48,7 +48,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A telescoping filter with one false positive in 256, which learns when it pays, over a store whose changes are synced.
+    /// A telescoping filter with one false positive in 256, which learns from each, over a store whose changes are synced.
     pub fn new() -> Options {
         Options {
             filter: None,

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Adapt {
-    /// At once, each time.
+    /// Each time. An adaptation costs a read of the index, once for each mistake, and no look-up waits for it; whoever comes with a
+    /// long list of keys that were wrong before finds none that still is.
+    #[default]
     Always,
     /// Never: a plain filter.
     Never,
     /// When it is expected to pay: at once while false positives come back more often than an adaptation costs reads, and
-    /// otherwise when this one comes back.
-    #[default]
+    /// otherwise when this one comes back. It remembers some thousands of mistakes: a list that is longer escapes it.
     WhenItPays,
 }
 

@@ -1,0 +1,150 @@
+//! A store that was filled, and what is measured on it.
+
+use super::GuardedError;
+use super::absent_cache::AbsentCache;
+use super::clock::{Ask, Lap, Stretch};
+use super::comparing::{Row, Settings};
+use super::delayed::Delayed;
+use super::keys::{key, value};
+use super::subject::Subject;
+use super::traffic::{Known, Traffic, gather};
+use std::num::NonZeroU64;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use twiceshy_store::{Durability, FilterKind, Options, RedbError, RedbStore, Space, Store};
+
+/// For how many stored keys somebody who replays has found one that was slow.
+const KEYS_PER_SLOW: u64 = 20;
+
+/// A store that was filled, and the snapshot of its filter when it had learned nothing.
+pub(crate) struct Filled {
+    pub(crate) kind: FilterKind,
+    store: Arc<RedbStore>,
+    untaught: PathBuf,
+    keys: NonZeroU64,
+    pub(crate) local_bits: u64,
+}
+
+/// What one stretch gave.
+pub(crate) struct Measured {
+    pub(crate) lap: Lap,
+    asked: u64,
+    index_reads: u64,
+    adapted: u64,
+    local_bits: u64,
+}
+
+impl Filled {
+    pub(crate) fn new(kind: FilterKind, settings: &Settings, folder: &Path) -> Result<Filled, GuardedError> {
+        let store = Arc::new(RedbStore::open(folder.join(format!("{kind}.redb")))?);
+        let untaught = folder.join(format!("{kind}.untaught"));
+        let options = Options::new().filter(kind).false_positive_rate(settings.rate);
+        let options = options.expected_keys(settings.keys.get()).durability(Durability::Seen).snapshot(&untaught);
+        let guard = options.open(Delayed::new(Arc::clone(&store), Duration::ZERO))?;
+        guard.insert_all((0..settings.keys.get()).map(|number| (key(number), value(number))))?;
+        let local_bits = guard.stats()?.local_bits;
+        guard.close()?;
+        // Warm: every value has been read.
+        store.scan(Space::Values, Bound::Unbounded, &mut |_, _| true)?;
+        Ok(Filled { kind, store, untaught, keys: settings.keys, local_bits })
+    }
+
+    /// What the store answers an absent key in, in the middle.
+    pub(crate) fn answers_in(&self) -> Result<u64, GuardedError> {
+        let mut times = Vec::new();
+        for number in 0..10_001 {
+            let absent = key(u64::MAX - number);
+            let begun = Instant::now();
+            self.store.get(Space::Values, &absent)?;
+            times.push(begun.elapsed().as_nanos() as u64);
+        }
+        times.sort_unstable();
+        Ok(times[times.len() / 2])
+    }
+
+    /// Measures a subject that has learned nothing yet.
+    pub(crate) fn measure(
+        &self,
+        subject: Subject,
+        delay: Duration,
+        cache_bytes: u64,
+        stretch: &Stretch,
+        slow: Duration,
+    ) -> Result<Measured, GuardedError> {
+        let far = Delayed::new(Arc::clone(&self.store), delay);
+        let run = |ask: &Ask<'_>| {
+            let were_slow = match stretch.traffic {
+                Traffic::Replay => self.were_slow(&far, stretch.seed, ask)?,
+                _ => Arc::new([]),
+            };
+            let (gets, scans) = far.asked();
+            let lap = stretch.measure(ask, &Known { stored: self.keys, slow, were_slow })?;
+            let (asked, index_reads) = (far.asked().0 - gets, far.asked().1 - scans);
+            Ok(Measured { lap, asked, index_reads, adapted: 0, local_bits: 0 })
+        };
+        match subject {
+            Subject::Bare => run(&|key| Ok(far.get(Space::Values, key)?.is_some())),
+            Subject::PlainAndCache => {
+                let measured = self.guarded(subject, AbsentCache::new(far.clone(), cache_bytes), &run)?;
+                Ok(Measured { local_bits: measured.local_bits + cache_bytes * 8, ..measured })
+            }
+            _ => self.guarded(subject, far.clone(), &run),
+        }
+    }
+
+    fn guarded<S: Store<Error = RedbError>>(
+        &self,
+        subject: Subject,
+        store: S,
+        run: &dyn Fn(&Ask<'_>) -> Result<Measured, GuardedError>,
+    ) -> Result<Measured, GuardedError> {
+        let snapshot = self.untaught.with_extension("snapshot");
+        std::fs::copy(&self.untaught, &snapshot)?;
+        let guard = Options::new().adapt(subject.adapt()).snapshot(snapshot).open(store)?;
+        let measured = run(&|key| Ok(guard.get(key)?.is_some()))?;
+        let stats = guard.stats()?;
+        if stats.rebuilt > 0 || stats.keys != self.keys.get() {
+            return Err(GuardedError::Wrong);
+        }
+        guard.close()?;
+        Ok(Measured { adapted: stats.adapted, local_bits: stats.local_bits, ..measured })
+    }
+
+    /// Lets somebody look for slow keys. That takes him long, but not us: the store is near meanwhile, and he is told which
+    /// look-ups asked it.
+    fn were_slow(&self, far: &Delayed<RedbStore>, seed: u64, ask: &Ask<'_>) -> Result<Arc<[u64]>, GuardedError> {
+        far.set_far(false);
+        let mut before = far.asked().0;
+        let slow = gather((self.keys.get() / KEYS_PER_SLOW) as usize, seed, |number| {
+            ask(&key(number))?;
+            let now = far.asked().0;
+            Ok(std::mem::replace(&mut before, now) != now)
+        });
+        far.set_far(true);
+        slow
+    }
+}
+
+impl Measured {
+    pub(crate) fn row(&self, delay: Duration, stretch: &Stretch, subject: Subject, keys: u64) -> Row {
+        let times = &self.lap.times;
+        Row {
+            delay_us: delay.as_micros() as u64,
+            traffic: stretch.traffic,
+            threads: stretch.threads,
+            subject,
+            lookups: times.len(),
+            lookups_per_second: self.lap.lookups_per_second,
+            ratio_to_plain: f64::NAN,
+            p50_ns: times.value_at_quantile(0.5),
+            p99_ns: times.value_at_quantile(0.99),
+            p999_ns: times.value_at_quantile(0.999),
+            asked: self.asked as f64 / times.len().max(1) as f64,
+            index_reads: self.index_reads as f64 / times.len().max(1) as f64,
+            adapted: self.adapted,
+            local_bits_per_key: self.local_bits as f64 / keys as f64,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What is compared.
+
+use serde::Serialize;
+use std::fmt;
+use twiceshy_store::{Adapt, FilterKind};
+
+/// What stands before the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// Nothing.
+    Bare,
+    /// A quotient filter that never learns.
+    Plain,
+    /// The same, with a cache of the keys that it was wrong about, in as much memory as the adaptive filter has.
+    PlainAndCache,
+    /// A telescoping filter that learns from every mistake: what a guard is by default.
+    Adaptive,
+    /// A telescoping filter that learns when it pays.
+    Sparing,
+}
+
+impl Subject {
+    /// All of them.
+    pub const ALL: [Subject; 5] =
+        [Subject::Bare, Subject::Plain, Subject::PlainAndCache, Subject::Adaptive, Subject::Sparing];
+
+    /// The filter of the store that it is measured on.
+    pub(crate) fn kind(self) -> FilterKind {
+        match self {
+            Subject::Bare | Subject::Plain | Subject::PlainAndCache => FilterKind::Quotient,
+            Subject::Adaptive | Subject::Sparing => FilterKind::Telescoping,
+        }
+    }
+
+    pub(crate) fn adapt(self) -> Adapt {
+        match self {
+            Subject::Bare | Subject::Plain | Subject::PlainAndCache => Adapt::Never,
+            Subject::Adaptive => Adapt::default(),
+            Subject::Sparing => Adapt::WhenItPays,
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Subject::Bare => "no filter",
+            Subject::Plain => "plain",
+            Subject::PlainAndCache => "plain + cache",
+            Subject::Adaptive => "adaptive",
+            Subject::Sparing => "sparing",
+        })
+    }
+}

@@ -215,7 +215,8 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("attack --filter telescoping --adversary fresh --phases 1", "only those of a broom filter"),
         ("attack --filter broom --adversary fresh --phases 99999999999", "fewer phases"),
         ("demo --keys 3", "1000"),
-        ("demo --bits 40", "4 to 24"),
+        ("demo --fpr 2", "0.000001 to 0.5"),
+        ("demo --fpr nan", "0.000001 to 0.5"),
     ] {
         let why = refusal(arguments);
         assert!(why.contains(hint), "{arguments}: {why}");

@@ -1,7 +1,6 @@
 //! `twiceshy attack`.
 
-use crate::output::{columns, grouped, print, progress_bar, rate};
-use anyhow::Context;
+use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
 use twiceshy_lab::game::{AdversaryName, Report, Settings, run as play};
 use twiceshy_lab::replay::FilterName;
 
@@ -54,8 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     bar.finish_and_clear();
     let report = report?;
     if args.json {
-        let text = serde_json::to_string(&report).context("the report could not be written as JSON")?;
-        return print(&format!("{text}\n"));
+        return print_json(&report);
     }
     print(&words(&report))
 }

@@ -1,40 +1,112 @@
 //! `twiceshy demo`: why a filter should learn, in one table.
 
-use crate::output::{columns, grouped, print, progress_bar};
-use anyhow::{Context, ensure};
-use indicatif::ProgressBar;
+use crate::guarded::refusal;
+use crate::output::{columns, grouped, print, progress_bar, rate};
+use crate::watched::Watched;
+use anyhow::{Context, anyhow, ensure};
 use std::collections::HashSet;
 use std::num::NonZeroU64;
-use twiceshy::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
-use twiceshy::filter::{Adaptive, Backed};
+use std::path::Path;
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::{ExtensionFilter, TelescopingFilter};
-use twiceshy::remote::{ByHash, Remote};
 use twiceshy_lab::workload::Distribution;
 use twiceshy_lab::workload::zipf::Exponent;
+use twiceshy_store::{Adapt, Durability, Error, FilterKind, Guard, Options, RedbError, RedbStore};
 
-/// Put a plain filter and five adaptive ones of the same size before the same set, and send skewed and hostile traffic.
+/// Put a plain filter and five adaptive ones before the same store, and send skewed and hostile traffic.
+///
+/// The stores are redb files in a temporary folder, which is gone when the command ends.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Keys in the set
-    #[arg(long, default_value_t = 200_000)]
+    /// Keys in the store
+    #[arg(long, default_value_t = 50_000)]
     keys: u64,
-    /// Bits of a cell; a slot of the last two spends three of them beside its remainder
-    #[arg(long, default_value_t = 10)]
-    bits: u32,
+    /// The rate of false positives that the filters are made for [default: 1/256]
+    #[arg(long, value_name = "E", default_value_t = 1.0 / 256.0, hide_default_value = true)]
+    fpr: f64,
     /// Where all randomness comes from
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Queries of the skewed visitors, for each key in the set.
+/// Queries of the skewed visitors, for each key in the store.
 const SKEWED_PER_KEY: u64 = 10;
-/// Absent keys that visitors ask for, for each key in the set.
+/// Absent keys that visitors ask for, for each key in the store.
 const ABSENT_PER_KEY: u64 = 2;
 /// How often the attacker replays what was slow.
 const REPLAYS: usize = 100;
-/// The load that the filters are filled to.
-const LOAD: f64 = 0.93;
+
+/// The plain filter, and those that learn.
+const FILTERS: [(&str, FilterKind, Adapt); 6] = [
+    ("plain cuckoo", FilterKind::Cuckoo, Adapt::Never),
+    ("cyclic", FilterKind::Cyclic, Adapt::Always),
+    ("swapping", FilterKind::Swapping, Adapt::Always),
+    ("cuckooing", FilterKind::Cuckooing, Adapt::Always),
+    ("telescoping", FilterKind::Telescoping, Adapt::Always),
+    ("extension", FilterKind::Extension, Adapt::Always),
+];
+
+/// The name of a page that is in the store, or is not.
+fn page(number: u64) -> String {
+    format!("/article/{number:016x}")
+}
+
+type Guarded = Guard<Watched<RedbStore>>;
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    ensure!((1_000..=5_000_000).contains(&args.keys), "--keys {}: 1000 to 5000000 are possible here", args.keys);
+    ensure!((1e-6..=0.5).contains(&args.fpr), "--fpr {}: 0.000001 to 0.5 make sense here", args.fpr);
+    let bar = progress_bar(3 * FILTERS.len() as u64, "filling stores and asking");
+    let mut skewed = vec![head("Visitors, most after the same few pages")];
+    let mut hostile = vec![head("An attacker who replays what was slow")];
+    for (name, kind, adapt) in FILTERS {
+        // Gone with all that is in it at the end of this round, also after an error.
+        let folder = tempfile::tempdir().context("a temporary folder cannot be made: make room, or set TMPDIR")?;
+        let failed = |error| refusal(folder.path(), error);
+        let guard = fill(args, folder.path(), kind, adapt).map_err(failed)?;
+        bar.inc(1);
+        let bits = guard.stats().map_err(failed)?.local_bits as f64 / args.keys as f64;
+        skewed.push(visitors(args, &guard)?.row(name, bits));
+        bar.inc(1);
+        hostile.push(attacker(args, &guard)?.row(name, bits));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    print(&text(args, &skewed, &hostile))
+}
+
+/// A store with all its pages. It need not survive a crash, so nothing is synced and no snapshot is written.
+fn fill(args: &Args, folder: &Path, kind: FilterKind, adapt: Adapt) -> Result<Guarded, Error<RedbError>> {
+    let store = RedbStore::open(folder.join("pages.redb")).map_err(Error::Store)?;
+    let options = Options::new()
+        .filter(kind)
+        .false_positive_rate(args.fpr)
+        .expected_keys(args.keys)
+        .adapt(adapt)
+        .durability(Durability::Seen)
+        .hash_key(HashKey::fixed(args.seed));
+    let guard = options.open(Watched::new(store))?;
+    guard.insert_all((0..args.keys).map(|number| (page(number), "")))?;
+    Ok(guard)
+}
+
+fn head(title: &str) -> Vec<String> {
+    let names = ["bits a key", "absent asked", "wrong, first time", "wrong again", "store reads saved"];
+    [title].into_iter().chain(names).map(str::to_owned).collect()
+}
+
+fn text(args: &Args, skewed: &[Vec<String>], hostile: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = skewed.iter().cloned().chain([Vec::new()]).chain(hostile.iter().cloned()).collect();
+    format!(
+        "{} pages are in a redb file, behind a filter that is made for a false-positive rate of {}.\n\
+         Everybody here asks for pages that do not exist. Where the filter is wrong, the store is read for nothing.\n\
+         The adaptive filters are told of each mistake and change.\n\n{}\n\
+         Nothing that is stored is ever turned away. Try `twiceshy create` next and put your own keys into a store, or\n\
+         `twiceshy replay --filter telescoping --workload trace:FILE` with your own requests (one key a line).\n",
+        grouped(args.keys),
+        rate(args.fpr),
+        columns(&rows)
+    )
+}
 
 /// What one filter made of one kind of traffic.
 #[derive(Default)]
@@ -42,151 +114,59 @@ struct Score {
     queries: u64,
     first: u64,
     repeated: u64,
+    wrong: HashSet<u64>,
 }
 
 impl Score {
+    /// Asks for pages that do not exist. Those that reached the store.
+    fn ask(&mut self, guard: &Guarded, numbers: impl IntoIterator<Item = u64>) -> anyhow::Result<Vec<u64>> {
+        let mut slow = Vec::new();
+        for number in numbers {
+            let (name, before) = (page(number), guard.store().asked());
+            let found = guard.contains(name.as_bytes()).map_err(|error| anyhow!("{error}"))?;
+            ensure!(!found, "{name} was found, and nobody has stored it: please report this");
+            self.queries += 1;
+            if guard.store().asked() > before {
+                slow.push(number);
+                match self.wrong.insert(number) {
+                    true => self.first += 1,
+                    false => self.repeated += 1,
+                }
+            }
+        }
+        Ok(slow)
+    }
+
     fn row(&self, name: &str, bits_per_key: f64) -> Vec<String> {
-        let wrong = self.first + self.repeated;
-        let saved = 100.0 * (1.0 - wrong as f64 / self.queries.max(1) as f64);
+        let (wrong, queries) = ((self.first + self.repeated) as f64, self.queries.max(1) as f64);
         vec![
             format!("  {name}"),
             format!("{bits_per_key:.1}"),
             grouped(self.queries),
             grouped(self.first),
             grouped(self.repeated),
-            format!("{saved:.2} %"),
+            format!("{:.2} %", 100.0 * (1.0 - wrong / queries)),
         ]
     }
 }
 
-/// The name of a page that is in the set, or is not.
-fn page(number: u64) -> String {
-    format!("/article/{number:016x}")
-}
-
-pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    ensure!((1_000..=5_000_000).contains(&args.keys), "--keys {}: 1000 to 5000000 are possible here", args.keys);
-    ensure!((4..=24).contains(&args.bits), "--bits {}: 4 to 24 make sense here", args.bits);
-    let cells = (args.keys as f64 / LOAD) as u64;
-    let hash = HashKey::fixed(args.seed);
-    let bar = progress_bar(12, "asking");
-    let (mut skewed, mut hostile) =
-        (vec![head("Visitors, most after the same few pages")], vec![head("An attacker who replays what was slow")]);
-    macro_rules! compare {
-        ($name:literal, $options:expr, $learn:expr) => {{
-            let mut remote = ByHash::new();
-            let mut filter = $options.build(hash, &mut remote)?;
-            for number in 0..args.keys {
-                filter.insert(page(number).as_bytes(), &mut remote).context("while filling")?;
-            }
-            let bits = filter.local_bits() as f64 / args.keys as f64;
-            skewed.push(visitors(args, &mut filter, &mut remote, $learn, &bar)?.row($name, bits));
-            hostile.push(attacker(args, &mut filter, &mut remote, $learn, &bar)?.row($name, bits));
-        }};
-    }
-    use twiceshy::filter::Filter as _;
-    compare!("plain cuckoo", FullKeyFilter::with_cells(cells, args.bits), |_, _, _| Ok(()));
-    compare!("cyclic", CyclicFilter::with_cells(cells, args.bits), learn);
-    compare!("swapping", SwappingFilter::with_cells(cells, args.bits), learn);
-    compare!("cuckooing", CuckooingFilter::with_cells(cells, args.bits), learn);
-    let remainder = args.bits.saturating_sub(3).max(2);
-    compare!("telescoping", TelescopingFilter::with_slots(cells, remainder), learn);
-    compare!("extension", ExtensionFilter::with_slots(cells, remainder), learn);
-    bar.finish_and_clear();
-    print(&text(args, &skewed, &hostile))
-}
-
-fn head(title: &str) -> Vec<String> {
-    ["", "bits a key", "absent asked", "wrong, first time", "wrong again", "store reads saved"]
-        .iter()
-        .map(|name| if name.is_empty() { title.to_owned() } else { (*name).to_owned() })
-        .collect()
-}
-
-fn text(args: &Args, skewed: &[Vec<String>], hostile: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> = skewed.iter().cloned().chain([Vec::new()]).chain(hostile.iter().cloned()).collect();
-    format!(
-        "A set of {} pages is kept in a slow store; a filter of {} bits a cell stands before it.\n\
-         Everybody here asks for pages that do not exist. Where the filter is wrong, the store is read for nothing.\n\
-         The adaptive filters are told of each mistake and change.\n\n{}\n\
-         Nothing that is stored is ever turned away. Try `twiceshy replay --filter cyclic` next, or your own trace:\n\
-         `twiceshy replay --filter cyclic --workload trace:FILE` (one key a line).\n",
-        grouped(args.keys),
-        args.bits,
-        columns(&rows)
-    )
-}
-
-type Learn<F, R> = fn(&mut F, &[u8], &mut R) -> anyhow::Result<()>;
-
-/// Tells the filter of its mistake.
-fn learn<F: Adaptive, R: Remote>(filter: &mut F, query: &[u8], remote: &mut R) -> anyhow::Result<()> {
-    filter.adapt(query, remote)?;
-    Ok(())
-}
-
-/// Asks for a page that does not exist, and counts.
-fn ask<F: Backed, R: Remote>(
-    filter: &mut F,
-    remote: &mut R,
-    learn: Learn<F, R>,
-    number: u64,
-    wrong: &mut HashSet<u64>,
-    score: &mut Score,
-) -> anyhow::Result<bool> {
-    let name = page(number);
-    score.queries += 1;
-    if !filter.contains(name.as_bytes()) {
-        return Ok(false);
-    }
-    match wrong.insert(number) {
-        true => score.first += 1,
-        false => score.repeated += 1,
-    }
-    learn(filter, name.as_bytes(), remote)?;
-    Ok(true)
-}
-
 /// Traffic by a Zipf law: a few absent pages are asked for again and again.
-fn visitors<F: Backed, R: Remote>(
-    args: &Args,
-    filter: &mut F,
-    remote: &mut R,
-    learn: Learn<F, R>,
-    bar: &ProgressBar,
-) -> anyhow::Result<Score> {
+fn visitors(args: &Args, guard: &Guarded) -> anyhow::Result<Score> {
     let absent = NonZeroU64::new(args.keys * ABSENT_PER_KEY).context("no absent page")?;
     let exponent: Exponent = "1.1".parse()?;
-    let queries = Distribution::Zipf(exponent).queries(absent, args.seed);
-    let (mut wrong, mut score) = (HashSet::new(), Score::default());
-    for number in queries.take((args.keys * SKEWED_PER_KEY) as usize) {
-        ask(filter, remote, learn, args.keys + number, &mut wrong, &mut score)?;
-    }
-    bar.inc(1);
+    let numbers = Distribution::Zipf(exponent).queries(absent, args.seed).map(|number| args.keys + number);
+    let mut score = Score::default();
+    score.ask(guard, numbers.take((args.keys * SKEWED_PER_KEY) as usize))?;
     Ok(score)
 }
 
 /// Somebody who looks for slow answers first, and then asks for nothing else.
-fn attacker<F: Backed, R: Remote>(
-    args: &Args,
-    filter: &mut F,
-    remote: &mut R,
-    learn: Learn<F, R>,
-    bar: &ProgressBar,
-) -> anyhow::Result<Score> {
+fn attacker(args: &Args, guard: &Guarded) -> anyhow::Result<Score> {
     let begin = args.keys * (1 + ABSENT_PER_KEY);
-    let (mut wrong, mut score) = (HashSet::new(), Score::default());
-    let mut slow = Vec::new();
-    for number in begin..begin + args.keys {
-        if ask(filter, remote, learn, number, &mut wrong, &mut score)? {
-            slow.push(number);
-        }
-    }
+    let mut score = Score::default();
+    let slow = score.ask(guard, begin..begin + args.keys)?;
     for _ in 0..REPLAYS {
-        for number in &slow {
-            ask(filter, remote, learn, *number, &mut wrong, &mut score)?;
-        }
+        score.ask(guard, slow.iter().copied())?;
     }
-    bar.inc(1);
     Ok(score)
 }

@@ -1,11 +1,23 @@
 //! The command `twiceshy`.
 
 mod attack;
+mod changing;
+mod check;
+mod create;
 mod demo;
+mod guarded;
+mod info;
+mod insert;
+mod lines;
 mod output;
+mod query;
+mod remove;
 mod replay;
+mod selected;
+mod watched;
 
 use clap::{Parser, Subcommand};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 /// Membership filters that do not make the same mistake twice.
@@ -18,6 +30,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Create(create::Args),
+    Insert(insert::Args),
+    Remove(remove::Args),
+    Query(query::Args),
+    Info(info::Args),
+    Check(check::Args),
     /// Let an adversary play against a filter: how often does it find a key that the filter is wrong about?
     Attack(attack::Args),
     /// A plain filter and five adaptive ones before the same set, under skewed and under hostile traffic.
@@ -26,18 +44,28 @@ enum Command {
     Replay(Box<replay::Args>),
 }
 
+/// Exit status, as of grep: 0 is yes or done, 1 is no, 2 is an error.
 fn main() -> ExitCode {
+    let done = |()| true;
     let outcome = match Cli::parse().command {
-        Command::Attack(args) => attack::run(&args),
-        Command::Demo(args) => demo::run(&args),
-        Command::Replay(args) => replay::run(&args),
+        Command::Create(args) => create::run(&args).map(done),
+        Command::Insert(args) => insert::run(&args).map(done),
+        Command::Remove(args) => remove::run(&args).map(done),
+        Command::Query(args) => query::run(&args),
+        Command::Info(args) => info::run(&args).map(done),
+        Command::Check(args) => check::run(&args),
+        Command::Attack(args) => attack::run(&args).map(done),
+        Command::Demo(args) => demo::run(&args).map(done),
+        Command::Replay(args) => replay::run(&args).map(done),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("twiceshy: {error:#}");
-            ExitCode::FAILURE
+            // Where nobody can be told, the status tells.
+            let _ = writeln!(io::stderr(), "twiceshy: {error:#}");
+            ExitCode::from(2)
         }
     }
 }

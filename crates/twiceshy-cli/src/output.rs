@@ -1,6 +1,8 @@
 //! What the subcommands share when they speak: numbers, tables, progress.
 
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 
@@ -11,6 +13,12 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// Writes a report as one JSON object.
+pub(crate) fn print_json(report: &impl Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string(report).context("the report could not be written as JSON")?;
+    print(&format!("{text}\n"))
+}
+
 /// Whether the reader of the output has gone away, as `head` does.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -18,10 +26,18 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 /// A bar on a terminal, and nothing elsewhere.
 pub(crate) fn progress_bar(total: u64, what: &str) -> ProgressBar {
+    progress(Some(total), "{msg} {wide_bar} {percent:>3} %, {eta} left", what)
+}
+
+/// The same where nobody knows how much there is to do: it counts lines.
+pub(crate) fn spinner(what: &str) -> ProgressBar {
+    progress(None, "{spinner} {msg}, {human_pos} lines, {elapsed}", what)
+}
+
+fn progress(total: Option<u64>, template: &str, what: &str) -> ProgressBar {
     let target = if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(total), target);
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = ProgressBar::with_draw_target(total, target);
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_message(what.to_owned());
     bar
 }
@@ -37,6 +53,11 @@ pub(crate) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A number of things: 1 key, 2,000 keys.
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// A rate or probability: percent where that is readable, else in powers of ten.
@@ -73,6 +94,11 @@ mod tests {
     #[test]
     fn numbers_are_grouped_by_thousands() {
         assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn one_thing_is_not_many() {
+        assert_eq!([0, 1, 2000].map(|number| counted(number, "key")), ["0 keys", "1 key", "2,000 keys"]);
     }
 
     #[test]

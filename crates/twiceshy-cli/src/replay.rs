@@ -1,7 +1,6 @@
 //! `twiceshy replay`.
 
-use crate::output::{columns, grouped, print, progress_bar, rate};
-use anyhow::Context;
+use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
 use clap::ValueEnum;
 use std::fmt::Write as _;
 use twiceshy::hash::HashKind;
@@ -200,8 +199,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     bar.finish_and_clear();
     let report = report?;
     if args.json {
-        let text = serde_json::to_string(&report).context("the report could not be written as JSON")?;
-        return print(&format!("{text}\n"));
+        return print_json(&report);
     }
     print(&words(&report))
 }

@@ -215,7 +215,8 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("attack --filter telescoping --adversary fresh --phases 1", "only those of a broom filter"),
         ("attack --filter broom --adversary fresh --phases 99999999999", "fewer phases"),
         ("demo --keys 3", "1000"),
-        ("demo --bits 40", "4 to 24"),
+        ("demo --fpr 2", "0.000001 to 0.5"),
+        ("demo --fpr nan", "0.000001 to 0.5"),
     ] {
         let why = refusal(arguments);
         assert!(why.contains(hint), "{arguments}: {why}");
@@ -297,7 +298,11 @@ fn an_attack_says_what_its_win_rate_means() {
 
 #[test]
 fn the_demo_prints_its_table_and_a_closed_pipe_ends_it_quietly() {
-    let shown = twiceshy("demo --keys 5000");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_twiceshy"));
+    demo.args(["demo", "--keys", "5000"]).env("TMPDIR", folder.path());
+    let shown = demo.output().expect("the command starts");
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 0, "the stores are gone");
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(
         shown.status.success()
@@ -306,12 +311,7 @@ fn the_demo_prints_its_table_and_a_closed_pipe_ends_it_quietly() {
                 .all(|name| text.contains(name))
     );
     assert!(shown.stderr.is_empty(), "no progress where nobody looks");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_twiceshy"))
-        .args(["demo", "--keys", "5000"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
+    let mut child = demo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -8,10 +8,10 @@ use crate::saving::of_io;
 use std::path::Path;
 
 /// The store's own file. It holds every key.
-const STORE: &str = "store.redb";
+pub const STORE_FILE: &str = "store.redb";
 
 /// The filter's snapshot. Whoever deletes it makes the next open slower.
-const SNAPSHOT: &str = "filter.twiceshy";
+pub const SNAPSHOT_FILE: &str = "filter.twiceshy";
 
 impl Options {
     /// Guards the store in a folder, which is made where there is none. All keys are in `store.redb`; whatever else is in the
@@ -19,14 +19,15 @@ impl Options {
     pub fn open_folder(self, path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         let path = path.as_ref();
         // Nothing is made on the way to a refusal.
-        match path.join(STORE).try_exists().map_err(|error| of_io(path, error))? {
-            true if self.create_new => return Err(Error::IsThere),
-            false if !self.create && !self.create_new => return Err(Error::NoStore),
-            _ => {}
+        if !path.join(STORE_FILE).try_exists().map_err(|error| of_io(path, error))? {
+            if !self.create && !self.create_new {
+                return Err(Error::NoStore);
+            }
+            self.size().cells()?;
         }
         std::fs::create_dir_all(path).map_err(|error| of_io(path, error))?;
-        let store = RedbStore::open(path.join(STORE)).map_err(Error::Store)?;
-        self.snapshot(path.join(SNAPSHOT)).open(store)
+        let store = RedbStore::open(path.join(STORE_FILE)).map_err(Error::Store)?;
+        self.snapshot(path.join(SNAPSHOT_FILE)).open(store)
     }
 }
 

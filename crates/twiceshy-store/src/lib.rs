@@ -59,6 +59,8 @@ mod striped;
 mod view;
 
 pub use error::Error;
+#[cfg(feature = "redb")]
+pub use folder::{SNAPSHOT_FILE, STORE_FILE};
 pub use guard::{Entries, Guard};
 pub use kind::FilterKind;
 pub use memory::{Memory, MemoryError, MemoryStore};

@@ -169,7 +169,7 @@ impl Options {
         Guard::start(inner)
     }
 
-    fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Size {
         Size {
             kind: self.filter.unwrap_or(FilterKind::Telescoping),
             rate: self.rate.unwrap_or(1.0 / 256.0),

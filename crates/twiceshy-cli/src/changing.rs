@@ -1,0 +1,58 @@
+//! What `insert` and `remove` share: lines that become changes, some at a time.
+
+use crate::lines::Lines;
+use crate::output::counted;
+use anyhow::Context;
+
+/// How many lines are changed at once: as many as a guard commits together, so that it is known which of them are stored.
+const LINES_AT_ONCE: usize = 1_000;
+
+/// How many bytes of lines are in memory at once, and one line more.
+const BYTES_AT_ONCE: usize = 4 << 20;
+
+/// Reads all lines and hands them on in chunks. After an error the lines before it are handed on still, and it says how many
+/// they are.
+pub(crate) fn in_chunks<T>(
+    lines: &mut Lines,
+    done: &str,
+    parse: impl Fn(&[u8]) -> anyhow::Result<T>,
+    mut change: impl FnMut(Vec<T>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut changed = 0;
+    loop {
+        let (chunk, read) = chunk(lines, &parse);
+        let count = chunk.len() as u64;
+        let before = |changed: u64| format!("{} {done}, and then", counted(changed, "line"));
+        change(chunk).with_context(|| before(changed))?;
+        changed += count;
+        if read.with_context(|| before(changed))? == Read::All {
+            return Ok(());
+        }
+    }
+}
+
+#[derive(PartialEq)]
+enum Read {
+    Some,
+    All,
+}
+
+/// The next lines, and what stopped the reading.
+fn chunk<T>(lines: &mut Lines, parse: impl Fn(&[u8]) -> anyhow::Result<T>) -> (Vec<T>, anyhow::Result<Read>) {
+    let (mut chunk, mut bytes) = (Vec::new(), 0);
+    while chunk.len() < LINES_AT_ONCE && bytes < BYTES_AT_ONCE {
+        let parsed = match lines.next() {
+            Ok(Some(line)) => {
+                bytes += line.len();
+                parse(line)
+            }
+            Ok(None) => return (chunk, Ok(Read::All)),
+            Err(error) => return (chunk, Err(error)),
+        };
+        match parsed.with_context(|| lines.place()) {
+            Ok(value) => chunk.push(value),
+            Err(error) => return (chunk, Err(error)),
+        }
+    }
+    (chunk, Ok(Read::Some))
+}

@@ -1,0 +1,61 @@
+//! `twiceshy create`.
+
+use crate::guarded::refusal;
+use crate::output::{grouped, print, print_json, rate};
+use serde::Serialize;
+use std::path::PathBuf;
+use twiceshy_store::{Error, FilterKind, Options};
+
+/// Make a new guarded store: a folder with a redb file that holds the keys, and a filter before it.
+///
+/// What else is in the folder stays as it is. A store that is there already is refused.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder of the store, made where there is none
+    path: PathBuf,
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom; cuckoo
+    /// and quotient do not learn from their mistakes
+    #[arg(long, value_name = "KIND", default_value = "telescoping")]
+    filter: FilterKind,
+    /// The rate of false positives that the filter is made for [default: 1/256]
+    #[arg(long, value_name = "E")]
+    fpr: Option<f64>,
+    /// How many keys to expect, so that the filter need not grow on the way; it grows beyond them by itself
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    keys: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    path: String,
+    filter: &'static str,
+    fpr: f64,
+    cells: u64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let report = make(args).map_err(|error| refusal(&args.path, error))?;
+    if args.json {
+        return print_json(&report);
+    }
+    let Report { path, filter, fpr, cells } = report;
+    print(&format!(
+        "{path}: a new store behind a {filter} filter of {} cells, made for a false-positive rate of {}\n",
+        grouped(cells),
+        rate(fpr)
+    ))
+}
+
+fn make(args: &Args) -> Result<Report, Error<twiceshy_store::RedbError>> {
+    let mut options = Options::new().create_new(true).filter(args.filter).expected_keys(args.keys);
+    if let Some(fpr) = args.fpr {
+        options = options.false_positive_rate(fpr);
+    }
+    let guard = options.open_folder(&args.path)?;
+    let ((filter, fpr), cells) = (guard.filter()?, guard.stats()?.cells);
+    guard.close()?;
+    Ok(Report { path: args.path.display().to_string(), filter: filter.name(), fpr, cells })
+}

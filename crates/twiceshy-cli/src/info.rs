@@ -1,0 +1,102 @@
+//! `twiceshy info`.
+
+use crate::guarded::{self, refusal};
+use crate::output::{columns, grouped, print, print_json, rate};
+use anyhow::Context;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
+
+/// Describe a guarded store: its filter, what that takes, and how it was found.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder of the store
+    path: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    path: String,
+    filter: &'static str,
+    fpr: f64,
+    keys: u64,
+    cells: u64,
+    load: f64,
+    local_bits: u64,
+    /// None where there is no key.
+    bits_per_key: Option<f64>,
+    store_bytes: u64,
+    snapshot_bytes: u64,
+    /// Whether the filter was made anew from the index, since no snapshot could be trusted.
+    rebuilt: bool,
+    /// Commits that the snapshot was brought forward over.
+    rolled_forward: u64,
+    open_seconds: f64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let (filter, fpr, stats, open_seconds) = guarded::with(&args.path, |guard| {
+        let about = || {
+            guard.wait()?;
+            let opened = started.elapsed().as_secs_f64();
+            let (filter, fpr) = guard.filter()?;
+            Ok((filter, fpr, guard.stats()?, opened))
+        };
+        about().map_err(|error| refusal(&args.path, error))
+    })?;
+    let report = Report {
+        path: args.path.display().to_string(),
+        filter: filter.name(),
+        fpr,
+        keys: stats.keys,
+        cells: stats.cells,
+        load: stats.keys as f64 / stats.cells.max(1) as f64,
+        local_bits: stats.local_bits,
+        bits_per_key: (stats.keys > 0).then(|| stats.local_bits as f64 / stats.keys as f64),
+        store_bytes: size(&args.path.join(STORE_FILE))?,
+        snapshot_bytes: size(&args.path.join(SNAPSHOT_FILE))?,
+        rebuilt: stats.rebuilt > 0,
+        rolled_forward: stats.rolled_forward,
+        open_seconds,
+    };
+    if args.json { print_json(&report) } else { print(&words(&report)) }
+}
+
+fn size(file: &Path) -> anyhow::Result<u64> {
+    Ok(file.metadata().with_context(|| format!("{} cannot be read", file.display()))?.len())
+}
+
+/// The report for people.
+fn words(report: &Report) -> String {
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let bits_per_key = report.bits_per_key.map_or("no key".into(), |bits| format!("{bits:.2}"));
+    let rows = [
+        row("filter", report.filter.into()),
+        row("false-positive rate, at most", rate(report.fpr)),
+        row("keys", grouped(report.keys)),
+        row("cells", grouped(report.cells)),
+        row("load", format!("{:.1} %", report.load * 100.0)),
+        row("bits in memory", grouped(report.local_bits)),
+        row("bits a key", bits_per_key),
+        row("bytes of the store", grouped(report.store_bytes)),
+        row("bytes of the snapshot", grouped(report.snapshot_bytes)),
+        row("opened in", format!("{:.3} s", report.open_seconds)),
+    ];
+    format!("{}\n\n{}\n{}\n", report.path, columns(&rows), origin(report))
+}
+
+/// Where the filter came from when the store was opened.
+fn origin(report: &Report) -> String {
+    match (report.rebuilt, report.rolled_forward) {
+        (true, _) => "The filter was rebuilt from the store: its snapshot was missing, damaged or too old.".into(),
+        (false, 0) => "The filter came from its snapshot.".into(),
+        (false, commits) => {
+            format!("The filter came from its snapshot, brought forward over {} commits.", grouped(commits))
+        }
+    }
+}

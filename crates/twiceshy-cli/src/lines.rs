@@ -1,0 +1,142 @@
+//! Keys from files or from standard input, a line each.
+
+use crate::output::{progress_bar, spinner};
+use anyhow::{Context, ensure};
+use indicatif::ProgressBar;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::path::{Path, PathBuf};
+
+/// Where keys come from.
+#[derive(clap::Args)]
+pub(crate) struct Inputs {
+    /// Files with a key on each line; standard input where there is none, or for `-`
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// How many bytes are read between two looks at the progress.
+const SHOWN_EVERY: u64 = 1 << 16;
+
+const BUFFER: usize = 1 << 16;
+
+/// The lines of the inputs, one after the other. Only one is in memory.
+///
+/// A line is the bytes before its `\n`, whatever they are; an empty line is the key of no bytes. The last line of an input
+/// may lack its `\n`.
+pub(crate) struct Lines {
+    inputs: std::vec::IntoIter<PathBuf>,
+    source: Option<Source>,
+    line: Vec<u8>,
+    lines: u64,
+    bytes: u64,
+    shown: u64,
+    bar: ProgressBar,
+    bar_of_bytes: bool,
+}
+
+/// The input that is being read.
+struct Source {
+    name: String,
+    reader: Box<dyn BufRead>,
+    lines: u64,
+}
+
+impl Inputs {
+    /// Refuses what is not there or no file before anything is read, so that a slip of the pen changes nothing.
+    ///
+    /// The progress is shown where nobody types and, if the command prints as it reads, nobody reads.
+    pub(crate) fn lines(&self, what: &str, prints: bool) -> anyhow::Result<Lines> {
+        let files = if self.files.is_empty() { vec![PathBuf::from("-")] } else { self.files.clone() };
+        let mut total = Some(0);
+        for file in &files {
+            total = total.zip(size(file)?).map(|(total, size)| total + size);
+        }
+        let busy = prints && io::stdout().is_terminal() || total.is_none() && io::stdin().is_terminal();
+        let bar = match total {
+            _ if busy => ProgressBar::hidden(),
+            Some(total) => progress_bar(total, what),
+            None => spinner(what),
+        };
+        let (inputs, source, line) = (files.into_iter(), None, Vec::new());
+        Ok(Lines { inputs, source, line, lines: 0, bytes: 0, shown: 0, bar, bar_of_bytes: total.is_some() })
+    }
+}
+
+/// The bytes of a file; none where that is not known before it has been read.
+fn size(file: &Path) -> anyhow::Result<Option<u64>> {
+    if file == Path::new("-") {
+        return Ok(None);
+    }
+    let about = file.metadata().with_context(|| cannot_read(file))?;
+    ensure!(!about.is_dir(), "{} is a folder: name files with a key on each line", file.display());
+    Ok(about.is_file().then_some(about.len()))
+}
+
+fn cannot_read(file: &Path) -> String {
+    format!("{} cannot be read: name a file with a key on each line, or `-` for standard input", file.display())
+}
+
+impl Source {
+    fn open(file: &Path) -> anyhow::Result<Source> {
+        let (name, reader): (String, Box<dyn BufRead>) = if file == Path::new("-") {
+            ("standard input".into(), Box::new(io::stdin().lock()))
+        } else {
+            let opened = File::open(file).with_context(|| cannot_read(file))?;
+            (file.display().to_string(), Box::new(BufReader::with_capacity(BUFFER, opened)))
+        };
+        Ok(Source { name, reader, lines: 0 })
+    }
+}
+
+impl Lines {
+    /// The next line, without its end.
+    pub(crate) fn next(&mut self) -> anyhow::Result<Option<&[u8]>> {
+        self.line.clear();
+        let mut read = 0;
+        while read == 0 {
+            if self.source.is_none() {
+                let Some(file) = self.inputs.next() else { return Ok(None) };
+                self.source = Some(Source::open(&file)?);
+            }
+            let Some(source) = &mut self.source else { return Ok(None) };
+            let got = source.reader.read_until(b'\n', &mut self.line);
+            read = got.with_context(|| format!("{} cannot be read after line {}", source.name, source.lines))?;
+            source.lines += 1;
+            if read == 0 {
+                self.source = None;
+            }
+        }
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        }
+        self.count(read as u64);
+        Ok(Some(&self.line))
+    }
+
+    /// How many lines were read.
+    pub(crate) fn so_far(&self) -> u64 {
+        self.lines
+    }
+
+    /// The place of the line that was read last, in words.
+    pub(crate) fn place(&self) -> String {
+        self.source.as_ref().map_or_else(String::new, |source| format!("{}, line {}", source.name, source.lines))
+    }
+
+    fn count(&mut self, bytes: u64) {
+        self.lines += 1;
+        self.bytes += bytes;
+        if self.bytes >= self.shown + SHOWN_EVERY {
+            self.shown = self.bytes;
+            self.bar.set_position(if self.bar_of_bytes { self.bytes } else { self.lines });
+        }
+    }
+}
+
+impl Drop for Lines {
+    /// Nothing of the progress stays on the screen.
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

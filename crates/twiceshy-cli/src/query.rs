@@ -1,0 +1,108 @@
+//! `twiceshy query`.
+
+use crate::guarded::{self, refusal};
+use crate::lines::Inputs;
+use crate::selected::{Form, Selected};
+use serde::Serialize;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+use std::time::Instant;
+use twiceshy_store::{Error, Guard, RedbError, RedbStore};
+
+/// Ask a guarded store for keys, a line each, and print those that are there.
+///
+/// A line is the bytes before its end of line, whatever they are; an empty line is the key of no bytes. Lines are printed as
+/// they are found, in the order of the input.
+///
+/// Exit status, as of grep: 0 if a line was selected, 1 if none was, 2 after an error.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder of the store
+    path: PathBuf,
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Select the keys that are not there
+    #[arg(long)]
+    absent: bool,
+    /// Print a tab and the value after each key
+    #[arg(long, conflicts_with = "absent")]
+    values: bool,
+    /// Print only how many lines are selected
+    #[arg(long)]
+    count: bool,
+    /// Print nothing, and stop at the first line that is selected: the exit status tells
+    #[arg(long)]
+    quiet: bool,
+    /// Print one JSON object with the keys and what the filter did; with --count or --quiet without the keys. What is not
+    /// UTF-8 becomes U+FFFD
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of the queries; the end of the JSON object.
+#[derive(Serialize)]
+struct Report {
+    asked: u64,
+    present: u64,
+    absent: u64,
+    turned_away: u64,
+    false_positives: u64,
+    /// Look-ups while there was no filter yet.
+    unfiltered: u64,
+    adapted: u64,
+    seconds: f64,
+}
+
+/// Whether a line was selected.
+pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
+    let started = Instant::now();
+    let form = args.form();
+    let mut lines = args.inputs.lines("asking", form.prints_lines())?;
+    guarded::with(&args.path, |guard| {
+        let mut selected = Selected::begin(BufWriter::new(io::stdout().lock()), form, &args.path)?;
+        let mut present = 0;
+        while let Some(key) = lines.next()? {
+            let (found, value) = ask(guard, key, args.values).map_err(|error| refusal(&args.path, error))?;
+            present += u64::from(found);
+            if found != args.absent {
+                selected.line(key, value.as_deref())?;
+                if form == Form::Nothing {
+                    break;
+                }
+            }
+        }
+        let stats = guard.stats().map_err(|error| refusal(&args.path, error))?;
+        let report = Report {
+            asked: lines.so_far(),
+            present,
+            absent: lines.so_far() - present,
+            turned_away: stats.turned_away,
+            false_positives: stats.false_positives,
+            unfiltered: stats.unfiltered,
+            adapted: stats.adapted,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        Ok(selected.end(&report)? > 0)
+    })
+}
+
+impl Args {
+    fn form(&self) -> Form {
+        match (self.json, self.quiet, self.count) {
+            (true, false, false) => Form::Json,
+            (true, _, _) => Form::JsonOfCounts,
+            (false, true, _) => Form::Nothing,
+            (false, false, true) => Form::Count,
+            (false, false, false) => Form::Lines,
+        }
+    }
+}
+
+/// Whether a key is there, and its value if that is wanted.
+fn ask(guard: &Guard<RedbStore>, key: &[u8], values: bool) -> Result<(bool, Option<Vec<u8>>), Error<RedbError>> {
+    if values {
+        let value = guard.get(key)?;
+        return Ok((value.is_some(), value));
+    }
+    Ok((guard.contains(key)?, None))
+}

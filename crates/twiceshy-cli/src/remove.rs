@@ -1,0 +1,62 @@
+//! `twiceshy remove`.
+
+use crate::changing::in_chunks;
+use crate::guarded::{self, refusal};
+use crate::lines::Inputs;
+use crate::output::{counted, grouped, print, print_json};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Take keys and their values out of a guarded store, a line each.
+///
+/// A line is the bytes before its end of line, whatever they are; an empty line is the key of no bytes. A thousand lines at
+/// a time are removed together, and stay removed if a later one fails. Keys that are not there are counted, no more.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder of the store
+    path: PathBuf,
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    path: String,
+    lines: u64,
+    removed: u64,
+    were_absent: u64,
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let mut lines = args.inputs.lines("removing", false)?;
+    let mut removed = 0;
+    guarded::with(&args.path, |guard| {
+        in_chunks(
+            &mut lines,
+            "removed",
+            |line| Ok(line.to_vec()),
+            |keys| {
+                removed += guard.remove_all(keys).map_err(|error| refusal(&args.path, error))?;
+                Ok(())
+            },
+        )
+    })?;
+    let lines = lines.so_far();
+    let path = args.path.display().to_string();
+    let seconds = started.elapsed().as_secs_f64();
+    if args.json {
+        return print_json(&Report { path, lines, removed, were_absent: lines - removed, seconds });
+    }
+    print(&format!(
+        "{path}: {} read, {} removed, {} not there, {seconds:.2} s\n",
+        counted(lines, "line"),
+        counted(removed, "key"),
+        grouped(lines - removed)
+    ))
+}

@@ -83,6 +83,7 @@ fn fill(args: &Args, folder: &Path, kind: FilterKind, adapt: Adapt) -> Result<Gu
         .expected_keys(args.keys)
         .adapt(adapt)
         .durability(Durability::Seen)
+        .background(false)
         .hash_key(HashKey::fixed(args.seed));
     let guard = options.open(Watched::new(store))?;
     guard.insert_all((0..args.keys).map(|number| (page(number), "")))?;

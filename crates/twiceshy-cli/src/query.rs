@@ -71,6 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
                 }
             }
         }
+        guard.wait().map_err(|error| refusal(&args.path, error))?;
         let stats = guard.stats().map_err(|error| refusal(&args.path, error))?;
         let report = Report {
             asked: lines.so_far(),

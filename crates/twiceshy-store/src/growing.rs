@@ -13,6 +13,9 @@ use twiceshy::filter::Progress;
 /// How full a filter is when it begins to grow. Those that come until it is full bring many more along than there are.
 const GROWS_AT: f64 = 0.85;
 
+/// How full a filter may become meanwhile. Above it insertions are slow, and then fail.
+const FULL_AT: f64 = 0.93;
+
 /// How many keys an insertion brings along.
 const BROUGHT_ALONG: u64 = 64;
 
@@ -25,12 +28,15 @@ impl<S: Store> Inner<S> {
         let nothing = Batch::default();
         let made = match self.need(writer, more) {
             Need::Nothing => Ok(()),
-            Need::Growth => self.begin_growth(&writer.state, &nothing, more),
+            Need::Growth(pace) => self
+                .begin_growth(&writer.state, &nothing, more)
+                .and_then(|()| self.bring_along(&writer.state, &nothing, pace))
+                .map(drop),
             Need::Rebuild(cells) => {
                 writer.content_until = writer.state.last.number.saturating_add(writer.state.len / 2 + 1_000);
                 self.begin(&writer.state, &nothing, cells)
             }
-            Need::MoreKeys => self.bring_along(&writer.state, &nothing, more.saturating_mul(BROUGHT_ALONG)).map(drop),
+            Need::MoreKeys(pace) => self.bring_along(&writer.state, &nothing, pace).map(drop),
         };
         match made {
             Ok(()) => Ok(()),
@@ -44,10 +50,12 @@ impl<S: Store> Inner<S> {
     fn need(&self, writer: &Writer, more: u64) -> Need {
         let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return Need::Nothing };
-        let full = (filter.len() + more) as f64 > filter.cells() as f64 * GROWS_AT;
-        match (filter.is_rebuilding(), full) {
-            (true, _) => Need::MoreKeys,
-            (false, true) => Need::Growth,
+        let load = (filter.len() + more) as f64 / filter.cells() as f64;
+        // A batch for which there is no room waits for the end of it.
+        let pace = if load > FULL_AT { u64::MAX } else { more.saturating_mul(BROUGHT_ALONG) };
+        match (filter.is_rebuilding(), load > GROWS_AT) {
+            (true, _) => Need::MoreKeys(pace),
+            (false, true) => Need::Growth(pace),
             (false, false) if filter.wants_rebuild() && writer.state.last.number >= writer.content_until => {
                 Need::Rebuild(filter.cells())
             }
@@ -94,9 +102,10 @@ impl<S: Store> Inner<S> {
 /// What a filter needs before the next insertion.
 enum Need {
     Nothing,
-    Growth,
+    /// A larger table, and so many keys in it at once.
+    Growth(u64),
     /// The same table made anew.
     Rebuild(u64),
-    /// Some more keys in the table that has begun.
-    MoreKeys,
+    /// So many keys more in the table that has begun.
+    MoreKeys(u64),
 }

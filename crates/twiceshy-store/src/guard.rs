@@ -200,8 +200,14 @@ impl<S: Store> Guard<S> {
 
     /// Writes the snapshot and lets the store go. Dropping a guard does the same, and tells nobody if it fails.
     pub fn close(mut self) -> Result<(), Error<S::Error>> {
-        self.end_threads();
         self.closed = true;
+        self.finish()
+    }
+
+    /// Learns from what waits, and saves.
+    fn finish(&mut self) -> Result<(), Error<S::Error>> {
+        self.end_threads();
+        self.wait()?;
         self.save()
     }
 
@@ -214,10 +220,10 @@ impl<S: Store> Guard<S> {
 
 impl<S: Store> Drop for Guard<S> {
     fn drop(&mut self) {
-        self.end_threads();
         if !self.closed && !std::thread::panicking() {
-            drop(self.save());
+            drop(self.finish());
         }
+        self.end_threads();
     }
 }
 

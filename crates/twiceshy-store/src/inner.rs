@@ -6,7 +6,7 @@ use crate::kind::{AnyFilter, Size};
 use crate::pending::Pending;
 use crate::policy::Policy;
 use crate::queue::Queue;
-use crate::state::{State, StateError};
+use crate::state::{Mark, State, StateError};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
 use crate::view::{Answers, Source, Stop, View};
@@ -49,6 +49,8 @@ pub(crate) struct Writer {
     pub(crate) doubt: Option<Doubt>,
     /// The last tag.
     pub(crate) tags: u64,
+    /// What the snapshot that lies there knows: the last commit, and how often the filter had learned since it was opened.
+    pub(crate) saved: Option<(Mark, u64)>,
     /// Whether a snapshot lies there that must not be found by a later open.
     pub(crate) stale_snapshot: bool,
     /// The commit from which on a filter that wants a rebuild gets one: not one after the other, should it not help.

@@ -149,13 +149,14 @@ impl Options {
             }
         };
         let tags = random_number()?;
+        let saved = (!stale_snapshot && rolled == 0).then_some((state.last, 0));
         let kind = Size::from_choice(&state.choice, 1).ok_or(Error::Damaged)?.kind;
         let adapt = if kind.learns() { self.adapt } else { Adapt::Never };
         let inner = Inner {
             store,
             filter: ShardedLock::new(filter),
             pending: Pending::default(),
-            writer: Mutex::new(Writer { state, doubt: None, tags, stale_snapshot, content_until: 0 }),
+            writer: Mutex::new(Writer { state, doubt: None, saved, tags, stale_snapshot, content_until: 0 }),
             queue: Mutex::new(Queue::new(self.queue)),
             something_waits: Condvar::new(),
             learns_at_once: !self.background || adapt == Adapt::Never,

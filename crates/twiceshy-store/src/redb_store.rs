@@ -50,12 +50,15 @@ impl RedbStore {
             DatabaseError::DatabaseAlreadyOpen => RedbError::InUse(path.to_owned()),
             error => RedbError::Open { path: path.to_owned(), error: Box::new(error) },
         })?;
-        // Reads find their tables from now on.
-        let transaction = database.begin_write()?;
-        for space in Space::ALL {
-            transaction.open_table(table(space))?;
+        // Reads find their tables from now on. Who only opens a store writes nothing.
+        let reading = database.begin_read()?;
+        if Space::ALL.iter().any(|space| reading.open_table(table(*space)).is_err()) {
+            let transaction = database.begin_write()?;
+            for space in Space::ALL {
+                transaction.open_table(table(space))?;
+            }
+            transaction.commit()?;
         }
-        transaction.commit()?;
         Ok(RedbStore { database })
     }
 }

@@ -30,6 +30,10 @@ impl<S: Store> Inner<S> {
     /// Writes the filter beside the store, as it stands at the last commit.
     pub(crate) fn save(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         let Some(path) = &self.snapshot else { return Ok(()) };
+        let now = (writer.state.last, self.counters.adapted.get());
+        if writer.saved == Some(now) {
+            return Ok(());
+        }
         let mut bytes = Vec::new();
         match &*self.filter.read().unwrap_or_else(PoisonError::into_inner) {
             Some(filter) if filter.save(&mut bytes).is_ok() => {}
@@ -40,6 +44,7 @@ impl<S: Store> Inner<S> {
         let header = snapshot::header(writer.state.identity, writer.state.last);
         snapshot::write(path, &header, &bytes).map_err(|error| of_io(path, error))?;
         writer.stale_snapshot = false;
+        writer.saved = Some(now);
         writer.state.log_from = writer.state.last;
         self.counters.snapshots.add(1);
         self.commit_state(writer, Durability::Seen)
@@ -55,6 +60,7 @@ impl<S: Store> Inner<S> {
     pub(crate) fn forget_stale_snapshot(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         if let Some(path) = self.snapshot.as_ref().filter(|_| writer.stale_snapshot) {
             snapshot::delete(path).map_err(|error| of_io(path, error))?;
+            writer.saved = None;
         }
         writer.stale_snapshot = false;
         Ok(())

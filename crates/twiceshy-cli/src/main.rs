@@ -2,6 +2,7 @@
 
 mod attack;
 mod demo;
+mod lab;
 mod output;
 mod replay;
 
@@ -22,6 +23,9 @@ enum Command {
     Attack(attack::Args),
     /// A plain filter and five adaptive ones before the same set, under skewed and under hostile traffic.
     Demo(demo::Args),
+    /// Experiments.
+    #[command(subcommand)]
+    Lab(lab::Command),
     /// Fill a filter, ask it for absent keys, adapt on every false positive, and report.
     Replay(Box<replay::Args>),
 }
@@ -30,6 +34,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Attack(args) => attack::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Lab(command) => lab::run(&command),
         Command::Replay(args) => replay::run(&args),
     };
     match outcome {

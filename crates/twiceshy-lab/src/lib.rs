@@ -5,5 +5,6 @@ pub mod fixed_set;
 pub mod game;
 pub mod models;
 pub mod replay;
+pub mod torture;
 pub mod uniform;
 pub mod workload;

@@ -29,7 +29,7 @@ fn a_store_survives_the_death_of_whoever_works_on_it() {
         ("damaged", 10),
         ("went_back", 3),
         ("from_snapshot", 5),
-        ("rolled_forward", 5),
+        ("rolled_forward", 8),
         ("rebuilt", 10),
     ] {
         assert!(count(name) >= least, "{name} is below {least}: {report}");

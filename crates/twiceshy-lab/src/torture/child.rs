@@ -51,8 +51,8 @@ pub(super) fn perform(guard: &Guard<RedbStore>, operation: &Operation, model: &m
         Operation::Insert(key, value) => (u64::from(guard.insert(key, value)?), 1 - stored),
         Operation::Remove(key) => (u64::from(guard.remove(key)?), stored),
         Operation::InsertAll(entries) => {
-            let entries_and_values = entries.iter().map(|(key, value)| (key, value));
-            (guard.insert_all(entries_and_values)?, entries.len() as u64 - stored)
+            let new = guard.insert_all(entries.iter().map(|(key, value)| (key, value)))?;
+            (new, entries.len() as u64 - stored)
         }
         Operation::RemoveAll(keys) => (guard.remove_all(keys)?, stored),
         Operation::Ask(_) => (0, 0),

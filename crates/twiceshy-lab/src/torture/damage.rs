@@ -17,6 +17,8 @@ pub(super) struct Shelf {
     snapshots: VecDeque<Vec<u8>>,
     /// The store as it was, and what it held.
     store: Option<(Vec<u8>, Model)>,
+    /// The snapshot that lay there when the store was put back: its commits never were, and their numbers come again.
+    lost: Option<Vec<u8>>,
 }
 
 impl Shelf {
@@ -28,20 +30,26 @@ impl Shelf {
             self.snapshots.truncate(KEPT - 1);
             self.snapshots.push_front(snapshot);
         }
-        if rng.below(4) == 0 {
-            self.store = Some((std::fs::read(folder.join(STORE))?, model.clone()));
+        if rng.below(3) == 0
+            && let Some(store) = read(&folder.join(STORE))?
+        {
+            self.store = Some((store, model.clone()));
         }
         Ok(())
     }
 
     /// A new store begins: the old one's file is of no use to it. Its snapshots must not be of any, either.
     pub(super) fn begin(&mut self) {
-        self.store = None;
+        (self.store, self.lost) = (None, None);
     }
 
     /// Now and then damages what a store must be able to lose. Whether it has.
     pub(super) fn damage(&self, folder: &Path, rng: &mut Rng) -> io::Result<bool> {
         let path = folder.join(SNAPSHOT);
+        if let Some(lost) = self.lost.as_ref().filter(|_| rng.below(2) == 0) {
+            std::fs::write(path, lost)?;
+            return Ok(true);
+        }
         let snapshot = read(&path)?;
         match (rng.below(24), snapshot) {
             (0, Some(_)) => std::fs::remove_file(path)?,
@@ -66,9 +74,10 @@ impl Shelf {
 
     /// Now and then puts the store back to what it was, and leaves the snapshot, which is then of commits that never were.
     /// What the store holds now, if so.
-    pub(super) fn go_back(&self, folder: &Path, rng: &mut Rng) -> io::Result<Option<Model>> {
-        let Some((bytes, model)) = self.store.as_ref().filter(|_| rng.below(6) == 0) else { return Ok(None) };
+    pub(super) fn go_back(&mut self, folder: &Path, rng: &mut Rng) -> io::Result<Option<Model>> {
+        let Some((bytes, model)) = self.store.as_ref().filter(|_| rng.below(5) == 0) else { return Ok(None) };
         std::fs::write(folder.join(STORE), bytes)?;
+        self.lost = read(&folder.join(SNAPSHOT))?;
         Ok(Some(model.clone()))
     }
 }

@@ -85,13 +85,19 @@ impl Heard {
     /// Whether it died as it should. Who was killed has no exit code, where there is such a difference.
     fn judge(&mut self, status: ExitStatus, killed: bool, fate: Fate) {
         self.killed = killed && (status.code().is_none() || !cfg!(unix));
-        if self.wrong.is_some() {
-            return;
-        }
-        if self.killed && fate == Fate::Lives {
-            self.wrong = Some(format!("a child hangs: it has done {} operations", self.operations));
-        } else if !self.killed && !(status.success() && self.closed) {
-            self.wrong = Some(format!("a child died of itself ({status}) after {} operations", self.operations));
-        }
+        let late = match fate {
+            Fate::DiesOpening { .. } => false,
+            Fate::DiesWorking { operations, .. } => self.operations < operations,
+            Fate::Lives => true,
+        };
+        let done = self.operations;
+        let wrong = match self.killed {
+            true if late => format!("a child hangs after {done} operations"),
+            false if !status.success() || !self.closed => {
+                format!("a child died of itself after {done} operations ({status})")
+            }
+            _ => return,
+        };
+        self.wrong.get_or_insert(wrong);
     }
 }

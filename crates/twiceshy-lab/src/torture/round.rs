@@ -12,6 +12,7 @@ use super::{Settings, Turn, Wrong};
 use crate::workload::rng::Rng;
 use std::io;
 use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
 use twiceshy_store::{Durability, FilterKind};
@@ -123,7 +124,9 @@ impl Torture<'_> {
         self.report.damaged += u64::from(self.shelf.damage(&victim.folder.store(), rng)?);
         let copy = victim.folder.copy()?;
         let before = std::mem::take(&mut victim.model);
-        Ok(check(turn, &copy, |found| expected(before, found)).map(|(model, origin)| {
+        let checked = catch_unwind(AssertUnwindSafe(|| check(turn, &copy, |found| expected(before, found))));
+        let panicked = |_| Err(Wrong::Answer("the check has panicked: see what was said then".into()));
+        Ok(checked.unwrap_or_else(panicked).map(|(model, origin)| {
             victim.model = model;
             self.report.open(origin);
         }))
@@ -148,7 +151,9 @@ mod tests {
     use super::*;
 
     fn script(durability: Durability) -> Script {
-        (0..).map(|round| Script::new(1, round)).find(|script| script.durability() == durability).expect("one")
+        let saves = |script: &Script| script.clone().take(100).any(|operation| operation == Operation::Save);
+        let mut scripts = (0..).map(|round| Script::new(1, round));
+        scripts.find(|script| script.durability() == durability && saves(script)).expect("one")
     }
 
     fn heard(operations: u64) -> Heard {

@@ -58,6 +58,8 @@ pub(super) struct Script {
     number: u64,
     durability: Durability,
     adapt: Adapt,
+    /// Of 24 operations.
+    saves: u64,
     grows: bool,
     favourites: Vec<u64>,
 }
@@ -70,6 +72,8 @@ impl Script {
             number: 0,
             durability: if rng.below(2) == 0 { Durability::Synced } else { Durability::Seen },
             adapt: if rng.below(2) == 0 { Adapt::Always } else { Adapt::default() },
+            // Without a save the log gets long, and numbers that were lost come again.
+            saves: [0, 4][rng.below(2) as usize],
             grows: rng.below(3) > 0,
             favourites: (0..FAVOURITES).map(|_| rng.below(ASKED)).collect(),
             rng,
@@ -125,8 +129,8 @@ impl Iterator for Script {
             self.grows = self.rng.below(2) == 0;
         }
         let operation = match self.rng.below(24) {
-            0..=2 => Operation::Save,
-            3..=10 => self.ask(),
+            number if number < self.saves => Operation::Save,
+            number if number < 12 => self.ask(),
             _ => self.change(),
         };
         self.number += 1;

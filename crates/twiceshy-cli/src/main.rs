@@ -8,6 +8,7 @@ mod demo;
 mod guarded;
 mod info;
 mod insert;
+mod lab;
 mod lines;
 mod output;
 mod query;
@@ -40,6 +41,9 @@ enum Command {
     Attack(attack::Args),
     /// A plain filter and five adaptive ones before the same set, under skewed and under hostile traffic.
     Demo(demo::Args),
+    /// Experiments.
+    #[command(subcommand)]
+    Lab(lab::Command),
     /// Fill a filter, ask it for absent keys, adapt on every false positive, and report.
     Replay(Box<replay::Args>),
 }
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Command::Attack(args) => attack::run(&args).map(done),
         Command::Demo(args) => demo::run(&args).map(done),
         Command::Replay(args) => replay::run(&args).map(done),
+        Command::Lab(command) => lab::run(&command),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -6,5 +6,6 @@ pub mod game;
 pub mod guarded;
 pub mod models;
 pub mod replay;
+pub mod torture;
 pub mod uniform;
 pub mod workload;

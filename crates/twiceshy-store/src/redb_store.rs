@@ -2,6 +2,8 @@
 
 use crate::store::{Change, CommitError, Durability, Space, Store};
 use redb::{Database, DatabaseError, ReadableDatabase, TableDefinition};
+use std::fs::OpenOptions;
+use std::io::{self, Read};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +48,11 @@ impl RedbStore {
     /// Opens the file, or makes one where there is none.
     pub fn open(path: impl AsRef<Path>) -> Result<RedbStore, RedbError> {
         let path = path.as_ref();
-        let database = Database::create(path).map_err(|error| match error {
+        let created = Database::create(path).or_else(|error| match empty_unborn(path) {
+            Ok(true) => Database::create(path),
+            _ => Err(error),
+        });
+        let database = created.map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => RedbError::InUse(path.to_owned()),
             error => RedbError::Open { path: path.to_owned(), error: Box::new(error) },
         })?;
@@ -61,6 +67,30 @@ impl RedbStore {
         }
         Ok(RedbStore { database })
     }
+}
+
+/// The bytes that say whose file it is.
+const MAGIC: usize = 9;
+/// The header is within these. Behind it nothing but zeros is written before the magic is.
+const HEADER: usize = 4_096;
+/// A new file is smaller.
+const NEW: u64 = 4 << 20;
+
+/// redb writes a new file's magic last, and refuses a file without it. So whoever crashes just then leaves a file that holds
+/// nothing and cannot be opened: it is emptied, and may be made again. Whether it was such a file.
+fn empty_unborn(path: &Path) -> io::Result<bool> {
+    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    // Whoever has it open is about to write the magic.
+    if file.metadata()?.len() > NEW || file.try_lock().is_err() {
+        return Ok(false);
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let unborn = bytes.len() > HEADER && bytes[..MAGIC].iter().chain(&bytes[HEADER..]).all(|byte| *byte == 0);
+    if unborn {
+        file.set_len(0)?;
+    }
+    Ok(unborn)
 }
 
 impl Store for RedbStore {
@@ -123,5 +153,54 @@ impl RedbStore {
             }
         }
         Ok(transaction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a crash leaves between redb's header and its magic: a header of a few numbers, and zeros.
+    fn unborn() -> Vec<u8> {
+        let mut bytes = vec![0; 1_056_768];
+        bytes[MAGIC] = 4;
+        bytes[64] = 3;
+        bytes
+    }
+
+    #[test]
+    fn a_file_whose_making_was_cut_short_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.redb");
+        std::fs::write(&path, unborn()).unwrap();
+        assert!(matches!(Database::create(&path), Err(DatabaseError::Storage(_))));
+        assert_eq!(RedbStore::open(&path).unwrap().get(Space::Values, b"a key").unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_that_holds_something_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.redb");
+        let put = Change { space: Space::Values, key: b"a key".to_vec(), value: Some(b"a value".to_vec()) };
+        RedbStore::open(&path).unwrap().commit(&[put], Durability::Synced).unwrap();
+        let mut lost_magic = std::fs::read(&path).unwrap();
+        lost_magic[..MAGIC].fill(0);
+        let text = b"not a store".repeat(1_000);
+        for bytes in [lost_magic, text, vec![0; 100]] {
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(matches!(RedbStore::open(&path), Err(RedbError::Open { .. })));
+            assert!(std::fs::read(&path).unwrap() == bytes);
+        }
+    }
+
+    #[test]
+    fn a_file_that_another_is_making_is_left_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.redb");
+        std::fs::write(&path, unborn()).unwrap();
+        let other = OpenOptions::new().write(true).open(&path).unwrap();
+        other.lock().unwrap();
+        assert!(RedbStore::open(&path).is_err());
+        assert!(std::fs::read(&path).unwrap() == unborn());
     }
 }

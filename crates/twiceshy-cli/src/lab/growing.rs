@@ -1,0 +1,53 @@
+//! `twiceshy lab growing`.
+
+use super::place;
+use crate::output::{columns, grouped, print, print_json};
+use std::path::PathBuf;
+use twiceshy_lab::guarded::{Growth, Waits, grow};
+use twiceshy_store::FilterKind;
+
+/// Time look-ups while a store doubles and its filter grows: how long is the longest?
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Keys of 16 bytes in the beginning, each with 100 bytes; in the end twice as many
+    #[arg(long, default_value_t = 1_000_000)]
+    keys: u64,
+    /// The filter
+    #[arg(long, default_value = "telescoping")]
+    filter: FilterKind,
+    /// Where the store is made [default: among the temporary files]
+    #[arg(long)]
+    folder: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let folder = place::new(args.folder.as_deref())?;
+    let growth = grow(args.filter, args.keys, folder.path())?;
+    if args.json { print_json(&growth) } else { print(&words(&growth)) }
+}
+
+fn words(growth: &Growth) -> String {
+    let head = ["look-ups of absent keys", "", "median", "99 %", "99.99 %", "longest"];
+    let line = |name: &str, waits: &Waits| {
+        let times = [waits.p50_ns, waits.p99_ns, waits.p9999_ns, waits.longest_ns].map(place::time);
+        [name.to_owned(), grouped(waits.lookups)].into_iter().chain(times).collect()
+    };
+    let rows = [
+        head.map(str::to_owned).to_vec(),
+        line("while the store doubles", &growth.growing),
+        line("while nothing happens", &growth.quiet),
+    ];
+    format!(
+        "a {} filter grows from {} keys to twice as many, {} time{}, in {:.1} s ({} insertions a second)\n\n{}",
+        growth.filter,
+        grouped(growth.keys),
+        growth.grown,
+        if growth.grown == 1 { "" } else { "s" },
+        growth.seconds,
+        grouped(growth.inserts_per_second as u64),
+        columns(&rows)
+    )
+}

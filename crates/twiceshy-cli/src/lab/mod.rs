@@ -1,0 +1,30 @@
+//! `twiceshy lab`: experiments.
+
+mod growing;
+mod guard;
+mod opening;
+mod place;
+mod torture;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    Guard(guard::Args),
+    Growing(growing::Args),
+    Opening(opening::Args),
+    /// Kill processes that work on guarded stores, and see whether the stores are whole afterwards.
+    Torture(torture::Args),
+    /// A process to be killed.
+    #[command(hide = true)]
+    TortureChild(torture::ChildArgs),
+}
+
+/// Whether the experiment found what it should.
+pub(crate) fn run(command: &Command) -> anyhow::Result<bool> {
+    match command {
+        Command::Guard(args) => guard::run(args).map(|()| true),
+        Command::Growing(args) => growing::run(args).map(|()| true),
+        Command::Opening(args) => opening::run(args).map(|()| true),
+        Command::Torture(args) => torture::run(args),
+        Command::TortureChild(args) => torture::run_child(args).map(|()| true),
+    }
+}

@@ -1,0 +1,47 @@
+//! The keys and values that a torture works with.
+
+/// Keys with smaller numbers come and go; those from here on are only asked for.
+pub(super) const STORED: u64 = 4_000;
+
+/// The numbers of all keys are smaller.
+pub(super) const ASKED: u64 = STORED + STORED / 4;
+
+/// The key of a number: an empty one, short ones that begin others, and a few that are longer than a page.
+pub(super) fn key(number: u64) -> Vec<u8> {
+    if number == 0 {
+        return Vec::new();
+    }
+    let mut key = number.to_string().into_bytes();
+    let dots = match number % 397 {
+        0 => 5_000,
+        1..=20 => 100,
+        rest => rest % 20,
+    };
+    key.resize(key.len() + dots as usize, b'.');
+    key
+}
+
+/// A value that no other operation of a round writes, but for the empty one.
+pub(super) fn value(round: u64, operation: u64, position: usize) -> Vec<u8> {
+    if position % 11 == 10 {
+        return Vec::new();
+    }
+    let mut value = format!("{round}/{operation}/{position}").into_bytes();
+    let dots = (operation as usize + position) * 7 % 100;
+    value.resize(value.len() + dots, b'.');
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_numbers_share_a_key() {
+        let keys: BTreeSet<Vec<u8>> = (0..ASKED).map(key).collect();
+        assert_eq!(keys.len() as u64, ASKED);
+        assert!(keys.contains(&[][..]));
+        assert!(keys.iter().any(|key| key.len() > 4_096));
+    }
+}

@@ -1,0 +1,180 @@
+//! One round after the other.
+
+use super::checking::check;
+use super::damage::Shelf;
+use super::fate::Fate;
+use super::folder::Folder;
+use super::model::Model;
+use super::process::{Heard, live};
+use super::report::Report;
+use super::script::{Operation, Script};
+use super::{Settings, Turn, Wrong};
+use crate::workload::rng::Rng;
+use std::io;
+use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::Command;
+use twiceshy_store::{Durability, FilterKind};
+
+/// How many rounds a store lives.
+const ROUNDS: u64 = 11;
+
+/// A store under torture.
+struct Victim {
+    folder: Folder,
+    filter: FilterKind,
+    rate: f64,
+    /// What it holds, as the last check has found.
+    model: Model,
+    rounds: u64,
+}
+
+pub(super) struct Torture<'a> {
+    settings: &'a Settings,
+    launch: &'a dyn Fn(&Turn, &Path) -> Command,
+    victim: Option<Victim>,
+    shelf: Shelf,
+    report: Report,
+}
+
+impl Torture<'_> {
+    pub(super) fn new<'a>(settings: &'a Settings, launch: &'a dyn Fn(&Turn, &Path) -> Command) -> Torture<'a> {
+        let report = Report { seed: settings.seed, ..Report::default() };
+        Torture { settings, launch, victim: None, shelf: Shelf::default(), report }
+    }
+
+    pub(super) fn failures(&self) -> usize {
+        self.report.failures.len()
+    }
+
+    pub(super) fn end(self) -> io::Result<Report> {
+        self.victim.map_or(Ok(()), |victim| victim.folder.delete())?;
+        Ok(self.report)
+    }
+
+    pub(super) fn round(&mut self, round: u64) -> io::Result<()> {
+        // The script has the even streams.
+        let mut rng = Rng::stream(self.settings.seed, 2 * round + 1);
+        let mut victim = match self.victim.take() {
+            Some(victim) => victim,
+            None => self.new_victim(&mut rng)?,
+        };
+        self.report.rounds += 1;
+        victim.rounds += 1;
+        match self.torment(&mut victim, round, &mut rng)? {
+            Err(wrong) => {
+                let kept = victim.folder.path().display();
+                let sentence = format!("round {round}, {}: {wrong}; the store is kept in {kept}", victim.filter);
+                self.report.failures.push(sentence);
+            }
+            Ok(()) if victim.rounds == ROUNDS => victim.folder.delete()?,
+            Ok(()) => self.victim = Some(victim),
+        }
+        Ok(())
+    }
+
+    fn new_victim(&mut self, rng: &mut Rng) -> io::Result<Victim> {
+        let number = self.report.stores;
+        self.report.stores += 1;
+        self.shelf.begin();
+        let in_turn = FilterKind::ALL[number as usize % FilterKind::ALL.len()];
+        Ok(Victim {
+            folder: Folder::make(self.settings.folder.join(format!("torture-{number}")))?,
+            filter: self.settings.filter.unwrap_or(in_turn),
+            // High, so that there is always something to learn.
+            rate: 1.0 / [8.0, 16.0][rng.below(2) as usize],
+            model: Model::default(),
+            rounds: 0,
+        })
+    }
+
+    /// A child lives and dies; the store is damaged, checked, and may be put back to what it was.
+    fn torment(&mut self, victim: &mut Victim, round: u64, rng: &mut Rng) -> io::Result<Result<(), Wrong>> {
+        let script = Script::new(self.settings.seed, round);
+        let fate = Fate::draw(rng, script.durability());
+        let (seed, operations) = (self.settings.seed, fate.operations());
+        let turn = Turn { seed, round, filter: victim.filter, rate: victim.rate, operations };
+        let heard = live((self.launch)(&turn, &victim.folder.store()), fate)?;
+        self.report.add(&heard);
+        let counts = counts(&heard, &script, operations);
+        if let Some(wrong) = heard.wrong {
+            return Ok(Err(Wrong::Answer(wrong)));
+        }
+        if let Err(wrong) = self.open(victim, &turn, rng, |model, found| model.reached(script, counts, found))? {
+            return Ok(Err(wrong));
+        }
+        if let Some(model) = self.shelf.go_back(&victim.folder.store(), rng)? {
+            self.report.went_back += 1;
+            victim.model = model;
+            return self.open(victim, &turn, rng, |model, found| model.reached(std::iter::empty(), 0..=0, found));
+        }
+        self.shelf.keep(&victim.folder.store(), &victim.model, rng)?;
+        Ok(Ok(()))
+    }
+
+    /// Opens a copy of the store and checks it, perhaps with other files beside it.
+    fn open(
+        &mut self,
+        victim: &mut Victim,
+        turn: &Turn,
+        rng: &mut Rng,
+        expected: impl FnOnce(Model, &Model) -> Result<Model, String>,
+    ) -> io::Result<Result<(), Wrong>> {
+        self.report.damaged += u64::from(self.shelf.damage(&victim.folder.store(), rng)?);
+        let copy = victim.folder.copy()?;
+        let before = std::mem::take(&mut victim.model);
+        let checked = catch_unwind(AssertUnwindSafe(|| check(turn, &copy, |found| expected(before, found))));
+        let panicked = |_| Err(Wrong::Answer("the check has panicked: see what was said then".into()));
+        Ok(checked.unwrap_or_else(panicked).map(|(model, origin)| {
+            victim.model = model;
+            self.report.open(origin);
+        }))
+    }
+}
+
+/// How many operations the store must have seen, and may have seen: those that are certain, those that were acknowledged, and
+/// the one that was under way.
+fn counts(heard: &Heard, script: &Script, most: u64) -> RangeInclusive<u64> {
+    let acknowledged = heard.operations;
+    let certain = if heard.closed || script.durability() == Durability::Synced {
+        acknowledged
+    } else {
+        let done = script.clone().take(acknowledged as usize).zip(1..);
+        done.filter(|(operation, _)| *operation == Operation::Save).map(|(_, number)| number).last().unwrap_or(0)
+    };
+    certain..=(acknowledged + 1).min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(durability: Durability) -> Script {
+        let saves = |script: &Script| script.clone().take(100).any(|operation| operation == Operation::Save);
+        let mut scripts = (0..).map(|round| Script::new(1, round));
+        scripts.find(|script| script.durability() == durability && saves(script)).expect("one")
+    }
+
+    fn heard(operations: u64) -> Heard {
+        Heard { operations, opened: true, killed: true, ..Heard::default() }
+    }
+
+    #[test]
+    fn a_synced_operation_that_was_acknowledged_is_certain() {
+        let script = script(Durability::Synced);
+        assert_eq!(counts(&heard(0), &script, 10_000), 0..=1);
+        assert_eq!(counts(&heard(17), &script, 10_000), 17..=18);
+        assert_eq!(counts(&heard(40), &script, 40), 40..=40);
+    }
+
+    #[test]
+    fn a_seen_operation_is_certain_when_a_later_save_was_acknowledged() {
+        let script = script(Durability::Seen);
+        let saved = 1 + script.clone().position(|operation| operation == Operation::Save).expect("one") as u64;
+        assert_eq!(counts(&heard(saved - 1), &script, 10_000), 0..=saved);
+        assert_eq!(counts(&heard(saved), &script, 10_000), saved..=saved + 1);
+        let closed = Heard { closed: true, killed: false, ..heard(saved - 1) };
+        assert_eq!(counts(&closed, &script, saved - 1), saved - 1..=saved - 1);
+    }
+}

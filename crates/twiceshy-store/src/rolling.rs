@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::entry::{Deed, Record};
-use crate::kind::{AnyFilter, FilterKind, Size};
+use crate::kind::{AnyFilter, Size};
 use crate::snapshot::Snapshot;
 use crate::state::{Mark, State};
 use crate::store::{Space, Store};
@@ -30,11 +30,8 @@ pub(crate) fn restore<S: Store>(
     if behind == 0 {
         return Ok(Some((filter, 0)));
     }
-    // Its frontier has moved on with the commits between, and with it the functions of some keys.
-    if size.kind == FilterKind::Broom {
-        return Ok(None);
-    }
-    Ok(roll_forward(filter, snapshot.mark.number, state, store)?.map(|filter| (filter, behind)))
+    let rolled = Rolling::begin(filter, snapshot.mark, state, store)?.map(Rolling::roll).transpose()?;
+    Ok(rolled.flatten().map(|filter| (filter, behind)))
 }
 
 /// Whether a commit is the store's last, or one that its log goes back to.
@@ -78,43 +75,163 @@ fn toggle(changed: &mut BTreeMap<Key, bool>, key: Key, came: bool) {
     }
 }
 
-/// Makes the changes since the snapshot: removals first, so that there is room, then insertions. The filter sees the index as
-/// it was then, without the keys that have come and with those that have gone, and each change changes what it sees.
-fn roll_forward<S: Store>(
-    mut filter: AnyFilter,
-    since: u64,
-    state: &State,
-    store: &S,
-) -> Result<Option<AnyFilter>, S::Error> {
-    let Some(changed) = difference(since, state, store)? else { return Ok(None) };
-    let mut then = State { last: Mark { number: since, tag: 0 }, ..state.clone() };
-    let mut batch = Batch::default();
-    for (key, came) in &changed {
-        let (generation, words) = filter.entries(key);
-        let (key, cell) = (key.clone(), None);
-        batch.index(&[match came {
-            true => Write::Remove { generation, key, words, cell },
-            false => Write::Add { generation, key, words, cell },
-        }]);
-    }
-    let (came, went): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, came)| *came);
-    for (key, came) in went.into_iter().chain(came) {
-        let mut view = View::new(&then, &batch, Source::Store(store));
-        let planned =
-            if came { filter.insert(&key, &mut view).map(drop) } else { filter.remove(&key, &mut view).map(drop) };
-        let plan = match (planned, view.plan.take()) {
-            (Err(Stop::Commit), Some(plan)) => plan,
-            (Err(Stop::Store(error)), _) => return Err(error),
-            // Full, or not what the log says: rebuild.
-            _ => return Ok(None),
-        };
-        then.last.number = plan.sequence;
-        batch.index(&plan.writes);
-        let view: View<'_, S> = View::new(&then, &batch, Source::Store(store));
-        if filter.resolve(&view).is_err() {
+/// A filter on its way from a snapshot's commit to the store's last.
+///
+/// It sees the set as it was then, without the keys that have come and with those that have gone, and each step changes what it
+/// sees. First the frontier goes to where the store's is, if there is one; then keys go, so that there is room; then they come.
+struct Rolling<'a, S> {
+    filter: AnyFilter,
+    store: &'a S,
+    /// The state to come to.
+    now: &'a State,
+    /// The state so far.
+    then: State,
+    /// What is different in the store so far.
+    batch: Batch,
+    changed: BTreeMap<Key, bool>,
+}
+
+/// How many keys the frontier passes at a time.
+const PASSED: usize = 64;
+
+impl<'a, S: Store> Rolling<'a, S> {
+    /// None where the log has gaps, or making the filter anew is less work.
+    fn begin(filter: AnyFilter, since: Mark, now: &'a State, store: &'a S) -> Result<Option<Rolling<'a, S>>, S::Error> {
+        let Some(changed) = difference(since.number, now, store)? else { return Ok(None) };
+        let then = State { last: since, ..now.clone() };
+        let mut rolling = Rolling { filter, store, now, then, batch: Batch::default(), changed };
+        if !rolling.undo_frontier()? {
             return Ok(None);
         }
+        for (key, came) in &rolling.changed {
+            let (generation, words) = rolling.filter.entries(key);
+            let (key, cell) = (key.clone(), None);
+            match came {
+                true => {
+                    rolling.batch.delete(Space::Values, &*key);
+                    rolling.batch.index(&[Write::Remove { generation, key, words, cell }]);
+                }
+                false => {
+                    rolling.batch.put(Space::Values, &*key, []);
+                    rolling.batch.index(&[Write::Add { generation, key, words, cell }]);
+                }
+            }
+        }
+        Ok(Some(rolling))
     }
-    filter.stand_at(state.last.number);
-    Ok(Some(filter))
+
+    /// Has the keys that a frontier has passed since be where they were. Whether that is possible, and they are not too many.
+    fn undo_frontier(&mut self) -> Result<bool, S::Error> {
+        let AnyFilter::Broom(filter) = &self.filter else { return Ok(true) };
+        if self.now.in_use != Some(filter.generation()) {
+            return Ok(false);
+        }
+        let own = filter.frontier().map(Key::from);
+        self.then.frontier.clone_from(&own);
+        let Some(to) = &self.now.frontier else { return Ok(own.is_none()) };
+        let mut passed: Vec<Key> = Vec::new();
+        let most = (self.now.len / 8).max(10_000);
+        let from = own.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        self.store.scan(Space::Values, from, &mut |key, _| {
+            let passes = *key <= **to;
+            if passes {
+                passed.push(Key::from(key));
+            }
+            passes && passed.len() as u64 <= most
+        })?;
+        for key in &passed {
+            let [(old, old_words), (new, new_words)] = filter.entries_of_both(key);
+            let (key, cell) = (key.clone(), None);
+            self.batch.index(&[
+                Write::Remove { generation: new, key: key.clone(), words: new_words, cell },
+                Write::Add { generation: old, key, words: old_words, cell },
+            ]);
+        }
+        Ok(passed.len() as u64 <= most && own.is_none_or(|own| own <= *to))
+    }
+
+    /// None where the filter cannot be brought there.
+    fn roll(mut self) -> Result<Option<AnyFilter>, S::Error> {
+        if !self.follow_frontier()? {
+            return Ok(None);
+        }
+        let (came, went): (Vec<_>, Vec<_>) = std::mem::take(&mut self.changed).into_iter().partition(|(_, came)| *came);
+        for (key, came) in went.into_iter().chain(came) {
+            let step = self.step(|filter, view| match came {
+                true => filter.insert(&key, view).map(drop),
+                false => filter.remove(&key, view).map(drop),
+            });
+            if step? != Step::Committed {
+                return Ok(None);
+            }
+        }
+        self.hold_frontier(false);
+        if let AnyFilter::Broom(filter) = &self.filter
+            && filter.frontier() != self.now.frontier.as_deref()
+        {
+            return Ok(None);
+        }
+        self.filter.stand_at(self.now.last.number);
+        Ok(Some(self.filter))
+    }
+
+    /// Brings a frontier to where the store's is, and holds it there.
+    fn follow_frontier(&mut self) -> Result<bool, S::Error> {
+        let (AnyFilter::Broom(_), Some(to)) = (&self.filter, self.now.frontier.clone()) else {
+            self.hold_frontier(true);
+            return Ok(true);
+        };
+        loop {
+            let step = self.step(|filter, view| match filter {
+                AnyFilter::Broom(filter) => Ok(filter.follow(&to, PASSED, view).map(drop)?),
+                _ => Ok(()),
+            })?;
+            let there = matches!(&self.filter, AnyFilter::Broom(filter) if filter.frontier() == Some(&*to));
+            match step {
+                Step::Impossible => return Ok(false),
+                _ if there => break,
+                Step::Committed => {}
+                Step::Nothing => return Ok(false),
+            }
+        }
+        self.then.frontier = Some(to);
+        self.hold_frontier(true);
+        Ok(true)
+    }
+
+    fn hold_frontier(&mut self, held: bool) {
+        if let AnyFilter::Broom(filter) = &mut self.filter {
+            filter.hold_frontier(held);
+        }
+    }
+
+    /// One operation of the filter, whose plan is committed to what it sees.
+    fn step(
+        &mut self,
+        work: impl FnOnce(&mut AnyFilter, &mut View<'_, S>) -> Result<(), Stop<S::Error>>,
+    ) -> Result<Step, S::Error> {
+        let mut view = View::new(&self.then, &self.batch, Source::Store(self.store));
+        let worked = work(&mut self.filter, &mut view);
+        let plan = match (worked, view.plan.take()) {
+            (Err(Stop::Commit), Some(plan)) => plan,
+            (Err(Stop::Store(error)), _) => return Err(error),
+            (Ok(()), _) => return Ok(Step::Nothing),
+            // Full, or not what the log says.
+            _ => return Ok(Step::Impossible),
+        };
+        self.batch.index(&plan.writes);
+        plan.writes.iter().for_each(|write| self.then.apply(write));
+        self.then.last.number = plan.sequence;
+        let view: View<'_, S> = View::new(&self.then, &self.batch, Source::Store(self.store));
+        Ok(if self.filter.resolve(&view).is_ok() { Step::Committed } else { Step::Impossible })
+    }
+}
+
+/// What came of a step.
+#[derive(PartialEq, Eq)]
+enum Step {
+    Committed,
+    /// There was nothing to do.
+    Nothing,
+    Impossible,
 }

@@ -28,7 +28,8 @@ fn a_snapshot_cut_at_every_length_or_with_any_byte_changed_is_not_trusted() {
         guard.insert_all((0..60).map(|number| (key(number), b""))).expect("memory");
         guard.close().expect("a folder");
         let whole = std::fs::read(&path).expect("a snapshot");
-        let step = whole.len() / 400 + 1;
+        // Every length and every byte of one kind; the filters' own files are damaged so in their own suite.
+        let step = if kind == FilterKind::Telescoping { 1 } else { whole.len() / 200 + 1 };
         for len in (0..whole.len()).step_by(step) {
             std::fs::write(&path, &whole[..len]).expect("a folder");
             let guard = open(&memory, &path, kind);

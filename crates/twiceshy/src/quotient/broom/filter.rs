@@ -51,6 +51,8 @@ pub struct BroomFilter {
     /// Keys that are owed to the new function.
     pub(crate) debt: u64,
     pub(crate) wants_rebuild: bool,
+    /// Whether the frontier waits where it is.
+    pub(super) held: bool,
     pub(crate) rebuild: Option<Rebuild>,
     pub(crate) stats: Stats,
 }
@@ -134,6 +136,7 @@ impl BroomFilter {
             reclaim,
             debt: 0,
             wants_rebuild: false,
+            held: false,
             rebuild: None,
             stats: Stats::default(),
         }

@@ -6,7 +6,7 @@ use super::known::Known;
 use super::operate::Stop;
 use crate::error::{RebuildError, SeamError};
 use crate::filter::{Filter, Progress};
-use crate::remote::{Key, Remote, Write};
+use crate::remote::{Generation, Key, OrderWords, Remote, Write};
 
 /// What an operation did, in the remote's terms.
 #[derive(Default)]
@@ -40,15 +40,26 @@ impl BroomFilter {
         }
     }
 
+    /// The generation of the remote that holds the keys above the frontier; the others are in the next one.
+    pub fn generation(&self) -> Generation {
+        self.local.generation
+    }
+
+    /// Where the remote has a key's entries while it has the old function, and when it has the new one.
+    pub fn entries_of_both(&self, key: &[u8]) -> [(Generation, OrderWords); 2] {
+        let levels = self.local.levels.len();
+        Age::BOTH.map(|age| (self.local.generation(age), self.local.functions.order_words(key, age, levels)))
+    }
+
     /// Pays some of the debt: keys above the frontier take the new function. While a larger table is being filled the frontier
-    /// waits.
+    /// waits, and where it is held.
     pub(super) fn pay<R: Remote>(
         &mut self,
         most: u64,
         known: &mut Known<'_, R>,
         deeds: &mut Deeds,
     ) -> Result<(), SeamError<R::Error>> {
-        if matches!(self.rebuild, Some(Rebuild::Grow(_))) {
+        if self.held || matches!(self.rebuild, Some(Rebuild::Grow(_))) {
             return Ok(());
         }
         for _ in 0..most {
@@ -56,24 +67,80 @@ impl BroomFilter {
                 deeds.phase_ended = true;
                 break;
             };
-            if !self.local.has_room(&key, Age::New) {
+            if !self.pass(key, known, deeds)? {
                 self.wants_rebuild = true;
                 break;
             }
-            self.local.unplace(&key, known)?;
-            self.local.functions.frontier = Some(key.clone());
-            known.here.retain(|here| *here != key);
-            if !self.local.place(&key, known)? {
-                return Err(SeamError::Disagree);
-            }
-            known.here.push(key.clone());
-            if deeds.came.as_ref() != Some(&key) {
-                deeds.moved.push(key);
-            }
-            self.stats.moved += 1;
             self.debt = self.debt.saturating_sub(1);
         }
         Ok(())
+    }
+
+    /// The frontier passes a key, which takes the new function. Whether there is room for it.
+    fn pass<R: Remote>(
+        &mut self,
+        key: Key,
+        known: &mut Known<'_, R>,
+        deeds: &mut Deeds,
+    ) -> Result<bool, SeamError<R::Error>> {
+        if !self.local.has_room(&key, Age::New) {
+            return Ok(false);
+        }
+        self.local.unplace(&key, known)?;
+        self.local.functions.frontier = Some(key.clone());
+        known.here.retain(|here| *here != key);
+        if !self.local.place(&key, known)? {
+            return Err(SeamError::Disagree);
+        }
+        known.here.push(key.clone());
+        if deeds.came.as_ref() != Some(&key) {
+            deeds.moved.push(key);
+        }
+        self.stats.moved += 1;
+        Ok(true)
+    }
+
+    /// Has the frontier wait where it is, or go on. Meanwhile insertions and adaptations owe what they would move.
+    pub fn hold_frontier(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// Brings the frontier on to this key, so many keys at most: for a filter that is brought from an older commit of its remote to
+    /// a later one of the same phase. Done when the frontier is there. No key may lie between them in the remote that is not in
+    /// the filter, and none may be missing.
+    pub fn follow<R: Remote>(
+        &mut self,
+        frontier: &[u8],
+        limit: usize,
+        remote: &mut R,
+    ) -> Result<Progress, RebuildError<R::Error>> {
+        let to = Key::from(frontier);
+        if self.local.functions.frontier.as_ref().is_some_and(|own| *own > to) {
+            return Err(SeamError::Disagree.into());
+        }
+        let followed = self.operate(remote, |filter, remote| {
+            let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
+            let extends = filter.local.extends;
+            let mut progress = Progress::More;
+            for _ in 0..limit.max(1) {
+                match known.next_above(filter.local.functions.frontier.as_ref())?.filter(|key| *key <= to) {
+                    Some(key) if !filter.pass(key.clone(), &mut known, &mut deeds)? => return Err(Stop::Full),
+                    Some(_) => {}
+                    None => {
+                        // It may have passed a key that is gone by now.
+                        filter.local.functions.frontier = Some(to.clone());
+                        progress = Progress::Done;
+                        break;
+                    }
+                }
+            }
+            filter.stats.extends += filter.local.extends - extends;
+            Ok((progress, filter.tell(deeds)))
+        });
+        followed.map_err(|stop| match stop {
+            Stop::Seam(error) => error.into(),
+            Stop::Full => RebuildError::Full { keys: self.len(), cells: self.cells() },
+        })
     }
 
     /// What one operation pays: the extensions that it caused make the debt, and it pays no more than its bound.

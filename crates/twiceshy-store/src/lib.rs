@@ -70,3 +70,7 @@ pub use policy::Adapt;
 pub use redb_store::{RedbError, RedbStore};
 pub use stats::Stats;
 pub use store::{Change, CommitError, Durability, Space, Store};
+
+#[cfg(all(doctest, feature = "redb"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

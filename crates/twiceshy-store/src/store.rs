@@ -71,8 +71,79 @@ pub enum CommitError<E> {
 ///   that was.
 /// * While a store is open no other process or value can open the same one: it is refused.
 ///
-/// Reads come from many threads at once, also while a commit runs; commits come one after the other. The suite
-/// `contract` (feature `testing`) tells whether an implementation is right.
+/// Reads come from many threads at once, also while a commit runs; commits come one after the other.
+///
+/// **Writing one.** A map is a table, a column family, or a prefix of the keys; a commit is a transaction; `scan` is a range that
+/// ends when it is told to. [`Durability::Seen`] may be treated as [`Durability::Synced`]. What matters most is to say
+/// [`CommitError::Unknown`] wherever a commit may have happened, such as after a timeout: the guard finds out by reading, and
+/// until then believes neither. A store over a network needs a lock of its own against a second guard: a lease, or an advisory
+/// lock of the database. The suite `contract` (feature `testing`) tells whether an implementation is right:
+///
+/// ```
+/// # #[cfg(feature = "testing")] {
+/// use std::collections::BTreeMap;
+/// use std::convert::Infallible;
+/// use std::ops::Bound;
+/// use std::sync::{Arc, Mutex};
+/// use twiceshy_store::{Change, CommitError, Durability, Options, Space, Store, contract};
+///
+/// type Map = BTreeMap<(Space, Vec<u8>), Vec<u8>>;
+///
+/// /// One map for all. Whoever has the store open holds the key to its door.
+/// struct Shelf {
+///     map: Arc<Mutex<Map>>,
+///     _open: Arc<()>,
+/// }
+///
+/// impl Store for Shelf {
+///     type Error = Infallible;
+///
+///     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, Infallible> {
+///         Ok(self.map.lock().unwrap().get(&(space, key.to_vec())).cloned())
+///     }
+///
+///     fn scan(
+///         &self,
+///         space: Space,
+///         from: Bound<&[u8]>,
+///         found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+///     ) -> Result<(), Infallible> {
+///         let from = match from {
+///             Bound::Unbounded => Bound::Included((space, Vec::new())),
+///             from => from.map(|key| (space, key.to_vec())),
+///         };
+///         let map = self.map.lock().unwrap();
+///         let mut range = map.range((from, Bound::Unbounded)).take_while(|((own, _), _)| *own == space);
+///         while range.next().is_some_and(|((_, key), value)| found(key, value)) {}
+///         Ok(())
+///     }
+///
+///     fn commit(&self, changes: &[Change], _: Durability) -> Result<(), CommitError<Infallible>> {
+///         let mut map = self.map.lock().unwrap();
+///         for Change { space, key, value } in changes {
+///             match value {
+///                 Some(value) => drop(map.insert((*space, key.clone()), value.clone())),
+///                 None => drop(map.remove(&(*space, key.clone()))),
+///             }
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let (map, door) = (Arc::new(Mutex::new(Map::new())), Arc::new(()));
+/// let open = || match Arc::strong_count(&door) {
+///     1 => Ok(Shelf { map: Arc::clone(&map), _open: Arc::clone(&door) }),
+///     _ => Err("somebody else has it open"),
+/// };
+/// contract::check(open)?;
+/// map.lock().unwrap().clear();
+///
+/// let guard = Options::new().open(open()?)?;
+/// guard.insert(b"key", b"value")?;
+/// assert!(guard.contains(b"key")?);
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Store: Send + Sync + 'static {
     /// What goes wrong.
     type Error: std::error::Error + Send + Sync + 'static;

@@ -50,7 +50,3 @@ pub mod testing;
 pub mod touched;
 #[cfg(not(feature = "count-words"))]
 mod touched;
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

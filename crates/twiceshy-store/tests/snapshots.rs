@@ -1,8 +1,9 @@
 //! A snapshot that is cut, damaged, old, foreign or newer: never a false negative, never a panic.
 
+use std::ops::Bound;
 use std::path::Path;
 use twiceshy::hash::HashKey;
-use twiceshy_store::{Error, FilterKind, Guard, Memory, MemoryStore, Options};
+use twiceshy_store::{Error, FilterKind, Guard, Memory, MemoryStore, Options, Space, Store};
 
 fn key(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
@@ -83,5 +84,40 @@ fn a_snapshot_of_a_newer_version_is_refused_with_a_sentence() {
         Err(error @ Error::Newer { .. }) => assert!(error.to_string().contains("newer version")),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was opened"),
+    }
+}
+
+#[test]
+fn the_log_stays_bounded_with_a_snapshot_and_without() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
+    for with_snapshot in [false, true] {
+        let memory = Memory::new();
+        let options = Options::new().background(false);
+        let options = if with_snapshot { options.snapshot(&path) } else { options };
+        let guard = options.open(memory.open().expect("nobody has it open")).expect("an empty store");
+        guard.insert_all((0..100).map(|number| (key(number), b""))).expect("memory");
+        let mut longest = 0;
+        for round in 0..30u64 {
+            for number in 0..500 {
+                guard.insert(&key(1_000 + number), b"").expect("memory");
+                guard.remove(&key(1_000 + number)).expect("memory");
+            }
+            let mut records = 0;
+            let count = &mut |_: &[u8], _: &[u8]| {
+                records += 1;
+                true
+            };
+            guard.store().scan(Space::Log, Bound::Unbounded, count).expect("memory");
+            longest = longest.max(records);
+            assert!(records <= 11_000, "round {round}: {records} records");
+        }
+        assert!(longest >= 9_000, "a log that is dropped all the time brings no snapshot forward: {longest}");
+        assert_eq!(guard.stats().expect("memory").snapshots > 0, with_snapshot);
+        drop(guard);
+        // The place of the first round's snapshot is taken by the second round's.
+        let guard = Options::new().snapshot(&path).open(memory.open().expect("nobody")).expect("its own store");
+        has_all(&guard, 100, "a long life");
+        assert_eq!(guard.stats().expect("memory").rebuilt, u64::from(!with_snapshot));
     }
 }

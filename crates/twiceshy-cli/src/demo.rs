@@ -2,12 +2,14 @@
 
 use crate::guarded::refusal;
 use crate::output::{columns, grouped, print, progress_bar, rate};
-use crate::watched::Watched;
 use anyhow::{Context, anyhow, ensure};
 use std::collections::HashSet;
 use std::num::NonZeroU64;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 use twiceshy::hash::HashKey;
+use twiceshy_lab::guarded::Delayed;
 use twiceshy_lab::workload::Distribution;
 use twiceshy_lab::workload::zipf::Exponent;
 use twiceshy_store::{Adapt, Durability, Error, FilterKind, Guard, Options, RedbError, RedbStore};
@@ -50,7 +52,7 @@ fn page(number: u64) -> String {
     format!("/article/{number:016x}")
 }
 
-type Guarded = Guard<Watched<RedbStore>>;
+type Guarded = Guard<Delayed<RedbStore>>;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     ensure!((1_000..=5_000_000).contains(&args.keys), "--keys {}: 1000 to 5000000 are possible here", args.keys);
@@ -85,7 +87,7 @@ fn fill(args: &Args, folder: &Path, kind: FilterKind, adapt: Adapt) -> Result<Gu
         .durability(Durability::Seen)
         .background(false)
         .hash_key(HashKey::fixed(args.seed));
-    let guard = options.open(Watched::new(store))?;
+    let guard = options.open(Delayed::new(Arc::new(store), Duration::ZERO))?;
     guard.insert_all((0..args.keys).map(|number| (page(number), "")))?;
     Ok(guard)
 }
@@ -123,11 +125,11 @@ impl Score {
     fn ask(&mut self, guard: &Guarded, numbers: impl IntoIterator<Item = u64>) -> anyhow::Result<Vec<u64>> {
         let mut slow = Vec::new();
         for number in numbers {
-            let (name, before) = (page(number), guard.store().asked());
+            let (name, before) = (page(number), guard.store().gets());
             let found = guard.contains(name.as_bytes()).map_err(|error| anyhow!("{error}"))?;
             ensure!(!found, "{name} was found, and nobody has stored it: please report this");
             self.queries += 1;
-            if guard.store().asked() > before {
+            if guard.store().gets() > before {
                 slow.push(number);
                 match self.wrong.insert(number) {
                     true => self.first += 1,

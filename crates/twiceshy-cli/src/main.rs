@@ -15,7 +15,6 @@ mod query;
 mod remove;
 mod replay;
 mod selected;
-mod watched;
 
 use clap::{Parser, Subcommand};
 use std::io::{self, Write as _};

@@ -42,9 +42,14 @@ impl<S> Delayed<S> {
         self.shared.far.store(far, Ordering::Relaxed);
     }
 
-    /// How often it was asked for a value, and how often for a stretch of entries.
-    pub fn asked(&self) -> (u64, u64) {
-        (self.shared.gets.load(Ordering::Relaxed), self.shared.scans.load(Ordering::Relaxed))
+    /// How often it was asked for a value: what a guard reads for itself is not counted.
+    pub fn gets(&self) -> u64 {
+        self.shared.gets.load(Ordering::Relaxed)
+    }
+
+    /// How often it was asked for a stretch of entries, as whoever learns does.
+    pub fn scans(&self) -> u64 {
+        self.shared.scans.load(Ordering::Relaxed)
     }
 
     fn wait(&self) {

@@ -79,9 +79,9 @@ impl Filled {
                 Traffic::Replay => self.were_slow(&far, stretch.seed, ask)?,
                 _ => Arc::new([]),
             };
-            let (gets, scans) = far.asked();
+            let (gets, scans) = (far.gets(), far.scans());
             let lap = stretch.measure(ask, &Known { stored: self.keys, slow, were_slow })?;
-            let (asked, index_reads) = (far.asked().0 - gets, far.asked().1 - scans);
+            let (asked, index_reads) = (far.gets() - gets, far.scans() - scans);
             Ok(Measured { lap, asked, index_reads, adapted: 0, local_bits: 0 })
         };
         match subject {
@@ -116,10 +116,10 @@ impl Filled {
     /// look-ups asked it.
     fn were_slow(&self, far: &Delayed<RedbStore>, seed: u64, ask: &Ask<'_>) -> Result<Arc<[u64]>, GuardedError> {
         far.set_far(false);
-        let mut before = far.asked().0;
+        let mut before = far.gets();
         let slow = gather((self.keys.get() / KEYS_PER_SLOW) as usize, seed, |number| {
             ask(&key(number))?;
-            let now = far.asked().0;
+            let now = far.gets();
             Ok(std::mem::replace(&mut before, now) != now)
         });
         far.set_far(true);

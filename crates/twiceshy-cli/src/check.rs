@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let keys = counted(keys, "key");
     print(&match wrong {
         None => format!("{path}: {keys}, all in order, {seconds:.2} s\n"),
-        Some(wrong) => format!("{path}: {keys}, and something is wrong: {wrong}: restore the store from a copy\n"),
+        Some(wrong) => format!("{path}: {keys}, and something is wrong: {wrong}\n"),
     })?;
     Ok(ok)
 }

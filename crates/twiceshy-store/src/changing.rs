@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::inner::{Doubt, Inner, Planned, Trouble, Writer};
 use crate::state::{Mark, State};
 use crate::store::{CommitError, Durability, Space, Store};
-use std::sync::PoisonError;
 use twiceshy::remote::{Key, Plan};
 
 /// A change that a user asks for: a value for a key, or none.
@@ -43,18 +42,18 @@ impl<S: Store> Inner<S> {
     /// Makes one change. Whether the key was stored before.
     pub(crate) fn change(&self, wish: Wish) -> Result<bool, Error<S::Error>> {
         let mut writer = self.lock()?;
-        self.forget_stale_snapshot(&mut writer)?;
+        self.forget_stale_snapshot(&mut writer);
         let stored = self.may_hold(&wish.key) && self.store.contains(Space::Values, &wish.key).map_err(Error::Store)?;
         let mut batch = Batch::default();
         batch.wish(&wish);
         if stored == wish.value.is_some() {
             // The set stays as it is: a new value, or nothing to take away.
             if stored {
-                self.store.commit(&batch.into_changes(), self.durability).map_err(of_commit)?;
+                self.commit_batch(&mut writer, batch, self.durability).map_err(of_commit)?;
             }
             return Ok(stored);
         }
-        self.make_room(&mut writer, 1)?;
+        self.make_room(&mut writer, u64::from(wish.value.is_some()))?;
         let keys = vec![wish.key.clone()];
         self.pending.enter(&keys);
         let changed = self.commit_one(&mut writer, &wish, batch);
@@ -62,7 +61,7 @@ impl<S: Store> Inner<S> {
             self.pending.leave(&keys);
         }
         changed?;
-        self.after_change(&mut writer)?;
+        self.after_change(&mut writer);
         Ok(stored)
     }
 
@@ -82,6 +81,19 @@ impl<S: Store> Inner<S> {
         self.commit(writer, after, batch, vec![wish.key.clone()], self.durability)
     }
 
+    /// Commits, and notes whether a disk has heard of it.
+    pub(crate) fn commit_batch(
+        &self,
+        writer: &mut Writer,
+        batch: Batch,
+        durability: Durability,
+    ) -> Result<(), CommitError<S::Error>> {
+        writer.unsynced |= durability == Durability::Seen;
+        self.store.commit(&batch.into_changes(), durability)?;
+        writer.unsynced &= durability == Durability::Seen;
+        Ok(())
+    }
+
     /// Commits what a filter waits for, and tells it what became of it.
     pub(crate) fn commit(
         &self,
@@ -92,7 +104,7 @@ impl<S: Store> Inner<S> {
         durability: Durability,
     ) -> Result<(), Error<S::Error>> {
         after.write(&mut batch);
-        match self.store.commit(&batch.into_changes(), durability) {
+        match self.commit_batch(writer, batch, durability) {
             Ok(()) => {
                 writer.state = after;
                 self.resolve(&writer.state);
@@ -122,7 +134,7 @@ impl<S: Store> Inner<S> {
                 Ok(Planned::Waits(plan)) => return Ok(plan),
                 // It believes that there is nothing to do: the store knows better.
                 Ok(Planned::Done(())) => return Err(Trouble::Lost),
-                Err(Trouble::Full) if tries < 8 => self.grow_now(state, batch)?,
+                Err(Trouble::Full) if tries < 8 => self.grow_now(state, batch, tries)?,
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -131,8 +143,8 @@ impl<S: Store> Inner<S> {
     /// Makes changes together, all or none. How many of the keys were stored before.
     pub(crate) fn change_all(&self, wishes: &[Wish]) -> Result<u64, Error<S::Error>> {
         let mut writer = self.lock()?;
-        self.forget_stale_snapshot(&mut writer)?;
-        self.make_room(&mut writer, wishes.len() as u64)?;
+        self.forget_stale_snapshot(&mut writer);
+        self.make_room(&mut writer, wishes.iter().filter(|wish| wish.value.is_some()).count() as u64)?;
         let keys: Vec<Key> = wishes.iter().map(|wish| wish.key.clone()).collect();
         self.pending.enter(&keys);
         let before = writer.state.clone();
@@ -152,7 +164,7 @@ impl<S: Store> Inner<S> {
             self.pending.leave(&keys);
         }
         let stored = changed?;
-        self.after_change(&mut writer)?;
+        self.after_change(&mut writer);
         Ok(stored)
     }
 
@@ -182,7 +194,7 @@ impl<S: Store> Inner<S> {
         }
         let after = writer.state.clone();
         after.write(&mut batch);
-        match self.store.commit(&batch.into_changes(), self.durability) {
+        match self.commit_batch(writer, batch, self.durability) {
             Ok(()) => Ok(stored_before),
             Err(CommitError::Failed(error)) => Err(Error::Store(error)),
             Err(CommitError::Unknown(error)) => {
@@ -190,12 +202,6 @@ impl<S: Store> Inner<S> {
                 Err(Error::Unknown(error))
             }
         }
-    }
-
-    /// Whether the store may hold a key, as far as the filter knows.
-    fn may_hold(&self, key: &[u8]) -> bool {
-        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
-        filter.as_ref().is_none_or(|filter| filter.answers(key))
     }
 }
 
@@ -220,7 +226,8 @@ impl Batch {
 pub(crate) fn of_trouble<E>(trouble: Trouble<E>) -> Error<E> {
     match trouble {
         Trouble::Store(error) => Error::Store(error),
-        Trouble::Full | Trouble::Lost => Error::Damaged,
+        Trouble::Full => Error::NoRoom,
+        Trouble::Lost => Error::Damaged,
     }
 }
 

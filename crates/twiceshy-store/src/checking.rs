@@ -15,7 +15,20 @@ const AT_ONCE: usize = 256;
 
 impl<S: Store> Inner<S> {
     /// The first thing that is wrong, in words. In constant memory but for the filter's own check.
-    pub(crate) fn check(&self, writer: &Writer) -> Result<Result<(), String>, Error<S::Error>> {
+    pub(crate) fn check(&self, writer: &mut Writer) -> Result<Result<(), String>, Error<S::Error>> {
+        if let Err(wrong) = self.check_index(writer)? {
+            return Ok(Err(format!("{wrong}. Restore the store from a copy")));
+        }
+        if let Err(wrong) = self.check_filter(writer)? {
+            self.lose_filter();
+            writer.stale_snapshot = true;
+            return Ok(Err(format!("{wrong}. The store is whole, and the filter is made anew from it")));
+        }
+        Ok(Ok(()))
+    }
+
+    /// Every key against the filter.
+    fn check_filter(&self, writer: &Writer) -> Result<Result<(), String>, Error<S::Error>> {
         let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return Ok(Err("there is no filter".into())) };
         let batch = Batch::default();
@@ -23,8 +36,21 @@ impl<S: Store> Inner<S> {
         if let Err(wrong) = filter.validate(&view) {
             return Ok(Err(wrong));
         }
-        let (mut keys, mut entries, mut orders) = (0u64, 0u64, 0);
-        let mut wrong = None;
+        let mut wrong = Ok(());
+        self.each(Space::Values, |key| {
+            if !filter.answers(key) {
+                wrong = Err(format!("the filter turns away the key {}", shown(key)));
+            }
+            Ok(wrong.is_ok())
+        })?;
+        Ok(wrong)
+    }
+
+    /// Every key against the index, and every entry of the index against its key.
+    fn check_index(&self, writer: &Writer) -> Result<Result<(), String>, Error<S::Error>> {
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(filter) = &*filter else { return Ok(Err("there is no filter".into())) };
+        let (mut keys, mut entries, mut orders, mut wrong) = (0u64, 0u64, 0, None);
         self.each(Space::Values, |key| {
             keys += 1;
             let (generation, words) = filter.entries(key);
@@ -34,15 +60,11 @@ impl<S: Store> Inner<S> {
                     wrong = Some(format!("the key {} lacks an index entry", shown(key)));
                 }
             }
-            if !filter.answers(key) {
-                wrong = Some(format!("the filter turns away the key {}", shown(key)));
-            }
             Ok(wrong.is_none())
         })?;
         if let Some(wrong) = wrong {
             return Ok(Err(wrong));
         }
-        let mut wrong = None;
         self.each(Space::Index, |bytes| {
             entries += 1;
             let stored = match entry::parse_index(bytes) {

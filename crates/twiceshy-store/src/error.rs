@@ -7,11 +7,11 @@ use twiceshy::error::OptionsError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error<E> {
-    /// The store failed. Nothing was changed.
+    /// The store failed. Nothing was changed, but for what a batch has committed before.
     #[error("the store failed, and nothing was changed: {0}")]
     Store(#[source] E),
-    /// The store's answer to a commit was lost. The next operation finds out what became of it; until then all answers come
-    /// from the store.
+    /// The store's answer to a commit was lost. The next change finds out what became of it; until then the answers for its keys
+    /// come from the store.
     #[error("the store's answer to a commit was lost, so it may have happened: look the key up to find out ({0})")]
     Unknown(#[source] E),
     /// The filter that was asked for cannot be.
@@ -30,6 +30,9 @@ pub enum Error<E> {
     /// The store holds something, but its record of itself is missing or damaged.
     #[error("the store's record of itself is missing or damaged: restore the store from a copy")]
     Damaged,
+    /// The filter needs a larger table than there is memory for, or than can be. Nothing was changed.
+    #[error("the filter finds no room for its keys, and cannot grow: is there enough memory?")]
+    NoRoom,
     /// There is no store, and none was to be made.
     #[error("there is no guarded store here: make one first")]
     NoStore,

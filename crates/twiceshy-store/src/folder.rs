@@ -5,6 +5,7 @@ use crate::guard::Guard;
 use crate::options::Options;
 use crate::redb_store::{RedbError, RedbStore};
 use crate::saving::of_io;
+use crate::snapshot::sync_folder;
 use std::path::Path;
 
 /// The store's own file. It holds every key.
@@ -19,7 +20,8 @@ impl Options {
     pub fn open_folder(self, path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         let path = path.as_ref();
         // Nothing is made on the way to a refusal.
-        if !path.join(STORE_FILE).try_exists().map_err(|error| of_io(path, error))? {
+        let is_there = path.join(STORE_FILE).try_exists().map_err(|error| of_io(path, error))?;
+        if !is_there {
             if !self.create && !self.create_new {
                 return Err(Error::NoStore);
             }
@@ -27,6 +29,11 @@ impl Options {
         }
         std::fs::create_dir_all(path).map_err(|error| of_io(path, error))?;
         let store = RedbStore::open(path.join(STORE_FILE)).map_err(Error::Store)?;
+        if !is_there {
+            // A file is found after a crash if its folder is on disk, too, and the folder's own.
+            let synced = sync_folder(&path.join(STORE_FILE)).and_then(|()| sync_folder(path));
+            synced.map_err(|error| of_io(path, error))?;
+        }
         self.snapshot(path.join(SNAPSHOT_FILE)).open(store)
     }
 }

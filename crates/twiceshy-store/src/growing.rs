@@ -88,11 +88,11 @@ impl<S: Store> Inner<S> {
         Ok(false)
     }
 
-    /// Grows to the end: there is no room for the next key.
-    pub(crate) fn grow_now(&self, state: &State, batch: &Batch) -> Result<(), Trouble<S::Error>> {
+    /// Grows to the end: there is no room for the next key. With each try that was not enough the table is larger.
+    pub(crate) fn grow_now(&self, state: &State, batch: &Batch, tries: u32) -> Result<(), Trouble<S::Error>> {
         let grows = |filter: &Option<AnyFilter>| filter.as_ref().is_some_and(AnyFilter::is_rebuilding);
         if !grows(&self.filter.read().unwrap_or_else(PoisonError::into_inner)) {
-            self.begin_growth(state, batch, state.len)?;
+            self.begin_growth(state, batch, state.len.saturating_mul(1 << tries.min(16)))?;
         }
         while !self.bring_along(state, batch, AT_ONCE)? {}
         Ok(())

@@ -18,7 +18,8 @@ use twiceshy::remote::Key;
 /// while the processor works on it.
 ///
 /// **Answers come from the store.** The filter only says which keys need not be looked for there. Where there is no
-/// filter, because it is being rebuilt or because the store's answer to a commit was lost, every look-up goes to the store.
+/// filter, because it is being rebuilt, every look-up goes to the store; and so do those for keys whose change is under way, or
+/// whose commit's answer was lost.
 pub struct Guard<S: Store> {
     inner: Arc<Inner<S>>,
     /// The guard's own: one that rebuilds the filter after the store was opened, and the learner.
@@ -55,7 +56,8 @@ impl<S: Store> Guard<S> {
         Ok(())
     }
 
-    /// The store inside. Whoever changes it without the guard must not use the guard again before it is opened anew.
+    /// The store inside, for reading. Its four maps belong together: what is changed in one of them without the guard is answered
+    /// wrongly for ever.
     pub fn store(&self) -> &S {
         &self.inner.store
     }
@@ -185,20 +187,21 @@ impl<S: Store> Guard<S> {
         Ok(Stats { keys: self.len()?, local_bits, cells, ..inner.counters.stats() })
     }
 
-    /// Writes the filter's snapshot now, if the guard has a place for it.
+    /// Has every change so far be on disk, and writes the filter's snapshot, if the guard has a place for it.
     pub fn save(&self) -> Result<(), Error<S::Error>> {
         let mut writer = self.inner.lock()?;
         self.inner.save(&mut writer)
     }
 
     /// Checks the filter against the index, every key against both, and every index entry against its key. Costs a walk over
-    /// all of them, and changes wait meanwhile. The first thing that is wrong, in words.
+    /// all of them, and changes wait meanwhile. The first thing that is wrong, in words. A filter that is wrong is thrown away,
+    /// and made anew from the index before the next change.
     pub fn check(&self) -> Result<Result<(), String>, Error<S::Error>> {
-        let writer = self.inner.lock()?;
-        self.inner.check(&writer)
+        let mut writer = self.inner.lock()?;
+        self.inner.check(&mut writer)
     }
 
-    /// Writes the snapshot and lets the store go. Dropping a guard does the same, and tells nobody if it fails.
+    /// Saves, as [`Guard::save`] does, and lets the store go. It waits for a filter that is being made. Dropping a guard does the same, and tells nobody if it fails.
     pub fn close(mut self) -> Result<(), Error<S::Error>> {
         self.closed = true;
         self.finish()

@@ -51,6 +51,8 @@ pub(crate) struct Writer {
     pub(crate) tags: u64,
     /// What the snapshot that lies there knows: the last commit, and how often the filter had learned since it was opened.
     pub(crate) saved: Option<(Mark, u64)>,
+    /// Whether there are commits that no disk has heard of.
+    pub(crate) unsynced: bool,
     /// Whether a snapshot lies there that must not be found by a later open.
     pub(crate) stale_snapshot: bool,
     /// The commit from which on a filter that wants a rebuild gets one: not one after the other, should it not help.
@@ -108,11 +110,22 @@ impl<S: Store> Inner<S> {
             let after = writer.state.clone();
             writer.doubt.get_or_insert(Doubt { after, keys: Vec::new(), applied: false });
             self.lose_filter();
+            self.pending.clear();
             writer
         });
         self.settle(&mut writer)?;
         self.ensure_filter(&mut writer)?;
         Ok(writer)
+    }
+
+    /// Works on the filter while nobody sees it; none where there is none. Should the work panic, the filter is gone, and
+    /// look-ups go to the store: nobody asks one that is changed by half.
+    pub(crate) fn with_filter<T>(&self, work: impl FnOnce(&mut AnyFilter) -> T) -> Option<T> {
+        let mut place = self.filter.write().unwrap_or_else(PoisonError::into_inner);
+        let mut filter = place.take()?;
+        let done = work(&mut filter);
+        *place = Some(filter);
+        Some(done)
     }
 
     pub(crate) fn lose_filter(&self) {
@@ -124,16 +137,14 @@ impl<S: Store> Inner<S> {
         let Some(doubt) = &writer.doubt else { return Ok(()) };
         let found = self.read_state()?;
         let happened = found.last == doubt.after.last;
-        let resolved = match &mut *self.filter.write().unwrap_or_else(PoisonError::into_inner) {
-            None => true,
-            Some(_) if doubt.applied => happened,
-            Some(filter) => {
-                let (batch, answers) = (Batch::default(), Answers::new());
-                let view: View<'_, S> = View::new(&found, &batch, Source::Fetched(&answers));
-                (happened || found.last == writer.state.last) && filter.resolve(&view).is_ok()
-            }
+        let (batch, answers) = (Batch::default(), Answers::new());
+        let view: View<'_, S> = View::new(&found, &batch, Source::Fetched(&answers));
+        let known = happened || found.last == writer.state.last;
+        let resolved = match doubt.applied {
+            true => Some(happened),
+            false => self.with_filter(|filter| known && filter.resolve(&view).is_ok()),
         };
-        if !resolved {
+        if resolved == Some(false) {
             self.lose_filter();
         }
         self.pending.leave(&doubt.keys);
@@ -155,6 +166,7 @@ impl<S: Store> Inner<S> {
         let mut view = View::new(&writer.state, &batch, Source::Store(&self.store));
         let filter = size.recover(&mut view).map_err(|error| match error.into() {
             Stop::Store(error) => Error::Store(error),
+            Stop::Full => Error::NoRoom,
             _ => Error::Damaged,
         })?;
         *self.filter.write().unwrap_or_else(PoisonError::into_inner) = Some(filter);
@@ -176,10 +188,7 @@ impl<S: Store> Inner<S> {
         let mut answers = Answers::new();
         loop {
             let mut view = View::new(state, batch, Source::Fetched(&answers));
-            let worked = match &mut *self.filter.write().unwrap_or_else(PoisonError::into_inner) {
-                Some(filter) => work(filter, &mut view),
-                None => return Err(Trouble::Lost),
-            };
+            let worked = self.with_filter(|filter| work(filter, &mut view)).ok_or(Trouble::Lost)?;
             match worked {
                 Ok(value) => return Ok(Planned::Done(value)),
                 Err(Stop::Commit) => return view.plan.map(Planned::Waits).ok_or(Trouble::Lost),
@@ -198,9 +207,8 @@ impl<S: Store> Inner<S> {
     pub(crate) fn resolve(&self, state: &State) {
         let (batch, answers) = (Batch::default(), Answers::new());
         let view: View<'_, S> = View::new(state, &batch, Source::Fetched(&answers));
-        let mut filter = self.filter.write().unwrap_or_else(PoisonError::into_inner);
-        if filter.as_mut().is_some_and(|filter| filter.resolve(&view).is_err()) {
-            *filter = None;
+        if self.with_filter(|filter| filter.resolve(&view).is_err()) == Some(true) {
+            self.lose_filter();
         }
     }
 }

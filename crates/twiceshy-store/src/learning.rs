@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::inner::{Inner, Planned, Trouble, Writer};
 use crate::queue::{Queue, Queued};
 use crate::store::{Durability, Store};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use twiceshy::filter::Adapted;
@@ -49,10 +50,14 @@ impl<S: Store> Inner<S> {
             if self.closing.load(Ordering::Relaxed) {
                 return;
             }
-            match self.lock() {
+            // Somebody's store may panic: whoever takes the lock next begins again from it, and there must be a learner.
+            let learned = catch_unwind(AssertUnwindSafe(|| match self.lock() {
                 Ok(mut writer) => self.learn(&mut writer, 1),
                 // The store does not answer. What waits comes back if it matters.
                 Err(_) => self.queue().clear(),
+            }));
+            if learned.is_err() {
+                self.queue().clear();
             }
         }
     }
@@ -73,19 +78,16 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    /// Learns from all that waits now.
+    /// Learns from all that waits now, not from what comes meanwhile.
     pub(crate) fn learn_all(&self, writer: &mut Writer) {
-        while writer.doubt.is_none() && !self.queue().is_empty() {
-            self.learn(writer, AT_ONCE);
-        }
+        let waiting = self.queue().len();
+        self.learn(writer, waiting);
     }
 
     /// Learns from some of what waits. An error is nobody's: the query is forgotten, and comes back if it matters.
     fn learn(&self, writer: &mut Writer, most: usize) {
         // What a broom filter learns is a commit.
-        if self.forget_stale_snapshot(writer).is_err() {
-            return self.queue().clear();
-        }
+        self.forget_stale_snapshot(writer);
         for _ in 0..most {
             let Some(query) = self.queue().pop() else { return };
             match self.adapt(writer, &query) {
@@ -98,9 +100,18 @@ impl<S: Store> Inner<S> {
         }
     }
 
+    /// Whether the filter lets a key through; it does where there is none.
+    pub(crate) fn may_hold(&self, key: &[u8]) -> bool {
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        filter.as_ref().is_none_or(|filter| filter.answers(key))
+    }
+
     /// Begins from the start under the lock: the filter looks the query up again, and one that is absent or stored by now is
     /// dropped.
     fn adapt(&self, writer: &mut Writer, query: &[u8]) -> Result<Option<Adapted>, Error<S::Error>> {
+        if !self.may_hold(query) {
+            return Ok(None);
+        }
         match self.plan(&writer.state, &Batch::default(), |filter, view| filter.adapt(query, view)) {
             Ok(Planned::Done(adapted)) => Ok(adapted),
             Ok(Planned::Waits(plan)) => {
@@ -108,7 +119,8 @@ impl<S: Store> Inner<S> {
                 after.advance(&plan, Deed::Other, writer.tag(), &mut batch);
                 // Whoever crashes now finds the filter as it was: no disk need hear of it.
                 self.commit(writer, after, batch, Vec::new(), Durability::Seen)?;
-                Ok(Some(Adapted::Fixed))
+                self.keep_log_short(writer);
+                Ok((!self.may_hold(query)).then_some(Adapted::Fixed))
             }
             Err(Trouble::Lost) => {
                 self.lose_filter();

@@ -11,8 +11,7 @@ use crate::pending::Pending;
 use crate::policy::{Adapt, Policy};
 use crate::queue::Queue;
 use crate::recorder::Recorder;
-use crate::rolling;
-use crate::saving::of_io;
+use crate::rolling::{self, Restored};
 use crate::snapshot::{self, Found};
 use crate::state::State;
 use crate::stats::Counters;
@@ -89,7 +88,7 @@ impl Options {
         Options { create_new, ..self }
     }
 
-    /// How many keys are expected, so that the filter need not grow on the way.
+    /// How many keys are expected in a store that is made, so that the filter need not grow on the way.
     #[must_use]
     pub fn expected_keys(self, keys: u64) -> Self {
         Options { keys, ..self }
@@ -108,7 +107,8 @@ impl Options {
     }
 
     /// Whether a thread of the guard's own learns from false positives, as is usual: look-ups do not wait for it. Otherwise
-    /// whoever meets one learns from it before he has his answer, and all that happens can be repeated.
+    /// whoever meets one learns from it before he has his answer, which may wait for a disk then, and all that happens can be
+    /// repeated.
     #[must_use]
     pub fn background(self, background: bool) -> Self {
         Options { background, ..self }
@@ -156,7 +156,15 @@ impl Options {
             store,
             filter: ShardedLock::new(filter),
             pending: Pending::default(),
-            writer: Mutex::new(Writer { state, doubt: None, saved, tags, stale_snapshot, content_until: 0 }),
+            writer: Mutex::new(Writer {
+                state,
+                doubt: None,
+                saved,
+                unsynced: false,
+                tags,
+                stale_snapshot,
+                content_until: 0,
+            }),
             queue: Mutex::new(Queue::new(self.queue)),
             something_waits: Condvar::new(),
             learns_at_once: !self.background || adapt == Adapt::Never,
@@ -223,7 +231,7 @@ impl Options {
             return Err(OptionsError::Rate(rate).into());
         }
         if other_kind || other_rate {
-            let asked = self.size();
+            let asked = Size { kind: self.filter.unwrap_or(made.kind), rate: self.rate.unwrap_or(made.rate), keys: 1 };
             let words = |size: Size| format!("{} with a rate of {}", size.kind, size.rate);
             return Err(Error::OtherFilter { made: words(made), asked: words(asked) });
         }
@@ -233,15 +241,18 @@ impl Options {
     /// The filter from its snapshot, if there is one that can be trusted.
     fn restore<S: Store>(&self, state: &State, store: &S) -> Result<(Option<AnyFilter>, u64), Error<S::Error>> {
         let Some(path) = &self.snapshot else { return Ok((None, 0)) };
-        match snapshot::read(path).map_err(|error| of_io(path, error))? {
+        match snapshot::read(path) {
             Found::Nothing => Ok((None, 0)),
             Found::Newer(found) => {
                 Err(Error::Newer { what: path.display().to_string(), found, known: snapshot::VERSION })
             }
-            Found::Whole(snapshot) => {
-                let restored = rolling::restore(snapshot, state, store).map_err(Error::Store)?;
-                Ok(restored.map_or((None, 0), |(filter, rolled)| (Some(filter), rolled)))
-            }
+            Found::Whole(snapshot) => match rolling::restore(snapshot, state, store).map_err(Error::Store)? {
+                Restored::Filter(filter, rolled) => Ok((Some(filter), rolled)),
+                Restored::Refused => Ok((None, 0)),
+                Restored::Newer { found, known } => {
+                    Err(Error::Newer { what: path.display().to_string(), found, known })
+                }
+            },
         }
     }
 }

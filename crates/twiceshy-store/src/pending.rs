@@ -30,6 +30,13 @@ impl Pending {
         self.count.store(held.len(), Ordering::SeqCst);
     }
 
+    /// Nobody knows whose they were: there is no filter, and every look-up goes to the store.
+    pub(crate) fn clear(&self) {
+        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        held.clear();
+        self.count.store(0, Ordering::SeqCst);
+    }
+
     pub(crate) fn leave(&self, keys: &[Key]) {
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         for key in keys {

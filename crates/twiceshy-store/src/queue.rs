@@ -51,6 +51,10 @@ impl Queue {
         Some(query)
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.order.is_empty()
     }

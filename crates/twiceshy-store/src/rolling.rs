@@ -9,29 +9,36 @@ use crate::store::{Space, Store};
 use crate::view::{Source, Stop, View};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use twiceshy::persist::LoadError;
 use twiceshy::remote::{Key, Write};
 
-/// A filter from a snapshot, and how many commits it was brought over; none where the snapshot is not to be trusted, and the
-/// filter must be rebuilt.
-pub(crate) fn restore<S: Store>(
-    snapshot: Snapshot,
-    state: &State,
-    store: &S,
-) -> Result<Option<(AnyFilter, u64)>, S::Error> {
-    let Some(size) = Size::from_choice(&state.choice, 1) else { return Ok(None) };
+/// What became of a snapshot.
+pub(crate) enum Restored {
+    /// A filter, and how many commits it was brought over.
+    Filter(AnyFilter, u64),
+    /// It is not to be trusted: the filter must be made anew.
+    Refused,
+    /// The filter in it is of a newer version.
+    Newer { found: u16, known: u16 },
+}
+
+/// The filter of a snapshot at the store's last commit.
+pub(crate) fn restore<S: Store>(snapshot: Snapshot, state: &State, store: &S) -> Result<Restored, S::Error> {
+    let Some(size) = Size::from_choice(&state.choice, 1) else { return Ok(Restored::Refused) };
     if snapshot.identity != state.identity || !is_sound(snapshot.mark, state, store)? {
-        return Ok(None);
+        return Ok(Restored::Refused);
     }
-    let Ok(filter) = size.load(&snapshot.filter) else { return Ok(None) };
-    if filter.sequence() != snapshot.mark.number {
-        return Ok(None);
-    }
+    let filter = match size.load(&snapshot.filter) {
+        Ok(filter) if filter.sequence() == snapshot.mark.number => filter,
+        Err(LoadError::NewerVersion { found, supported: known }) => return Ok(Restored::Newer { found, known }),
+        _ => return Ok(Restored::Refused),
+    };
     let behind = state.last.number - snapshot.mark.number;
     if behind == 0 {
-        return Ok(Some((filter, 0)));
+        return Ok(if filter.len() == state.len { Restored::Filter(filter, 0) } else { Restored::Refused });
     }
     let rolled = Rolling::begin(filter, snapshot.mark, state, store)?.map(Rolling::roll).transpose()?;
-    Ok(rolled.flatten().map(|filter| (filter, behind)))
+    Ok(rolled.flatten().map_or(Restored::Refused, |filter| Restored::Filter(filter, behind)))
 }
 
 /// Whether a commit is the store's last, or one that its log goes back to.
@@ -172,7 +179,7 @@ impl<'a, S: Store> Rolling<'a, S> {
             return Ok(None);
         }
         self.filter.stand_at(self.now.last.number);
-        Ok(Some(self.filter))
+        Ok(Some(self.filter).filter(|filter| filter.len() == self.now.len))
     }
 
     /// Brings a frontier to where the store's is, and holds it there.

@@ -14,7 +14,12 @@ const LONG_ENOUGH: u64 = 10_000;
 
 impl<S: Store> Inner<S> {
     /// What follows every change: the log is kept short, and what waits is learned from.
-    pub(crate) fn after_change(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+    pub(crate) fn after_change(&self, writer: &mut Writer) {
+        self.keep_log_short(writer);
+        self.learn_at_once(writer);
+    }
+
+    pub(crate) fn keep_log_short(&self, writer: &mut Writer) {
         let most = (writer.state.len / 4).max(LONG_ENOUGH);
         if writer.state.last.number - writer.state.log_from.number > most {
             // A snapshot that cannot be written is not the caller's trouble: the next open rebuilds.
@@ -23,25 +28,26 @@ impl<S: Store> Inner<S> {
                 writer.stale_snapshot = self.snapshot.is_some();
             }
         }
-        self.learn_at_once(writer);
-        Ok(())
     }
 
     /// Writes the filter beside the store, as it stands at the last commit.
     pub(crate) fn save(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        let Some(path) = &self.snapshot else { return Ok(()) };
+        let Some(path) = &self.snapshot else { return self.sync(writer) };
         let now = (writer.state.last, self.counters.adapted.get());
         if writer.saved == Some(now) {
-            return Ok(());
+            return self.sync(writer);
         }
         let mut bytes = Vec::new();
-        match &*self.filter.read().unwrap_or_else(PoisonError::into_inner) {
-            Some(filter) if filter.save(&mut bytes).is_ok() => {}
-            _ => return Ok(()),
+        let saved = match &*self.filter.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(filter) => filter.save(&mut bytes).is_ok(),
+            None => false,
+        };
+        if !saved {
+            return self.sync(writer);
         }
         // The commit must be there when the snapshot is: one that the store has lost would be of a set that never was.
         self.commit_state(writer, Durability::Synced)?;
-        let header = snapshot::header(writer.state.identity, writer.state.last);
+        let header = snapshot::header(writer.state.identity, writer.state.last, &bytes);
         snapshot::write(path, &header, &bytes).map_err(|error| of_io(path, error))?;
         writer.stale_snapshot = false;
         writer.saved = Some(now);
@@ -50,20 +56,24 @@ impl<S: Store> Inner<S> {
         self.commit_state(writer, Durability::Seen)
     }
 
-    fn commit_state(&self, writer: &Writer, durability: Durability) -> Result<(), Error<S::Error>> {
-        let mut batch = Batch::default();
-        writer.state.write(&mut batch);
-        self.store.commit(&batch.into_changes(), durability).map_err(of_commit)
+    /// Has every commit so far be on disk.
+    fn sync(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+        if writer.unsynced { self.commit_state(writer, Durability::Synced) } else { Ok(()) }
     }
 
-    /// Before the first change after it was refused, a snapshot goes: a number that it has may come again.
-    pub(crate) fn forget_stale_snapshot(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+    fn commit_state(&self, writer: &mut Writer, durability: Durability) -> Result<(), Error<S::Error>> {
+        let mut batch = Batch::default();
+        writer.state.write(&mut batch);
+        self.commit_batch(writer, batch, durability).map_err(of_commit)
+    }
+
+    /// Before the first change after it was refused, a snapshot goes: a number that it has may come again. Where it cannot be
+    /// deleted its tag refuses it still, and the next change tries again.
+    pub(crate) fn forget_stale_snapshot(&self, writer: &mut Writer) {
         if let Some(path) = self.snapshot.as_ref().filter(|_| writer.stale_snapshot) {
-            snapshot::delete(path).map_err(|error| of_io(path, error))?;
             writer.saved = None;
+            writer.stale_snapshot = snapshot::delete(path).is_err();
         }
-        writer.stale_snapshot = false;
-        Ok(())
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"TWSYSNAP";
 pub(crate) const VERSION: u16 = 1;
-/// Magic, version, identity, number, tag, and a checksum of these.
-const HEADER: usize = 8 + 2 + 16 + 8 + 8 + 4;
+/// Magic, version, identity, number, tag, checksum of the filter's bytes, and one of these.
+const HEADER: usize = 8 + 2 + 16 + 8 + 8 + 4 + 4;
 
-/// A snapshot that was read: the header says whose it is, the filter's own bytes have their own checksum.
+/// A snapshot that was read: the header says whose it is, and which bytes are its filter's.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     pub(crate) identity: [u8; 16],
@@ -26,12 +26,13 @@ pub(crate) enum Found {
     Newer(u16),
 }
 
-pub(crate) fn header(identity: [u8; 16], mark: Mark) -> Vec<u8> {
+pub(crate) fn header(identity: [u8; 16], mark: Mark, filter: &[u8]) -> Vec<u8> {
     let mut header = MAGIC.to_vec();
     header.extend(VERSION.to_le_bytes());
     header.extend(identity);
     header.extend(mark.number.to_le_bytes());
     header.extend(mark.tag.to_le_bytes());
+    header.extend(crc32fast::hash(filter).to_le_bytes());
     header.extend(crc32fast::hash(&header).to_le_bytes());
     header
 }
@@ -50,17 +51,17 @@ pub(crate) fn parse(mut bytes: Vec<u8>) -> Found {
     if version > VERSION {
         return Found::Newer(version);
     }
+    if crc32fast::hash(&filter).to_le_bytes() != header[42..46] {
+        return Found::Nothing;
+    }
     let mut identity = [0; 16];
     identity.copy_from_slice(&header[10..26]);
     Found::Whole(Snapshot { identity, mark: Mark { number: number(26), tag: number(34) }, filter })
 }
 
-pub(crate) fn read(path: &Path) -> io::Result<Found> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(parse(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
-        Err(error) => Err(error),
-    }
+/// One that cannot be read is as good as none.
+pub(crate) fn read(path: &Path) -> Found {
+    std::fs::read(path).map_or(Found::Nothing, parse)
 }
 
 /// Takes a snapshot away for good: after a crash it is gone, too.
@@ -74,7 +75,9 @@ pub(crate) fn delete(path: &Path) -> io::Result<()> {
 
 /// Writes a snapshot beside the place, and puts it there when it is on disk.
 pub(crate) fn write(path: &Path, header: &[u8], filter: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("new");
+    // Behind the whole name: two snapshots in a folder may differ in their extensions alone.
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
     let mut file = std::fs::File::create(&beside)?;
     file.write_all(header)?;
     file.write_all(filter)?;
@@ -84,11 +87,14 @@ pub(crate) fn write(path: &Path, header: &[u8], filter: &[u8]) -> io::Result<()>
     sync_folder(path)
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
+/// Has a file's entry in its folder be on disk.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     // Only Unix lets a folder be synced, and needs it.
     if cfg!(unix)
         && let Some(folder) = path.parent()
     {
+        // A bare name is in the folder where we are.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         std::fs::File::open(folder)?.sync_all()?;
     }
     Ok(())
@@ -99,9 +105,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_comes_back_and_every_damage_of_its_header_is_seen() {
+    fn a_snapshot_comes_back_and_every_damage_is_seen() {
         let mark = Mark { number: 77, tag: u64::MAX - 5 };
-        let mut bytes = header([9; 16], mark);
+        let mut bytes = header([9; 16], mark, b"a filter");
         assert_eq!(bytes.len(), HEADER);
         bytes.extend(b"a filter");
         let whole = |bytes: &[u8]| matches!(parse(bytes.to_vec()), Found::Whole(_));
@@ -111,8 +117,8 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        assert!((0..HEADER).all(|len| !whole(&bytes[..len])));
-        for at in 0..HEADER {
+        assert!((0..bytes.len()).all(|len| !whole(&bytes[..len])));
+        for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
             assert!(!whole(&damaged), "byte {at}");

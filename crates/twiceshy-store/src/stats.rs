@@ -60,7 +60,7 @@ pub struct Stats {
     pub merged: u64,
     /// Those that the policy did not want.
     pub declined: u64,
-    /// How often the filter has grown.
+    /// How often the filter has grown, or was made anew beside the one that answered.
     pub grown: u64,
     /// How often it was rebuilt from the index.
     pub rebuilt: u64,

@@ -2,9 +2,14 @@
 //! half done, and the next operation works.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use twiceshy::hash::HashKey;
 use twiceshy_store::faulty::{Faulty, FaultyError};
-use twiceshy_store::{Adapt, Error, FilterKind, Guard, MemoryError, MemoryStore, Options};
+use twiceshy_store::{
+    Adapt, Change, CommitError, Durability, Error, FilterKind, Guard, MemoryError, MemoryStore, Options, Space, Store,
+};
 
 type Exact = BTreeMap<Vec<u8>, Vec<u8>>;
 type Failure = Error<FaultyError<MemoryError>>;
@@ -130,4 +135,77 @@ fn a_lost_answer_reaches_the_caller_and_is_found_out_by_the_next_operation() {
             }
         }
     }
+}
+
+#[test]
+fn a_store_that_fails_while_the_filter_grows_loses_nothing() {
+    for kind in [FilterKind::Telescoping, FilterKind::Cyclic, FilterKind::Broom] {
+        for deed in [Deed::Insert(5_000), Deed::InsertAll(5_000..5_200)] {
+            let mut calls = 0;
+            loop {
+                let when = format!("{kind}, {deed:?}, failing after {calls} calls");
+                let (guard, mut exact) = guarded(kind);
+                let more: Exact = (2_000..2_760).map(|number| (key(number), b"more".to_vec())).collect();
+                guard.insert_all(&more).expect("nothing fails yet");
+                exact.extend(more);
+                let before = guard.stats().expect("memory").cells;
+                guard.store().fail_after(calls);
+                let outcome = deed.perform(&guard);
+                let untouched = guard.store().heal();
+                let now = if outcome.is_ok() { deed.done_to(&exact) } else { exact.clone() };
+                agree(&guard, &now, &when);
+                deed.perform(&guard).expect("it is healed");
+                // What has begun ends with the insertions that follow.
+                guard.insert_all((6_000..6_100).map(|number| (key(number), "last"))).expect("it is healed");
+                assert!(guard.stats().expect("it is healed").cells > before, "{when}: it has not grown");
+                assert_eq!(guard.check().expect("it is healed"), Ok(()), "{when}");
+                if untouched {
+                    break;
+                }
+                // Every call at first, then some of the many that bring keys along.
+                calls += 1 + calls / 8;
+            }
+        }
+    }
+}
+
+/// A store that panics when it is told to.
+struct Panicking(MemoryStore, AtomicBool);
+
+impl Store for Panicking {
+    type Error = MemoryError;
+
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, MemoryError> {
+        self.0.get(space, key)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        from: Bound<&[u8]>,
+        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), MemoryError> {
+        self.0.scan(space, from, found)
+    }
+
+    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
+        assert!(!self.1.swap(false, Ordering::SeqCst), "the store was told to panic");
+        self.0.commit(changes, durability)
+    }
+}
+
+#[test]
+fn a_store_that_panics_costs_its_caller_the_operation_and_nobody_a_key() {
+    let guard = Options::new().open(Panicking(MemoryStore::new(), AtomicBool::new(false))).expect("an empty store");
+    guard.insert_all((0..500).map(|number| (key(number), "value"))).expect("memory");
+    guard.store().1.store(true, Ordering::SeqCst);
+    let panicked = catch_unwind(AssertUnwindSafe(|| guard.insert(&key(900), b"value")));
+    assert!(panicked.is_err());
+    assert!((0..500).all(|number| guard.contains(&key(number)).expect("memory")));
+    assert!(guard.insert(&key(900), b"value").expect("memory"));
+    assert!((0..500).all(|number| guard.contains(&key(number)).expect("memory")));
+    let before = guard.stats().expect("memory").unfiltered;
+    assert!(guard.contains(&key(900)).expect("memory"));
+    assert_eq!(guard.stats().expect("memory").unfiltered, before, "its key is not pending for ever");
+    assert_eq!(guard.check().expect("memory"), Ok(()));
 }

@@ -76,8 +76,8 @@ fn a_snapshot_of_a_newer_version_is_refused_with_a_sentence() {
     open(&memory, &path, FilterKind::Telescoping).close().expect("a folder");
     let mut bytes = std::fs::read(&path).expect("a snapshot");
     bytes[8] = 9;
-    let sum = crc32fast::hash(&bytes[..42]);
-    bytes[42..46].copy_from_slice(&sum.to_le_bytes());
+    let sum = crc32fast::hash(&bytes[..46]);
+    bytes[46..50].copy_from_slice(&sum.to_le_bytes());
     std::fs::write(&path, &bytes).expect("a folder");
     let refused = Options::new().snapshot(&path).open(memory.open().expect("nobody has it open"));
     match refused {
@@ -120,4 +120,88 @@ fn the_log_stays_bounded_with_a_snapshot_and_without() {
         has_all(&guard, 100, "a long life");
         assert_eq!(guard.stats().expect("memory").rebuilt, u64::from(!with_snapshot));
     }
+}
+
+#[test]
+fn a_snapshot_with_another_filters_bytes_is_not_trusted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kind = FilterKind::Telescoping;
+    let stores = [Memory::new(), Memory::new()];
+    // Names that differ in their extensions alone, written at the same time.
+    let paths = ["shard.0", "shard.1"].map(|name| folder.path().join(name));
+    std::thread::scope(|scope| {
+        for (store, (memory, path)) in stores.iter().zip(&paths).enumerate() {
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let guard = open(memory, path, kind);
+                    let number = store as u64 * 1_000 + round;
+                    guard.insert(&key(number), b"").expect("memory");
+                    guard.close().expect("nobody takes its file away");
+                }
+            });
+        }
+    });
+    let mut mixed = std::fs::read(&paths[0]).expect("a snapshot");
+    mixed.truncate(50);
+    mixed.extend(&std::fs::read(&paths[1]).expect("a snapshot")[50..]);
+    std::fs::write(&paths[0], mixed).expect("a folder");
+    let guard = open(&stores[0], &paths[0], kind);
+    has_all(&guard, 20, "a foreign filter");
+    assert_eq!(guard.stats().expect("memory").rebuilt, 1);
+    let guard = open(&stores[1], &paths[1], kind);
+    assert!((1_000..1_020).all(|number| guard.contains(&key(number)).expect("memory")));
+    assert_eq!(guard.stats().expect("memory").rebuilt, 0);
+}
+
+#[test]
+fn a_filter_of_a_newer_version_inside_a_snapshot_is_refused_with_a_sentence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
+    let memory = Memory::new();
+    open(&memory, &path, FilterKind::Telescoping).close().expect("a folder");
+    let mut bytes = std::fs::read(&path).expect("a snapshot");
+    // The version of the filter's own header, and the checksum at its end.
+    bytes[58] = 9;
+    let sum = crc32fast::hash(&bytes[50..110]);
+    bytes[110..114].copy_from_slice(&sum.to_le_bytes());
+    let sum = crc32fast::hash(&bytes[50..]);
+    bytes[42..46].copy_from_slice(&sum.to_le_bytes());
+    let sum = crc32fast::hash(&bytes[..46]);
+    bytes[46..50].copy_from_slice(&sum.to_le_bytes());
+    std::fs::write(&path, &bytes).expect("a folder");
+    let refused = Options::new().snapshot(&path).open(memory.open().expect("nobody has it open"));
+    assert!(refused.is_err_and(|error| error.to_string().contains("newer version")));
+}
+
+#[test]
+fn a_snapshot_that_can_be_neither_read_nor_written_is_nobodys_trouble_but_the_next_opens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("filter");
+    std::fs::create_dir(&path).expect("a folder where the snapshot should be");
+    let memory = Memory::new();
+    let guard = open(&memory, &path, FilterKind::Telescoping);
+    assert!((0..100).all(|number| guard.insert(&key(number), b"").expect("memory")));
+    assert!(matches!(guard.close(), Err(Error::Io { .. })), "whoever closes hears of it");
+    let guard = open(&memory, &path, FilterKind::Telescoping);
+    has_all(&guard, 100, "no snapshot");
+}
+
+#[test]
+fn a_broom_filter_that_only_learns_does_not_make_the_log_grow() {
+    let memory = Memory::new();
+    let options = Options::new().filter(FilterKind::Broom).false_positive_rate(0.2).background(false);
+    let guard = options.open(memory.open().expect("nobody has it open")).expect("an empty store");
+    guard.insert_all((0..600).map(|number| (key(number), b""))).expect("memory");
+    let mut number = 1_000;
+    while guard.stats().expect("memory").adapted < 12_000 {
+        assert!(!guard.contains(&key(number)).expect("memory"));
+        number += 1;
+    }
+    let mut records = 0;
+    let count = &mut |_: &[u8], _: &[u8]| {
+        records += 1;
+        true
+    };
+    guard.store().scan(Space::Log, Bound::Unbounded, count).expect("memory");
+    assert!(records <= 11_000, "{records} records");
 }

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 use twiceshy::remote::Key;
 
 /// A store behind a filter that turns away look-ups of absent keys, and learns from its mistakes.
@@ -81,7 +82,7 @@ impl<S: Store> Guard<S> {
         found: impl FnOnce(&T) -> bool,
     ) -> Result<Option<T>, Error<S::Error>> {
         let inner = &*self.inner;
-        let mut filtered = false;
+        let mut asked = None;
         // In this order: see `Pending`.
         if !inner.pending.holds(key)
             && let Some(filter) = &*inner.filter.read().unwrap_or_else(PoisonError::into_inner)
@@ -90,15 +91,15 @@ impl<S: Store> Guard<S> {
                 inner.counters.turned_away.add(1);
                 return Ok(None);
             }
-            filtered = true;
+            asked = Some(Instant::now());
         }
         let answer = ask(&inner.store).map_err(Error::Store)?;
-        match (found(&answer), filtered) {
+        match (found(&answer), asked) {
             (true, _) => inner.counters.found.add(1),
-            (false, true) if !inner.pending.holds(key) => inner.mistake(key),
+            (false, Some(asked)) if !inner.pending.holds(key) => inner.mistake(key, asked.elapsed()),
             (false, _) => {}
         }
-        if !filtered {
+        if asked.is_none() {
             inner.counters.unfiltered.add(1);
         }
         Ok(Some(answer))

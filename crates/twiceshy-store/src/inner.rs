@@ -32,6 +32,8 @@ pub(crate) struct Inner<S> {
     pub(crate) something_waits: Condvar,
     /// Whether whoever errs learns himself, since there is no learner.
     pub(crate) learns_at_once: bool,
+    /// Whether what the filter learns is a commit.
+    pub(crate) learning_writes: bool,
     pub(crate) closing: AtomicBool,
     pub(crate) policy: Policy,
     pub(crate) counters: Counters,

@@ -9,14 +9,18 @@ use crate::store::{Durability, Store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
 use twiceshy::filter::Adapted;
 
 /// How many false positives one caller learns from: others go on asking, and nobody shall work for them for ever.
 const AT_ONCE: usize = 16;
 
+/// A store that answers so soon is asked for the index by whoever erred: waking the learner takes longer.
+const NEAR: Duration = Duration::from_micros(20);
+
 impl<S: Store> Inner<S> {
-    /// A look-up has found that the filter was wrong.
-    pub(crate) fn mistake(&self, query: &[u8]) {
+    /// A look-up has found that the filter was wrong. `took` is what the store took to say so.
+    pub(crate) fn mistake(&self, query: &[u8], took: Duration) {
         self.counters.false_positives.add(1);
         if !self.policy.wants(query) {
             self.counters.declined.add(1);
@@ -27,15 +31,15 @@ impl<S: Store> Inner<S> {
             Queued::Merged => return self.counters.merged.add(1),
             Queued::Skipped => return self.counters.skipped.add(1),
         }
-        if !self.learns_at_once {
-            return self.something_waits.notify_one();
-        }
-        // Whoever can have the lock at once learns; otherwise its holder will, or who errs next.
-        if let Ok(mut writer) = self.writer.try_lock()
+        if (self.learns_at_once || took < NEAR && !self.learning_writes)
+            && let Ok(mut writer) = self.writer.try_lock()
             && writer.doubt.is_none()
         {
             self.learn(&mut writer, AT_ONCE);
+        } else if !self.learns_at_once {
+            self.something_waits.notify_one();
         }
+        // Where there is no learner, who holds the lock learns, or who errs next.
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -86,8 +90,6 @@ impl<S: Store> Inner<S> {
 
     /// Learns from some of what waits. An error is nobody's: the query is forgotten, and comes back if it matters.
     fn learn(&self, writer: &mut Writer, most: usize) {
-        // What a broom filter learns is a commit.
-        self.forget_stale_snapshot(writer);
         for _ in 0..most {
             let Some(query) = self.queue().pop() else { return };
             match self.adapt(writer, &query) {
@@ -115,6 +117,7 @@ impl<S: Store> Inner<S> {
         match self.plan(&writer.state, &Batch::default(), |filter, view| filter.adapt(query, view)) {
             Ok(Planned::Done(adapted)) => Ok(adapted),
             Ok(Planned::Waits(plan)) => {
+                self.forget_stale_snapshot(writer);
                 let (mut after, mut batch) = (writer.state.clone(), Batch::default());
                 after.advance(&plan, Deed::Other, writer.tag(), &mut batch);
                 // Whoever crashes now finds the filter as it was: no disk need hear of it.

@@ -106,9 +106,10 @@ impl Options {
         Options { durability, ..self }
     }
 
-    /// Whether a thread of the guard's own learns from false positives, as is usual: look-ups do not wait for it. Otherwise
-    /// whoever meets one learns from it before he has his answer, which may wait for a disk then, and all that happens can be
-    /// repeated.
+    /// Whether a thread of the guard's own learns from false positives, as is usual: look-ups do not wait for it. (Before a store
+    /// that answers within 20 µs whoever meets one reads the index himself, if nobody is changing anything: waking the thread
+    /// would take longer.) Otherwise whoever meets one learns from it before he has his answer, which may wait for a disk then,
+    /// and all that happens can be repeated.
     #[must_use]
     pub fn background(self, background: bool) -> Self {
         Options { background, ..self }
@@ -168,6 +169,7 @@ impl Options {
             queue: Mutex::new(Queue::new(self.queue)),
             something_waits: Condvar::new(),
             learns_at_once: !self.background || adapt == Adapt::Never,
+            learning_writes: kind == FilterKind::Broom,
             closing: AtomicBool::new(false),
             policy: Policy::new(adapt),
             counters: Counters::default(),

@@ -37,8 +37,9 @@ fn words(growth: &Growth) -> String {
     };
     let rows = [
         head.map(str::to_owned).to_vec(),
-        line("while the store doubles", &growth.growing),
-        line("while nothing happens", &growth.quiet),
+        line("while the store doubles, the filter answers", &growth.growing),
+        line("while the store doubles, the store answers", &growth.growing_asked),
+        line("while nothing happens, the filter answers", &growth.quiet),
     ];
     format!(
         "a {} filter grows from {} keys to twice as many, {} time{}, in {:.1} s ({} insertions a second)\n\n{}",

@@ -5,10 +5,12 @@ use super::clock::histogram;
 use super::keys::{key, value};
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use std::cell::Cell;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use twiceshy_store::{Durability, FilterKind, Guard, Options, RedbStore};
+use twiceshy_store::{Change, CommitError, Durability, FilterKind, Guard, Options, RedbError, RedbStore, Space, Store};
 
 /// Times of look-ups, in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -40,19 +42,51 @@ pub struct Growth {
     pub inserts_per_second: f64,
     /// With nobody inserting: what the machine itself does to a look-up.
     pub quiet: Waits,
-    /// While keys are inserted and the filter grows.
+    /// While keys are inserted and the filter grows: those that the filter answered.
     pub growing: Waits,
+    /// The others, which the store answered, with its own waits for the disk.
+    pub growing_asked: Waits,
+}
+
+thread_local! {
+    /// Whether this thread has asked the store.
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A store that notes who asks it.
+struct Noting(RedbStore);
+
+impl Store for Noting {
+    type Error = RedbError;
+
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, RedbError> {
+        ASKED.set(true);
+        self.0.get(space, key)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        from: Bound<&[u8]>,
+        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), RedbError> {
+        self.0.scan(space, from, found)
+    }
+
+    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<RedbError>> {
+        self.0.commit(changes, durability)
+    }
 }
 
 /// Fills a store in a folder, and doubles it while somebody looks up absent keys.
 pub fn grow(kind: FilterKind, keys: u64, folder: &Path) -> Result<Growth, GuardedError> {
     let options = Options::new().filter(kind).expected_keys(keys).durability(Durability::Seen);
-    let guard = options.open_folder(folder)?;
+    let guard = options.snapshot(folder.join("filter")).open(Noting(RedbStore::open(folder.join("store.redb"))?))?;
     guard.insert_all((0..keys).map(|number| (key(number), value(number))))?;
     let before = guard.stats()?.grown;
     let begun = Instant::now();
     let ended = AtomicBool::new(false);
-    let (growing, seconds) = std::thread::scope(|scope| {
+    let ([growing, asked], seconds) = std::thread::scope(|scope| {
         let asking = scope.spawn(|| ask(&guard, keys, &|| ended.load(Ordering::Relaxed)));
         let inserted = guard.insert_all((keys..2 * keys).map(|number| (key(number), value(number))));
         let seconds = begun.elapsed().as_secs_f64();
@@ -62,7 +96,7 @@ pub fn grow(kind: FilterKind, keys: u64, folder: &Path) -> Result<Growth, Guarde
         Ok::<_, GuardedError>((times, seconds))
     })?;
     let until = Instant::now() + Duration::from_secs_f64(seconds);
-    let quiet = ask(&guard, keys, &|| Instant::now() > until)?;
+    let [quiet, _] = ask(&guard, keys, &|| Instant::now() > until)?;
     let grown = guard.stats()?.grown - before;
     if grown == 0 {
         return Err(GuardedError::Settings("so few keys fit without growth: take more"));
@@ -77,18 +111,21 @@ pub fn grow(kind: FilterKind, keys: u64, folder: &Path) -> Result<Growth, Guarde
         inserts_per_second,
         quiet: waits(&quiet),
         growing: waits(&growing),
+        growing_asked: waits(&asked),
     })
 }
 
-/// Looks up absent keys until it is to end.
-fn ask(guard: &Guard<RedbStore>, keys: u64, ended: &dyn Fn() -> bool) -> Result<Histogram<u64>, GuardedError> {
-    let (mut times, mut number) = (histogram()?, 3 * keys);
+/// Looks up absent keys until it is to end: the times of those that the filter answered, and of the others.
+fn ask(guard: &Guard<Noting>, keys: u64, ended: &dyn Fn() -> bool) -> Result<[Histogram<u64>; 2], GuardedError> {
+    let (mut times, mut number) = ([histogram()?, histogram()?], 3 * keys);
     while !ended() {
         let absent = key(number);
         number += 1;
+        ASKED.set(false);
         let begun = Instant::now();
         let found = guard.contains(&absent)?;
-        times.record(begun.elapsed().as_nanos() as u64).map_err(|_| GuardedError::Wrong)?;
+        let took = begun.elapsed().as_nanos() as u64;
+        times[usize::from(ASKED.get())].record(took).map_err(|_| GuardedError::Wrong)?;
         if found {
             return Err(GuardedError::Wrong);
         }

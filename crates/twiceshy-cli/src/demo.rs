@@ -2,6 +2,7 @@
 
 use crate::guarded::refusal;
 use crate::output::{columns, grouped, print, progress_bar, rate};
+use crate::temporary;
 use anyhow::{Context, anyhow, ensure};
 use std::collections::HashSet;
 use std::num::NonZeroU64;
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut hostile = vec![head("An attacker who replays what was slow")];
     for (name, kind, adapt) in FILTERS {
         // Gone with all that is in it at the end of this round, also after an error.
-        let folder = tempfile::tempdir().context("a temporary folder cannot be made: make room, or set TMPDIR")?;
+        let folder = temporary::folder(None)?;
         let failed = |error| refusal(folder.path(), error);
         let guard = fill(args, folder.path(), kind, adapt).map_err(failed)?;
         bar.inc(1);

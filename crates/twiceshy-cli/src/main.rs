@@ -15,6 +15,7 @@ mod query;
 mod remove;
 mod replay;
 mod selected;
+mod temporary;
 
 use clap::{Parser, Subcommand};
 use std::io::{self, Write as _};

@@ -71,6 +71,16 @@ pub(crate) fn rate(value: f64) -> String {
     }
 }
 
+/// A time, with three digits or so.
+pub(crate) fn time(nanoseconds: u64) -> String {
+    let time = nanoseconds as f64;
+    match nanoseconds {
+        0..10_000 => format!("{nanoseconds} ns"),
+        10_000..10_000_000 => format!("{:.0} µs", time / 1e3),
+        _ => format!("{:.1} ms", time / 1e6),
+    }
+}
+
 /// Rows in columns: the first to the left, the others to the right.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);

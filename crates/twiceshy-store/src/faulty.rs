@@ -27,6 +27,7 @@ pub enum FaultyError<E> {
 const ANSWERS: u8 = 0;
 const LOSES_BEFORE: u8 = 1;
 const LOSES_AFTER: u8 = 2;
+const PANICS: u8 = 3;
 
 impl<S: Store> Faulty<S> {
     /// A store that does not fail yet.
@@ -42,6 +43,11 @@ impl<S: Store> Faulty<S> {
     /// The answer to the next commit is lost, whether it happens or not.
     pub fn lose_answer(&self, happens: bool) {
         self.lose.store(if happens { LOSES_AFTER } else { LOSES_BEFORE }, Ordering::SeqCst);
+    }
+
+    /// The next commit panics.
+    pub fn panic_at_commit(&self) {
+        self.lose.store(PANICS, Ordering::SeqCst);
     }
 
     /// No failure any more. Whether one was still to come.
@@ -87,6 +93,7 @@ impl<S: Store> Store for Faulty<S> {
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<Self::Error>> {
         self.call().map_err(CommitError::Failed)?;
         let lost = self.lose.swap(ANSWERS, Ordering::SeqCst);
+        assert!(lost != PANICS, "the store was told to panic");
         if lost == LOSES_BEFORE {
             return Err(CommitError::Unknown(FaultyError::Told));
         }

@@ -19,7 +19,7 @@ use twiceshy::remote::{Key, Plan};
 /// The parts of a guard.
 ///
 /// **Who may do what when.** Changes, adaptations and snapshots are made under `writer`, one at a time, from plan to apply.
-/// Look-ups never take it: they read `pending`, then the filter, then the store. The filter's own lock is held for writing
+/// Look-ups never wait for it: they read `pending`, then the filter, then the store. The filter's own lock is held for writing
 /// only while the processor works, never while the store does.
 pub(crate) struct Inner<S> {
     pub(crate) store: S,
@@ -99,7 +99,7 @@ const FEWEST: u64 = 1_024;
 
 /// The keys that a filter is made for when there are so many: half as many again may come before it grows.
 pub(crate) fn capacity(keys: u64) -> u64 {
-    (keys + keys / 2).max(FEWEST)
+    keys.saturating_add(keys / 2).max(FEWEST)
 }
 
 impl<S: Store> Inner<S> {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Adapt {
-    /// Each time. An adaptation costs a read of the index, once for each mistake, and no look-up waits for it; whoever comes with a
-    /// long list of keys that were wrong before finds none that still is.
+    /// Each time. An adaptation costs a read of the index, once for each mistake; whoever comes with a long list of keys that were
+    /// wrong before finds none that still is.
     #[default]
     Always,
     /// Never: a plain filter.

@@ -2,14 +2,10 @@
 //! half done, and the next operation works.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use twiceshy::hash::HashKey;
 use twiceshy_store::faulty::{Faulty, FaultyError};
-use twiceshy_store::{
-    Adapt, Change, CommitError, Durability, Error, FilterKind, Guard, MemoryError, MemoryStore, Options, Space, Store,
-};
+use twiceshy_store::{Adapt, Error, FilterKind, Guard, MemoryError, MemoryStore, Options};
 
 type Exact = BTreeMap<Vec<u8>, Vec<u8>>;
 type Failure = Error<FaultyError<MemoryError>>;
@@ -169,36 +165,11 @@ fn a_store_that_fails_while_the_filter_grows_loses_nothing() {
     }
 }
 
-/// A store that panics when it is told to.
-struct Panicking(MemoryStore, AtomicBool);
-
-impl Store for Panicking {
-    type Error = MemoryError;
-
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, MemoryError> {
-        self.0.get(space, key)
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        from: Bound<&[u8]>,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<(), MemoryError> {
-        self.0.scan(space, from, found)
-    }
-
-    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
-        assert!(!self.1.swap(false, Ordering::SeqCst), "the store was told to panic");
-        self.0.commit(changes, durability)
-    }
-}
-
 #[test]
 fn a_store_that_panics_costs_its_caller_the_operation_and_nobody_a_key() {
-    let guard = Options::new().open(Panicking(MemoryStore::new(), AtomicBool::new(false))).expect("an empty store");
+    let guard = Options::new().open(Faulty::new(MemoryStore::new())).expect("an empty store");
     guard.insert_all((0..500).map(|number| (key(number), "value"))).expect("memory");
-    guard.store().1.store(true, Ordering::SeqCst);
+    guard.store().panic_at_commit();
     let panicked = catch_unwind(AssertUnwindSafe(|| guard.insert(&key(900), b"value")));
     assert!(panicked.is_err());
     assert!((0..500).all(|number| guard.contains(&key(number)).expect("memory")));

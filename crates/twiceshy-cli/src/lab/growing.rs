@@ -1,7 +1,7 @@
 //! `twiceshy lab growing`.
 
-use super::place;
-use crate::output::{columns, grouped, print, print_json};
+use crate::output::{columns, grouped, print, print_json, time};
+use crate::temporary;
 use std::path::PathBuf;
 use twiceshy_lab::guarded::{Growth, Waits, grow};
 use twiceshy_store::FilterKind;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let folder = place::new(args.folder.as_deref())?;
+    let folder = temporary::folder(args.folder.as_deref())?;
     let growth = grow(args.filter, args.keys, folder.path())?;
     if args.json { print_json(&growth) } else { print(&words(&growth)) }
 }
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 fn words(growth: &Growth) -> String {
     let head = ["look-ups of absent keys", "", "median", "99 %", "99.99 %", "longest"];
     let line = |name: &str, waits: &Waits| {
-        let times = [waits.p50_ns, waits.p99_ns, waits.p9999_ns, waits.longest_ns].map(place::time);
+        let times = [waits.p50_ns, waits.p99_ns, waits.p9999_ns, waits.longest_ns].map(time);
         [name.to_owned(), grouped(waits.lookups)].into_iter().chain(times).collect()
     };
     let rows = [

@@ -1,7 +1,7 @@
 //! `twiceshy lab guard`.
 
-use super::place;
-use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
+use crate::output::{columns, grouped, print, print_json, progress_bar, rate, time};
+use crate::temporary;
 use anyhow::ensure;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         threads: args.threads.clone(),
         seed: args.seed,
     };
-    let folder = place::new(args.folder.as_deref())?;
+    let folder = temporary::folder(args.folder.as_deref())?;
     let bar = progress_bar(0, "filling two stores");
     let comparison = compare(&settings, folder.path(), &|ended, of| {
         bar.set_message("asking");
@@ -72,7 +72,7 @@ fn words(comparison: &Comparison) -> String {
         rate(comparison.rate),
         comparison.seconds,
         comparison.seed,
-        place::time(comparison.store_ns)
+        time(comparison.store_ns)
     );
     let mut delays: Vec<u64> = comparison.rows.iter().map(|row| row.delay_us).collect();
     delays.dedup();
@@ -98,9 +98,9 @@ fn line(row: &Row) -> Vec<String> {
         row.subject.to_string(),
         grouped(row.lookups_per_second as u64),
         format!("{:.2}", row.ratio_to_plain),
-        place::time(row.p50_ns),
-        place::time(row.p99_ns),
-        place::time(row.p999_ns),
+        time(row.p50_ns),
+        time(row.p99_ns),
+        time(row.p999_ns),
         rate(row.asked),
         format!("{:.2}", row.local_bits_per_key),
     ]

@@ -3,7 +3,6 @@
 mod growing;
 mod guard;
 mod opening;
-mod place;
 mod torture;
 
 #[derive(clap::Subcommand)]

@@ -1,7 +1,7 @@
 //! `twiceshy lab opening`.
 
-use super::place;
 use crate::output::{columns, grouped, print, print_json, progress_bar};
+use crate::temporary;
 use std::path::PathBuf;
 use twiceshy_lab::guarded::{Opening, open};
 use twiceshy_store::FilterKind;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let folder = place::new(args.folder.as_deref())?;
+    let folder = temporary::folder(args.folder.as_deref())?;
     let bar = progress_bar(args.keys, "filling the store");
     let opening = open(args.filter, args.keys, args.changes, folder.path(), &|done, _| bar.set_position(done));
     bar.finish_and_clear();

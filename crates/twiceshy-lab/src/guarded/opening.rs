@@ -5,7 +5,7 @@ use super::keys::{key, value};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
-use twiceshy_store::{Durability, FilterKind, Guard, Options, RedbStore};
+use twiceshy_store::{Durability, FilterKind, Guard, Options, RedbStore, SNAPSHOT_FILE, STORE_FILE};
 
 /// What opening takes, in seconds.
 #[derive(Clone, Debug, Serialize)]
@@ -45,7 +45,7 @@ pub fn open(
             "a snapshot can be brought over an eighth as many changes as there are keys, and one at least",
         ));
     }
-    let (path, snapshot) = (folder.join("store.redb"), folder.join("filter.twiceshy"));
+    let (path, snapshot) = (folder.join(STORE_FILE), folder.join(SNAPSHOT_FILE));
     let options = || Options::new().durability(Durability::Seen);
     let begun = Instant::now();
     let guard = options().filter(kind).expected_keys(keys).open_folder(folder)?;
@@ -69,7 +69,6 @@ pub fn open(
         guard.wait()?;
         let ready = begun.elapsed().as_secs_f64();
         let right = what(&guard)? && guard.contains(&key(keys - 1))?;
-        // Not saved again: the next open is to find what this one found.
         guard.close()?;
         if right { Ok((answers, ready)) } else { Err(GuardedError::Wrong) }
     };

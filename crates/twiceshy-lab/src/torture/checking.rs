@@ -1,13 +1,12 @@
 //! A store that was left by a crash is opened, and everything about it is checked.
 
 use super::child::{ask, perform, stored};
-use super::folder::{SNAPSHOT, STORE};
 use super::keys::{STORED, key, value};
 use super::model::Model;
 use super::script::Operation;
 use super::{Turn, Wrong};
 use std::path::Path;
-use twiceshy_store::{Adapt, Durability, Guard, RedbStore};
+use twiceshy_store::{Adapt, Durability, Guard, RedbStore, SNAPSHOT_FILE, STORE_FILE};
 
 /// Where the filter of a store that was opened came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub(super) fn check(
     folder: &Path,
     expected: impl FnOnce(&Model) -> Result<Model, String>,
 ) -> Result<(Model, Origin), Wrong> {
-    let new = !folder.join(STORE).exists() || !folder.join(SNAPSHOT).exists();
+    let new = !folder.join(STORE_FILE).exists() || !folder.join(SNAPSHOT_FILE).exists();
     let guard = turn.options().adapt(Adapt::Always).durability(Durability::Seen).open_folder(folder)?;
     let model = expected(&stored(&guard)?).map_err(Wrong::Answer)?;
     guard.wait()?;

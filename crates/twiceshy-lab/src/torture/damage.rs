@@ -1,11 +1,12 @@
 //! What may happen to a store's files between two opens, besides a crash.
 
-use super::folder::{SNAPSHOT, SNAPSHOT_BESIDE, STORE};
+use super::folder::SNAPSHOT_BESIDE;
 use super::model::Model;
 use crate::workload::rng::Rng;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
+use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
 
 /// How many snapshots are kept for later.
 const KEPT: usize = 12;
@@ -24,14 +25,14 @@ pub(super) struct Shelf {
 impl Shelf {
     /// Keeps what is new in the folder of a store that holds so much.
     pub(super) fn keep(&mut self, folder: &Path, model: &Model, rng: &mut Rng) -> io::Result<()> {
-        if let Some(snapshot) = read(&folder.join(SNAPSHOT))?
+        if let Some(snapshot) = read(&folder.join(SNAPSHOT_FILE))?
             && !self.snapshots.contains(&snapshot)
         {
             self.snapshots.truncate(KEPT - 1);
             self.snapshots.push_front(snapshot);
         }
         if rng.below(3) == 0
-            && let Some(store) = read(&folder.join(STORE))?
+            && let Some(store) = read(&folder.join(STORE_FILE))?
         {
             self.store = Some((store, model.clone()));
         }
@@ -45,7 +46,7 @@ impl Shelf {
 
     /// Now and then damages what a store must be able to lose. Whether it has.
     pub(super) fn damage(&self, folder: &Path, rng: &mut Rng) -> io::Result<bool> {
-        let path = folder.join(SNAPSHOT);
+        let path = folder.join(SNAPSHOT_FILE);
         if let Some(lost) = self.lost.as_ref().filter(|_| rng.below(2) == 0) {
             std::fs::write(path, lost)?;
             return Ok(true);
@@ -76,8 +77,8 @@ impl Shelf {
     /// What the store holds now, if so.
     pub(super) fn go_back(&mut self, folder: &Path, rng: &mut Rng) -> io::Result<Option<Model>> {
         let Some((bytes, model)) = self.store.as_ref().filter(|_| rng.below(5) == 0) else { return Ok(None) };
-        std::fs::write(folder.join(STORE), bytes)?;
-        self.lost = read(&folder.join(SNAPSHOT))?;
+        std::fs::write(folder.join(STORE_FILE), bytes)?;
+        self.lost = read(&folder.join(SNAPSHOT_FILE))?;
         Ok(Some(model.clone()))
     }
 }

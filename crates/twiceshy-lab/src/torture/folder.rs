@@ -3,10 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(super) const STORE: &str = "store.redb";
-pub(super) const SNAPSHOT: &str = "filter.twiceshy";
 /// Where a snapshot is while it is written.
-pub(super) const SNAPSHOT_BESIDE: &str = "filter.new";
+pub(super) const SNAPSHOT_BESIDE: &str = "filter.twiceshy.new";
 
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);

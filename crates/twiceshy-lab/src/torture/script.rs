@@ -71,7 +71,7 @@ impl Script {
             round,
             number: 0,
             durability: if rng.below(2) == 0 { Durability::Synced } else { Durability::Seen },
-            adapt: if rng.below(2) == 0 { Adapt::Always } else { Adapt::default() },
+            adapt: if rng.below(2) == 0 { Adapt::Always } else { Adapt::WhenItPays },
             // Without a save the log gets long, and numbers that were lost come again.
             saves: [0, 4][rng.below(2) as usize],
             grows: rng.below(3) > 0,

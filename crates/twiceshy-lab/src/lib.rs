@@ -1,6 +1,7 @@
 //! Workloads, models and experiments for the filters of `twiceshy`.
 
 pub mod broom;
+pub mod experiment;
 pub mod fixed_set;
 pub mod game;
 pub mod guarded;

@@ -1,0 +1,71 @@
+//! What a paper says beside what was measured.
+
+/// One statement of a paper, held against the data.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Finding {
+    /// What the paper says, with its place: "003 section 4.1: the second variant is better in almost all cases".
+    pub paper: String,
+    /// What was measured, in numbers.
+    pub measured: String,
+    /// Whether they agree.
+    pub verdict: Verdict,
+}
+
+/// Whether paper and measurement agree.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "snake_case", tag = "verdict", content = "why")]
+pub enum Verdict {
+    /// They do.
+    Agrees,
+    /// They differ, and this is why.
+    Differs(String),
+    /// They differ, and nobody has said why.
+    Unexplained,
+    /// The data does not tell: too few false positives, or a size at which it was not measured.
+    Open(String),
+}
+
+impl Finding {
+    /// A statement that holds in the data or not.
+    pub fn new(paper: impl Into<String>, measured: impl Into<String>, holds: bool) -> Finding {
+        let verdict = if holds { Verdict::Agrees } else { Verdict::Unexplained };
+        Finding { paper: paper.into(), measured: measured.into(), verdict }
+    }
+
+    /// A statement that the data cannot decide.
+    pub fn open(paper: impl Into<String>, measured: impl Into<String>, why: impl Into<String>) -> Finding {
+        Finding { paper: paper.into(), measured: measured.into(), verdict: Verdict::Open(why.into()) }
+    }
+
+    /// Why the data differs, where it does: a difference that is known and understood.
+    #[must_use]
+    pub fn because(mut self, why: impl Into<String>) -> Finding {
+        if self.verdict == Verdict::Unexplained {
+            self.verdict = Verdict::Differs(why.into());
+        }
+        self
+    }
+
+    /// Leaves the statement open where the data is too thin to decide it.
+    #[must_use]
+    pub fn open_if(mut self, thin: bool, why: impl Into<String>) -> Finding {
+        if thin && self.verdict != Verdict::Agrees {
+            self.verdict = Verdict::Open(why.into());
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_counts_only_where_paper_and_data_differ() {
+        assert_eq!(Finding::new("", "", true).because("a reason").verdict, Verdict::Agrees);
+        assert_eq!(Finding::new("", "", false).because("a reason").verdict, Verdict::Differs("a reason".into()));
+        assert_eq!(Finding::new("", "", false).verdict, Verdict::Unexplained);
+        assert_eq!(Finding::new("", "", false).open_if(true, "thin").verdict, Verdict::Open("thin".into()));
+        assert_eq!(Finding::new("", "", false).open_if(false, "thin").verdict, Verdict::Unexplained);
+    }
+}

@@ -1,0 +1,135 @@
+//! The papers' experiments: each measures on this code what a paper claims, and says where the two agree.
+//!
+//! An [`Experiment`] is a list of [`Task`]s that fill a [`Table`], the [`Picture`]s to draw from it, and the [`Finding`]s:
+//! what the paper says beside what the table says. Measuring is one thing ([`run`]), drawing another
+//! ([`report`](crate::report)): pictures are drawn from the tables alone.
+
+mod finding;
+mod picture;
+mod table;
+
+pub use finding::{Finding, Verdict};
+pub use picture::{Axis, Curve, Kind, Picture, Scale};
+pub use table::{Line, Row, Table, TableError, Value, line};
+
+use std::path::PathBuf;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Size {
+    /// Seconds: smaller tables, fewer trials.
+    Quick,
+    /// What the paper measured.
+    Paper,
+}
+
+impl Size {
+    /// One of two things, by size.
+    pub fn pick<T>(self, quick: T, paper: T) -> T {
+        match self {
+            Size::Quick => quick,
+            Size::Paper => paper,
+        }
+    }
+
+    /// The word for it in files.
+    pub fn as_str(self) -> &'static str {
+        self.pick("quick", "paper")
+    }
+}
+
+/// What is the same for all tasks of a run.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// How much is measured.
+    pub size: Size,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// The folder of recorded traces, where there is one.
+    pub data: Option<PathBuf>,
+}
+
+/// An experiment.
+pub trait Experiment: Sync {
+    /// Its name on the command line and of its files.
+    fn name(&self) -> &'static str;
+
+    /// What it claims, in a sentence without a full stop.
+    fn claim(&self) -> &'static str;
+
+    /// What it makes again: "003, Figures 1 to 3".
+    fn source(&self) -> &'static str;
+
+    /// How it is measured at a size, and where that departs from the paper: paragraphs for the report.
+    fn method(&self, size: Size) -> Vec<String>;
+
+    /// The columns of its table.
+    fn columns(&self) -> &'static [&'static str];
+
+    /// What is to be measured, in the order of the table.
+    fn tasks(&self, setup: &Setup) -> Vec<Task>;
+
+    /// The pictures of a table.
+    fn pictures(&self, table: &Table) -> Vec<Picture>;
+
+    /// The statements of the paper, held against a table.
+    fn findings(&self, table: &Table, size: Size) -> Vec<Finding>;
+
+    /// Whether it measures time, and so must have the machine to itself.
+    fn is_timed(&self) -> bool {
+        false
+    }
+}
+
+/// Why a task failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct TaskError(String);
+
+impl TaskError {
+    /// For this reason.
+    pub fn new(why: impl std::fmt::Display) -> TaskError {
+        TaskError(why.to_string())
+    }
+}
+
+impl From<crate::replay::ReplayError> for TaskError {
+    fn from(error: crate::replay::ReplayError) -> TaskError {
+        TaskError::new(error)
+    }
+}
+
+impl From<crate::game::GameError> for TaskError {
+    fn from(error: crate::game::GameError) -> TaskError {
+        TaskError::new(error)
+    }
+}
+
+/// A part of an experiment that is measured in one go, independent of the others: the unit in which a run goes on after an
+/// interruption.
+pub struct Task {
+    /// Its name within the experiment; no other has it.
+    pub name: String,
+    /// How long it takes beside the experiment's other tasks, in any unit.
+    pub work: f64,
+    measure: Box<Measure>,
+}
+
+type Measure = dyn Fn() -> Result<Vec<Line>, TaskError> + Send + Sync;
+
+impl Task {
+    /// A task that fills lines of the table.
+    pub fn new(
+        name: impl Into<String>,
+        work: f64,
+        measure: impl Fn() -> Result<Vec<Line>, TaskError> + Send + Sync + 'static,
+    ) -> Task {
+        Task { name: name.into(), work, measure: Box::new(measure) }
+    }
+
+    /// Measures it.
+    pub fn measure(&self) -> Result<Vec<Line>, TaskError> {
+        (self.measure)()
+    }
+}

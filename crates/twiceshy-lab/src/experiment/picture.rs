@@ -1,0 +1,96 @@
+//! A picture before it is drawn: lines over two axes.
+
+/// A chart: lines over a horizontal and a vertical axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// The name of its file, without an ending: `uniform-queries-8-bits`.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The lines, in the order of the legend.
+    pub lines: Vec<Curve>,
+}
+
+/// An axis with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What is along it, with the unit.
+    pub label: String,
+    /// How values are spread over it.
+    pub scale: Scale,
+}
+
+/// How values are spread over an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly, from zero where the values allow it.
+    Linear,
+    /// Evenly, over the values' own range.
+    LinearOwnRange,
+    /// By powers of ten: for rates that span decades. Values of zero are drawn at the lower edge as such.
+    Log,
+}
+
+impl Axis {
+    /// An axis that begins at zero.
+    pub fn linear(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), scale: Scale::Linear }
+    }
+
+    /// An axis over the values' own range.
+    pub fn own_range(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), scale: Scale::LinearOwnRange }
+    }
+
+    /// A logarithmic axis.
+    pub fn log(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), scale: Scale::Log }
+    }
+}
+
+/// A line of a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Its name in the legend, with the bits a key that the filter really used where it is a filter's.
+    pub label: String,
+    /// Which of the looks (colour, dash and marker together) it has. The same filter has the same look in all pictures.
+    pub look: usize,
+    /// Whether it was measured or is what a formula says.
+    pub kind: Kind,
+    /// Its points, by rising x.
+    pub points: Vec<(f64, f64)>,
+    /// The interval around each point, where there is one.
+    pub intervals: Option<Vec<(f64, f64)>>,
+}
+
+/// Where a line comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Measured: drawn with markers.
+    Measured,
+    /// A formula or a paper's statement: drawn thin and without markers.
+    Model,
+}
+
+impl Curve {
+    /// A measured line.
+    pub fn measured(label: impl Into<String>, look: usize, points: Vec<(f64, f64)>) -> Curve {
+        Curve { label: label.into(), look, kind: Kind::Measured, points, intervals: None }
+    }
+
+    /// What a formula says.
+    pub fn model(label: impl Into<String>, look: usize, points: Vec<(f64, f64)>) -> Curve {
+        Curve { label: label.into(), look, kind: Kind::Model, points, intervals: None }
+    }
+
+    /// The same line with an interval around each point.
+    #[must_use]
+    pub fn within(mut self, intervals: Vec<(f64, f64)>) -> Curve {
+        self.intervals = Some(intervals);
+        self
+    }
+}

@@ -89,6 +89,9 @@ pub(crate) struct Args {
     /// telescoping: the A/S that the code is made for [default: 20]
     #[arg(long)]
     expected_ratio: Option<f64>,
+    /// cuckoo-cache: the bits of each cell that the list of mistakes takes [default: 1]
+    #[arg(long)]
+    cache_bits: Option<u32>,
     /// What the filter's keys are found with
     #[arg(long, default_value = "by-hash")]
     remote: RemoteArg,
@@ -164,6 +167,7 @@ impl Args {
             side_table: self.side_table,
             code: self.code,
             expected_ratio: self.expected_ratio,
+            cache_bits: self.cache_bits,
             remote: match self.remote {
                 RemoteArg::ByHash => RemoteName::ByHash,
                 RemoteArg::Mirror => RemoteName::Mirror,

@@ -1,7 +1,9 @@
 //! Workloads, models and experiments for the filters of `twiceshy`.
 
+pub mod baseline;
 pub mod broom;
 pub mod experiment;
+pub mod experiments;
 pub mod fixed_set;
 pub mod game;
 pub mod guarded;

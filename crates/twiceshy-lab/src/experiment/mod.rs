@@ -4,18 +4,27 @@
 //! what the paper says beside what the table says. Measuring is one thing ([`run`]), drawing another
 //! ([`report`](crate::report)): pictures are drawn from the tables alone.
 
+mod contender;
+pub mod contest;
 mod finding;
+mod folder;
+mod journal;
 mod picture;
+mod run;
 mod table;
 
+pub use contender::Contender;
 pub use finding::{Finding, Verdict};
+pub(crate) use folder::write_whole;
+pub use folder::{Facts, Folder, FolderError};
 pub use picture::{Axis, Curve, Kind, Picture, Scale};
+pub use run::{Event, RunError, run, work_ahead};
 pub use table::{Line, Row, Table, TableError, Value, line};
 
 use std::path::PathBuf;
 
 /// How much is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Size {
     /// Seconds: smaller tables, fewer trials.
@@ -111,7 +120,7 @@ impl From<crate::game::GameError> for TaskError {
 pub struct Task {
     /// Its name within the experiment; no other has it.
     pub name: String,
-    /// How long it takes beside the experiment's other tasks, in any unit.
+    /// About how many seconds it takes: what progress is reckoned by.
     pub work: f64,
     measure: Box<Measure>,
 }

@@ -18,9 +18,9 @@ pub enum Value {
 impl Value {
     /// The cell that a text in a file stands for.
     fn parsed(text: &str) -> Value {
-        match (text.parse(), text.parse()) {
+        match (text.parse(), text.parse::<f64>()) {
             (Ok(count), _) => Value::Count(count),
-            (_, Ok(number)) => Value::Number(number),
+            (_, Ok(number)) => Value::from(number),
             _ => Value::Text(text.to_owned()),
         }
     }
@@ -59,9 +59,10 @@ impl From<u32> for Value {
     }
 }
 
+/// What is no number in JSON is a word.
 impl From<f64> for Value {
     fn from(number: f64) -> Value {
-        Value::Number(number)
+        if number.is_finite() { Value::Number(number) } else { Value::Text(number.to_string()) }
     }
 }
 

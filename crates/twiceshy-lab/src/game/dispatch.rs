@@ -39,6 +39,9 @@ impl Recipe {
             FilterName::TelescopingPlain => over_slots(PlainTelescopingFilter::options(keys, rate)?, keys, learning),
             FilterName::Extension => over_slots(ExtensionFilter::options(keys, rate)?, keys, learning),
             FilterName::Broom => Recipe::broom(BroomFilter::options(keys, rate)?, keys),
+            FilterName::Bloom | FilterName::BlockedBloom | FilterName::CuckooCache | FilterName::BloomListed => Err(
+                GameError::Setting(format!("{name} cannot play: it has no removal, which the game is free to ask for")),
+            ),
         }
     }
 

@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_rules_are_kept_and_every_breach_is_said() {
-        for name in FilterName::ALL {
+        for &name in FilterName::OURS {
             let mut oracle = oracle(name);
             let (stored, absent) = (keys().stored(1), keys().absent(1));
             assert_eq!(refusal(oracle.insert(&stored)), Some(Refusal::InTheSet), "{name}");
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_look_up_is_answered_before_the_filter_learns_from_it() {
-        for name in FilterName::ALL {
+        for &name in FilterName::OURS {
             let mut oracle = oracle(name);
             let wrong = (0..1_000)
                 .map(|number| keys().absent(number))

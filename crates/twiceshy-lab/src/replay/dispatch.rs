@@ -1,5 +1,6 @@
 //! From a name to a filter that is driven.
 
+use super::baseline;
 use super::drive::drive;
 use super::names::FilterName;
 use super::spec::{FilterSpec, RemoteName};
@@ -18,8 +19,12 @@ use twiceshy::remote::{ByHash, Counting, InKeyOrder, Mirror, Remote};
 /// Builds the filter that the settings name, and drives it.
 pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
     settings.filter.check()?;
-    if settings.filter.name == FilterName::Broom {
-        return broom(settings, progress);
+    match settings.filter.name {
+        FilterName::Broom => return broom(settings, progress),
+        FilterName::Bloom | FilterName::BlockedBloom | FilterName::CuckooCache | FilterName::BloomListed => {
+            return baseline::dispatch(settings, progress);
+        }
+        _ => {}
     }
     match settings.filter.remote {
         RemoteName::ByHash => over::<ByHash>(settings, progress, ByHash::new),
@@ -85,6 +90,9 @@ fn over<R: Remote + Send + 'static>(
             Ok(Pair::learning(filter, remote))
         }),
         FilterName::Broom => broom(settings, progress),
+        FilterName::Bloom | FilterName::BlockedBloom | FilterName::CuckooCache | FilterName::BloomListed => {
+            baseline::dispatch(settings, progress)
+        }
     }
 }
 

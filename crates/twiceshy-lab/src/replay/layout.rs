@@ -14,6 +14,8 @@ pub(super) enum Layout {
     Buckets { tables: u64, per_bucket: u64 },
     /// Slots in a row: the quotient filters.
     Slots,
+    /// Bits that keys share, counted in cells so that all filters have the same memory: the Bloom filters.
+    Bits,
 }
 
 impl Layout {
@@ -21,8 +23,8 @@ impl Layout {
     pub(super) fn cells(self, asked: u64) -> Result<u64, OptionsError> {
         match self {
             Layout::Buckets { tables, per_bucket } => Ok(Shape::with_cells(tables, per_bucket, asked)?.cells()),
-            // Any number of slots will do that the filter's own options take.
-            Layout::Slots => Ok(QuotientFilter::with_slots(asked, 8).geometry()?.0),
+            // Any number of slots will do that the filter's own options take; and of cells' worth of bits.
+            Layout::Slots | Layout::Bits => Ok(QuotientFilter::with_slots(asked, 8).geometry()?.0),
         }
     }
 
@@ -31,6 +33,7 @@ impl Layout {
         match self {
             Layout::Buckets { tables, per_bucket } => design_load(tables, per_bucket),
             Layout::Slots => 0.99,
+            Layout::Bits => 1.0,
         }
     }
 }
@@ -40,6 +43,7 @@ impl fmt::Display for Layout {
         match self {
             Layout::Buckets { tables, per_bucket } => write!(f, "{tables}×{per_bucket}"),
             Layout::Slots => f.write_str("rank-and-select"),
+            Layout::Bits => f.write_str("bits"),
         }
     }
 }

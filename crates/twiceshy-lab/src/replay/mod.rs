@@ -1,5 +1,6 @@
 //! Replaying a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
 
+mod baseline;
 mod dispatch;
 mod drive;
 mod layout;

@@ -25,11 +25,19 @@ pub enum FilterName {
     Extension,
     /// The broom filter.
     Broom,
+    /// A Bloom filter.
+    Bloom,
+    /// A blocked Bloom filter.
+    BlockedBloom,
+    /// The plain cuckoo filter, smaller by a list of its latest mistakes.
+    CuckooCache,
+    /// A Bloom filter with a list of all its mistakes.
+    BloomListed,
 }
 
 impl FilterName {
     /// All names.
-    pub const ALL: [FilterName; 9] = [
+    pub const ALL: [FilterName; 13] = [
         FilterName::Cuckoo,
         FilterName::Cyclic,
         FilterName::Swapping,
@@ -39,7 +47,14 @@ impl FilterName {
         FilterName::TelescopingPlain,
         FilterName::Extension,
         FilterName::Broom,
+        FilterName::Bloom,
+        FilterName::BlockedBloom,
+        FilterName::CuckooCache,
+        FilterName::BloomListed,
     ];
+
+    /// The filters of this project: all but the rivals.
+    pub const OURS: &[FilterName] = (&FilterName::ALL as &[FilterName]).split_at(9).0;
 
     /// The filters over tables of buckets: they share the options of such tables.
     pub(super) const OVER_BUCKETS: &[FilterName] =
@@ -57,6 +72,10 @@ impl FilterName {
             FilterName::TelescopingPlain => "telescoping-plain",
             FilterName::Extension => "extension",
             FilterName::Broom => "broom",
+            FilterName::Bloom => "bloom",
+            FilterName::BlockedBloom => "blocked-bloom",
+            FilterName::CuckooCache => "cuckoo-cache",
+            FilterName::BloomListed => "bloom-listed",
         }
     }
 }

@@ -56,6 +56,7 @@ pub struct FilterSpec {
     pub side_table: Option<u32>,
     pub code: Option<SelectorCode>,
     pub expected_ratio: Option<f64>,
+    pub cache_bits: Option<u32>,
     pub remote: RemoteName,
     pub hash: HashKind,
 }
@@ -82,6 +83,7 @@ impl FilterSpec {
             side_table: None,
             code: None,
             expected_ratio: None,
+            cache_bits: None,
             remote: RemoteName::ByHash,
             hash: HashKind::SipHash13,
         }
@@ -121,7 +123,11 @@ impl FilterSpec {
     /// How the filter's table is laid out.
     pub(super) fn layout(&self) -> Layout {
         match self.name {
-            FilterName::Cuckoo | FilterName::Cyclic | FilterName::Swapping | FilterName::Cuckooing => {
+            FilterName::Cuckoo
+            | FilterName::Cyclic
+            | FilterName::Swapping
+            | FilterName::Cuckooing
+            | FilterName::CuckooCache => {
                 let (tables, per_bucket) = self.buckets();
                 Layout::Buckets { tables, per_bucket }
             }
@@ -130,6 +136,7 @@ impl FilterSpec {
             | FilterName::TelescopingPlain
             | FilterName::Extension
             | FilterName::Broom => Layout::Slots,
+            FilterName::Bloom | FilterName::BlockedBloom | FilterName::BloomListed => Layout::Bits,
         }
     }
 
@@ -140,8 +147,8 @@ impl FilterSpec {
 
     /// Every option that some filter does not have: whether it was given, and whose it is. A default that is asked for by
     /// name counts as not given.
-    fn owned_options(&self) -> [OwnedOption; 17] {
-        use FilterName::{Cuckoo, Cuckooing, Cyclic, Extension, Swapping, Telescoping};
+    fn owned_options(&self) -> [OwnedOption; 18] {
+        use FilterName::{Cuckoo, CuckooCache, Cuckooing, Cyclic, Extension, Swapping, Telescoping};
         const OVER_BUCKETS: &[FilterName] = FilterName::OVER_BUCKETS;
         [
             (self.tables.is_some(), "--tables", OVER_BUCKETS),
@@ -161,6 +168,7 @@ impl FilterSpec {
             (self.side_table.is_some(), "--side-table", &[Telescoping, Extension]),
             (self.code.is_some(), "--code", &[Telescoping]),
             (self.expected_ratio.is_some(), "--expected-ratio", &[Telescoping]),
+            (self.cache_bits.is_some(), "--cache-bits", &[CuckooCache]),
         ]
     }
 

@@ -1,0 +1,130 @@
+//! Bloom filters of other people's making, under this project's keyed hash.
+
+use twiceshy::filter::Filter;
+use twiceshy::hash::HashKey;
+
+/// Bits that are set for a key, and looked at again.
+pub trait Bits {
+    /// An empty filter of so many bits, best for so many keys.
+    fn new(bits: u64, keys: u64) -> Self;
+
+    /// Sets the bits of a hash.
+    fn set(&mut self, hash: u64);
+
+    /// Whether all bits of a hash are set.
+    fn are_set(&self, hash: u64) -> bool;
+
+    /// The bits in memory.
+    fn len(&self) -> u64;
+}
+
+/// A Bloom filter over a keyed hash: what is stored cannot be removed, and what it is wrong about it is wrong about for
+/// ever.
+#[derive(Debug)]
+pub struct Hashed<B> {
+    bits: B,
+    hash: HashKey,
+    cells: u64,
+    keys: u64,
+}
+
+/// The classic Bloom filter, by the crate `fastbloom`: k bits anywhere.
+pub type Bloom = Hashed<fastbloom::BloomFilter>;
+
+/// A blocked Bloom filter, by the crate `sbbf-rs-safe`: eight bits within 256, one cache line a look-up.
+pub type BlockedBloom = Hashed<sbbf_rs_safe::Filter>;
+
+impl<B: Bits> Hashed<B> {
+    /// An empty filter in the memory of so many cells of so many bits, best for so many keys.
+    pub fn new(cells: u64, bits: u32, keys: u64, hash: HashKey) -> Hashed<B> {
+        Hashed { bits: B::new(cells.saturating_mul(bits.into()), keys), hash, cells, keys: 0 }
+    }
+
+    /// Stores a key.
+    pub fn insert(&mut self, key: &[u8]) {
+        self.bits.set(self.hash.words(key).word(0));
+        self.keys += 1;
+    }
+}
+
+impl<B: Bits> Filter for Hashed<B> {
+    fn contains(&self, key: &[u8]) -> bool {
+        self.bits.are_set(self.hash.words(key).word(0))
+    }
+
+    fn len(&self) -> u64 {
+        self.keys
+    }
+
+    /// The cells that its memory was counted in.
+    fn cells(&self) -> u64 {
+        self.cells
+    }
+
+    fn local_bits(&self) -> u64 {
+        self.bits.len()
+    }
+}
+
+impl Bits for fastbloom::BloomFilter {
+    fn new(bits: u64, keys: u64) -> Self {
+        fastbloom::BloomFilter::with_num_bits(bits.max(1) as usize).expected_items(keys.max(1) as usize)
+    }
+
+    fn set(&mut self, hash: u64) {
+        self.insert_hash(hash);
+    }
+
+    fn are_set(&self, hash: u64) -> bool {
+        self.contains_hash(hash)
+    }
+
+    fn len(&self) -> u64 {
+        self.num_bits() as u64
+    }
+}
+
+impl Bits for sbbf_rs_safe::Filter {
+    fn new(bits: u64, _: u64) -> Self {
+        sbbf_rs_safe::Filter::new(bits as usize, 1)
+    }
+
+    fn set(&mut self, hash: u64) {
+        self.insert_hash(hash);
+    }
+
+    fn are_set(&self, hash: u64) -> bool {
+        self.contains_hash(hash)
+    }
+
+    fn len(&self) -> u64 {
+        self.as_bytes().len() as u64 * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::keys::Keys;
+
+    /// The share of absent keys that a filter of `bits` bits a key calls present.
+    fn rate<B: Bits>(bits: u32) -> f64 {
+        let keys = Keys::new(20_000, 400_000, 5).expect("few keys");
+        let mut filter = Hashed::<B>::new(20_000, bits, 20_000, HashKey::fixed(1));
+        keys.stored_keys().for_each(|key| filter.insert(&key));
+        assert!(keys.stored_keys().all(|key| filter.contains(&key)));
+        let used = filter.local_bits() as f64 / 20_000.0;
+        assert!((used - f64::from(bits)).abs() < 0.02, "{used} bits a key");
+        (0..400_000).filter(|number| filter.contains(&keys.absent(*number))).count() as f64 / 400_000.0
+    }
+
+    #[test]
+    fn bloom_filters_have_the_rates_of_their_kind() {
+        // (1 - e^(-k/m))^k: 0.0216 at 8 bits with k = 6, 0.0031 at 12 with k = 8.
+        let classic = [8, 12].map(rate::<fastbloom::BloomFilter>);
+        assert!((0.020..0.024).contains(&classic[0]) && (0.0027..0.0036).contains(&classic[1]), "{classic:?}");
+        // Keys are not spread evenly over blocks, which costs a filter the more the fewer bits it has.
+        let blocked = [8, 12].map(rate::<sbbf_rs_safe::Filter>);
+        assert!((0.024..0.040).contains(&blocked[0]) && (0.004..0.009).contains(&blocked[1]), "{blocked:?}");
+    }
+}

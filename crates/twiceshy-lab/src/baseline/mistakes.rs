@@ -1,0 +1,126 @@
+//! A plain filter with a list of keys that it was wrong about.
+
+use lru::LruCache;
+use std::cell::RefCell;
+use twiceshy::filter::Filter;
+
+/// A filter that looks its positive answers up in a list of mistakes.
+///
+/// **Bounded** to so many bytes it is the rival of adaptive filters at equal memory: a plain filter, smaller by what the
+/// list takes, which forgets the mistake that was asked for the longest ago. **Unbounded** it is the adaptive filter of 001
+/// Lemma 28, which lists every mistake; its memory grows with them.
+///
+/// The list holds whole keys: with less it would turn away stored keys that look alike. It is generous to itself: only the
+/// keys' bytes are counted, not what finds them.
+#[derive(Debug)]
+pub struct WithMistakes<F> {
+    filter: F,
+    mistakes: RefCell<Mistakes>,
+    most_bytes: Option<u64>,
+}
+
+/// 001 Lemma 28.
+pub type Listed = WithMistakes<super::Bloom>;
+
+#[derive(Debug)]
+struct Mistakes {
+    keys: LruCache<Box<[u8]>, ()>,
+    bytes: u64,
+}
+
+impl<F> WithMistakes<F> {
+    /// A filter with a list of at most so many bytes; of any length with `None`.
+    pub fn new(filter: F, most_bytes: Option<u64>) -> WithMistakes<F> {
+        let mistakes = RefCell::new(Mistakes { keys: LruCache::unbounded(), bytes: 0 });
+        WithMistakes { filter, mistakes, most_bytes }
+    }
+
+    /// The filter alone.
+    pub fn filter_mut(&mut self) -> &mut F {
+        &mut self.filter
+    }
+
+    /// Notes that a key is absent. A key longer than the whole list is not noted.
+    pub fn note(&mut self, key: &[u8]) {
+        let Mistakes { keys, bytes } = self.mistakes.get_mut();
+        let most = self.most_bytes.unwrap_or(u64::MAX);
+        if key.len() as u64 > most || keys.put(key.into(), ()).is_some() {
+            return;
+        }
+        *bytes += key.len() as u64;
+        while *bytes > most
+            && let Some((oldest, ())) = keys.pop_lru()
+        {
+            *bytes -= oldest.len() as u64;
+        }
+    }
+
+    /// How many keys are on the list.
+    pub fn noted(&self) -> usize {
+        self.mistakes.borrow().keys.len()
+    }
+}
+
+impl<F: Filter> Filter for WithMistakes<F> {
+    fn contains(&self, key: &[u8]) -> bool {
+        self.filter.contains(key) && self.mistakes.borrow_mut().keys.get(key).is_none()
+    }
+
+    fn len(&self) -> u64 {
+        self.filter.len()
+    }
+
+    fn cells(&self) -> u64 {
+        self.filter.cells()
+    }
+
+    /// The filter's, and the list's when it is full.
+    fn local_bits(&self) -> u64 {
+        let list = self.most_bytes.unwrap_or_else(|| self.mistakes.borrow().bytes);
+        self.filter.local_bits() + 8 * list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls everything present.
+    struct Credulous;
+
+    impl Filter for Credulous {
+        fn contains(&self, _: &[u8]) -> bool {
+            true
+        }
+        fn len(&self) -> u64 {
+            0
+        }
+        fn cells(&self) -> u64 {
+            0
+        }
+        fn local_bits(&self) -> u64 {
+            1000
+        }
+    }
+
+    #[test]
+    fn a_full_list_forgets_the_mistake_that_was_asked_for_the_longest_ago() {
+        let mut filter = WithMistakes::new(Credulous, Some(10));
+        [&b"one"[..], b"two", b"six"].into_iter().for_each(|key| filter.note(key));
+        assert!(!filter.contains(b"one"), "asked for");
+        filter.note(b"ten");
+        assert!(filter.contains(b"two") && !filter.contains(b"one") && !filter.contains(b"ten"));
+        filter.note(b"longer than the list");
+        assert!(filter.contains(b"longer than the list") && filter.noted() == 3);
+        assert_eq!(filter.local_bits(), 1080);
+    }
+
+    #[test]
+    fn a_list_without_bound_remembers_all_and_takes_their_memory() {
+        let mut filter = WithMistakes::new(Credulous, None);
+        (0..1000u64).for_each(|key| filter.note(&key.to_le_bytes()));
+        filter.note(&7u64.to_le_bytes());
+        assert!((0..1000u64).all(|key| !filter.contains(&key.to_le_bytes())));
+        assert_eq!(filter.local_bits(), 1000 + 1000 * 64);
+    }
+}

@@ -1,0 +1,10 @@
+//! What adaptive filters are held against: Bloom filters, and filters that keep a list of their mistakes.
+//!
+//! None of these learns in the sense of the papers. A list of mistakes is the rival that the papers tend to leave out: it
+//! is simple, and as long as the mistakes that matter fit, it is as good.
+
+mod bloom;
+mod mistakes;
+
+pub use bloom::{BlockedBloom, Bloom};
+pub use mistakes::{Listed, WithMistakes};

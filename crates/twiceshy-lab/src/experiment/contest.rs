@@ -1,0 +1,155 @@
+//! Many filters over the same queries: the shape of most experiments of the papers.
+
+use super::{Axis, Contender, Curve, Line, Picture, Setup, Table, Task, TaskError, line};
+use crate::replay::{Report, Settings, run};
+use crate::workload::Workload;
+
+/// The columns of a contest's table.
+pub const COLUMNS: &[&str] = &[
+    "workload",
+    "filter",
+    "cell_bits",
+    "ratio",
+    "keys",
+    "bits_per_key",
+    "trials",
+    "queries",
+    "distinct",
+    "false_positives",
+    "fpr",
+    "fpr_sd",
+    "first_time_fpr",
+    "regret",
+    "rebuilds",
+];
+
+/// One cell of the grid that a contest is: a filter, a workload, a ratio.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The filter.
+    pub contender: Contender,
+    /// The memory of a cell or slot by which it is grouped with others.
+    pub cell_bits: u32,
+    /// The queries.
+    pub workload: Workload,
+    /// The workload's name in tables and pictures.
+    pub workload_label: String,
+    /// A/S.
+    pub ratio: f64,
+    /// The cells where the workload leaves them open.
+    pub cells: Option<u64>,
+    /// Queries for each absent key, where the workload leaves them open.
+    pub per_key: Option<u64>,
+    /// All queries, where the workload leaves them open.
+    pub queries: Option<u64>,
+    /// How often.
+    pub trials: u32,
+    /// About how many seconds it takes.
+    pub work: f64,
+}
+
+impl Entry {
+    /// The task that measures it.
+    pub fn task(self, setup: &Setup) -> Task {
+        let name =
+            format!("{}, {} of {} bits, A/S {}", self.workload_label, self.contender.label, self.cell_bits, self.ratio);
+        let seed = setup.seed;
+        Task::new(name, self.work, move || self.measure(seed))
+    }
+
+    fn measure(&self, seed: u64) -> Result<Vec<Line>, TaskError> {
+        let settings = Settings {
+            filter: self.contender.spec.clone(),
+            cells: self.cells,
+            load: 0.95,
+            ratio: self.ratio,
+            per_key: self.per_key,
+            trials: self.trials,
+            seed,
+            workload: self.workload.clone(),
+            jobs: 1,
+        };
+        Ok(vec![self.line(&run(&settings, &|_| ())?)])
+    }
+
+    fn line(&self, report: &Report) -> Line {
+        line![
+            self.workload_label.as_str(),
+            self.contender.label.as_str(),
+            self.cell_bits,
+            self.ratio,
+            report.keys,
+            report.bits_per_key,
+            report.trials,
+            report.queries,
+            report.distinct_queries,
+            report.false_positives,
+            report.fpr,
+            report.fpr_sd,
+            report.first_time_fpr,
+            report.regret,
+            report.rebuilds,
+        ]
+    }
+}
+
+/// The rates of a contest over A/S, a picture for each workload and size of cells.
+pub fn pictures(experiment: &str, table: &Table, contenders: impl Fn(u32) -> Vec<Contender>) -> Vec<Picture> {
+    let mut pictures = Vec::new();
+    for workload in table.values("workload") {
+        let of_workload = table.only("workload", workload.clone());
+        for bits in of_workload.values("cell_bits") {
+            let group = of_workload.only("cell_bits", bits.clone());
+            let contenders = contenders(bits.number().unwrap_or(0.0) as u32);
+            pictures.push(Picture {
+                name: file_name(&format!("{experiment} {workload} {bits} bits")),
+                title: format!("{workload}, {bits} bits a cell"),
+                x: Axis::linear("A/S: distinct absent keys asked for, over stored keys"),
+                y: Axis::log("false-positive rate"),
+                lines: contenders.iter().filter_map(|contender| curve(&group, contender)).collect(),
+            });
+        }
+    }
+    pictures
+}
+
+/// A filter's rates over A/S, with the memory that it used in its name.
+fn curve(group: &Table, contender: &Contender) -> Option<Curve> {
+    let own = group.only("filter", contender.label.as_str());
+    let label = format!("{}, {}", contender.label, bits_a_key(&own)?);
+    Some(Curve::measured(label, contender.look, own.pairs("ratio", "fpr")))
+}
+
+/// The bits a key over the lines of a table, as a legend says it: from the least to the most where they differ.
+pub fn bits_a_key(table: &Table) -> Option<String> {
+    let bits = || table.rows().filter_map(|row| row.number("bits_per_key"));
+    let (least, most) = (bits().reduce(f64::min)?, bits().reduce(f64::max)?);
+    Some(if most - least < 0.05 {
+        format!("{least:.2} bits a key")
+    } else {
+        format!("{least:.1} to {most:.1} bits a key")
+    })
+}
+
+/// The rate of one filter at one place of a contest.
+pub fn rate(table: &Table, workload: &str, cell_bits: u32, filter: &str, ratio: f64) -> Option<f64> {
+    let table = table.only("workload", workload).only("cell_bits", cell_bits).only("filter", filter);
+    table.only("ratio", ratio).first("fpr")
+}
+
+/// A name that is good for a file.
+pub fn file_name(words: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
+    let dashed: String = words.chars().map(plain).collect();
+    dashed.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_plain() {
+        assert_eq!(file_name("Uniform, s = 1 (8 bits)"), "uniform-s-1-8-bits");
+    }
+}

@@ -1,0 +1,182 @@
+//! The folder of a run: what it holds, and that it holds one run only.
+
+use super::{Experiment, Setup, Size, Table, TableError};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What all experiments of a folder have in common.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Facts {
+    /// How much was measured.
+    pub size: Size,
+    /// Where all randomness came from.
+    pub seed: u64,
+    /// The version of the code that measured.
+    pub version: String,
+}
+
+impl Facts {
+    /// The facts of a run by this code.
+    pub fn new(setup: &Setup) -> Facts {
+        Facts { size: setup.size, seed: setup.seed, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+impl std::fmt::Display for Facts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} size, seed {}, version {}", self.size.as_str(), self.seed, self.version)
+    }
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// It holds another run.
+    #[error("{folder} holds a run of {found}, not of {wanted}: name another folder with --out", folder = .folder.display())]
+    Another {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds.
+        found: Facts,
+        /// What was wanted.
+        wanted: Facts,
+    },
+    /// Another process writes to it.
+    #[error("another run writes to {}: wait for its end, or name another folder with --out", .0.display())]
+    InUse(PathBuf),
+    /// It holds no run.
+    #[error("{} holds no run of the lab: there is no run.json in it. `twiceshy lab run` makes one", .0.display())]
+    NoRun(PathBuf),
+    /// A file in it is damaged.
+    #[error("{path} cannot be read ({why}): remove it and run again", path = .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file could not be read or written.
+    #[error("{path}: {error}", path = .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// A folder that holds the tables of one run.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    facts: Facts,
+    /// Held while the folder is written to; the system gives it back when the process ends in any way.
+    _lock: Option<File>,
+}
+
+const FACTS: &str = "run.json";
+const LOCK: &str = ".lock";
+
+impl Folder {
+    /// The folder to measure into, made where it is missing.
+    pub fn for_run(path: &Path, setup: &Setup) -> Result<Folder, FolderError> {
+        let at = |path: &Path| failed(path.to_owned());
+        fs::create_dir_all(path.join("unfinished")).map_err(at(path))?;
+        let lock = File::create(path.join(LOCK)).map_err(at(&path.join(LOCK)))?;
+        if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
+            return Err(FolderError::InUse(path.to_owned()));
+        }
+        let wanted = Facts::new(setup);
+        match read_facts(path) {
+            Ok(found) if found != wanted => {
+                return Err(FolderError::Another { folder: path.to_owned(), found, wanted });
+            }
+            Ok(_) => {}
+            Err(FolderError::NoRun(_)) => {
+                let text = serde_json::to_string_pretty(&wanted).unwrap_or_default();
+                write_whole(&path.join(FACTS), text.as_bytes())?;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(Folder { path: path.to_owned(), facts: wanted, _lock: Some(lock) })
+    }
+
+    /// A folder that holds a run already, to draw from.
+    pub fn to_draw(path: &Path) -> Result<Folder, FolderError> {
+        Ok(Folder { path: path.to_owned(), facts: read_facts(path)?, _lock: None })
+    }
+
+    /// What all its experiments have in common.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file of an experiment's data.
+    pub fn csv(&self, experiment: &dyn Experiment) -> PathBuf {
+        self.path.join(experiment.name()).with_extension("csv")
+    }
+
+    pub(super) fn journal(&self, experiment: &dyn Experiment) -> PathBuf {
+        self.path.join("unfinished").join(experiment.name()).with_extension("jsonl")
+    }
+
+    /// An experiment's data; `None` where it was not measured to its end.
+    pub fn table(&self, experiment: &dyn Experiment) -> Result<Option<Table>, FolderError> {
+        let path = self.csv(experiment);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(FolderError::File { path, error }),
+        };
+        let damaged = |why: String| FolderError::Damaged { path: path.clone(), why };
+        let table = Table::read(file).map_err(|error: TableError| damaged(error.to_string()))?;
+        let missing = experiment.columns().iter().find(|column| !table.columns().iter().any(|name| name == *column));
+        match missing {
+            Some(column) => Err(damaged(format!("it has no column {column}"))),
+            None => Ok(Some(table)),
+        }
+    }
+
+    /// Keeps an experiment's data, each line with the facts of the run.
+    pub(super) fn keep(&self, experiment: &dyn Experiment, lines: Vec<super::Line>) -> Result<(), FolderError> {
+        let columns = experiment.columns().iter().copied().chain(["size", "seed", "version"]);
+        let mut table = Table::new(columns);
+        for mut line in lines {
+            line.resize(experiment.columns().len(), super::Value::from(""));
+            line.extend(super::line![self.facts.size.as_str(), self.facts.seed, self.facts.version.as_str()]);
+            table.push(line);
+        }
+        let path = self.csv(experiment);
+        let mut bytes = Vec::new();
+        table.write(&mut bytes).map_err(|error| FolderError::Damaged { path: path.clone(), why: error.to_string() })?;
+        write_whole(&path, &bytes)
+    }
+}
+
+/// Writes a file that is there as a whole or not at all.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    written.map_err(failed(path.to_owned()))
+}
+
+pub(super) fn failed(path: PathBuf) -> impl FnOnce(io::Error) -> FolderError {
+    move |error| FolderError::File { path, error }
+}
+
+fn read_facts(folder: &Path) -> Result<Facts, FolderError> {
+    let path = folder.join(FACTS);
+    match fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| FolderError::Damaged { path, why: error.to_string() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(FolderError::NoRun(folder.to_owned())),
+        Err(error) => Err(FolderError::File { path, error }),
+    }
+}

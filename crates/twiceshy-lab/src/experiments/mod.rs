@@ -1,0 +1,51 @@
+//! The experiments themselves, a file each, in the order of the papers.
+
+use crate::experiment::Experiment;
+
+/// All of them.
+pub const ALL: &[&dyn Experiment] = &[];
+
+/// The experiments of these names, in the order of [`ALL`]; `all` stands for every one.
+pub fn named<'a>(names: &'a [String]) -> Result<Vec<&'static dyn Experiment>, NoSuchExperiment> {
+    let known = |name: &&'a String| *name == "all" || ALL.iter().any(|experiment| experiment.name() == **name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        return Err(NoSuchExperiment(unknown.clone()));
+    }
+    let wanted = |experiment: &&dyn Experiment| names.iter().any(|name| name == "all" || *name == experiment.name());
+    Ok(ALL.iter().copied().filter(wanted).collect())
+}
+
+/// A name that no experiment has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no experiment `{0}`: `twiceshy lab list` has their names, and `all` stands for every one")]
+pub struct NoSuchExperiment(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Setup, Size, contest::file_name};
+
+    #[test]
+    fn names_of_experiments_and_of_their_tasks_are_plain_and_unlike() {
+        let mut names: Vec<&str> = ALL.iter().map(|experiment| experiment.name()).collect();
+        assert!(names.iter().all(|name| *name == file_name(name) && *name != "all"));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+        for experiment in ALL {
+            for size in [Size::Quick, Size::Paper] {
+                let tasks = experiment.tasks(&Setup { size, seed: 1, data: None });
+                let mut names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+                names.sort_unstable();
+                names.dedup();
+                assert_eq!(names.len(), tasks.len(), "{} at {size:?}", experiment.name());
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_experiment_has_is_refused() {
+        assert!(named(&["no-such-thing".to_owned()]).is_err());
+        assert_eq!(named(&["all".to_owned()]).map(|all| all.len()), Ok(ALL.len()));
+    }
+}

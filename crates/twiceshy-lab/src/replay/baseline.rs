@@ -1,0 +1,139 @@
+//! The rivals as a trial drives them.
+
+use super::drive::drive;
+use super::names::FilterName;
+use super::subject::{Outcome, Subject};
+use super::work::Work;
+use super::{Progress, ReplayError, Report, Settings};
+use crate::baseline::{BlockedBloom, Bloom, WithMistakes};
+use twiceshy::cuckoo::{FullKeyFilter, Search};
+use twiceshy::error::{BuildError, InsertError, OptionsError};
+use twiceshy::filter::{Backed, Filter};
+use twiceshy::hash::HashKey;
+use twiceshy::remote::{Counts, Mirror};
+
+/// A plain filter over a remote that it needs to move keys.
+struct Plain {
+    filter: FullKeyFilter,
+    remote: Mirror,
+}
+
+/// What a rival does with a key that it stores and with one that it was wrong about.
+struct Rival<F> {
+    filter: F,
+    insert: fn(&mut F, &[u8]) -> Result<bool, ReplayError>,
+    wrong: fn(&mut F, &[u8]),
+}
+
+/// The bits of each cell that a list of mistakes takes where nobody chose.
+const CACHE_BITS: u32 = 1;
+
+pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
+    let spec = &settings.filter;
+    let bits = spec.bits;
+    if !(2..=64).contains(&bits) {
+        return Err(ReplayError::Setting(format!("{bits} bits a cell are not possible: 2 to 64")));
+    }
+    let keys = |cells: u64| (settings.load * cells as f64) as u64;
+    match spec.name {
+        FilterName::Bloom => drive(settings, progress, |cells, hash| {
+            let filter = Bloom::new(cells, bits, keys(cells), hash);
+            Ok(Rival { filter, insert: |filter, key| done(filter.insert(key)), wrong: |_, _| () })
+        }),
+        FilterName::BlockedBloom => drive(settings, progress, |cells, hash| {
+            let filter = BlockedBloom::new(cells, bits, keys(cells), hash);
+            Ok(Rival { filter, insert: |filter, key| done(filter.insert(key)), wrong: |_, _| () })
+        }),
+        FilterName::BloomListed => drive(settings, progress, |cells, hash| {
+            let filter = WithMistakes::new(Bloom::new(cells, bits, keys(cells), hash), None);
+            let insert = |filter: &mut WithMistakes<Bloom>, key: &[u8]| done(filter.filter_mut().insert(key));
+            Ok(Rival { filter, insert, wrong: WithMistakes::note })
+        }),
+        _ => drive(settings, progress, |cells, hash| {
+            let cache = spec.cache_bits.unwrap_or(CACHE_BITS);
+            let left = bits.checked_sub(cache).filter(|left| *left >= 2).ok_or_else(|| {
+                ReplayError::Setting(format!("a list of {cache} bits a cell leaves less than 2 of {bits}: lower it"))
+            })?;
+            let filter =
+                WithMistakes::new(plain(cells, left, spec.search(), hash)?, Some(cells * u64::from(cache) / 8));
+            let insert = |filter: &mut WithMistakes<Plain>, key: &[u8]| filter.filter_mut().insert(key);
+            Ok(Rival { filter, insert, wrong: WithMistakes::note })
+        }),
+    }
+}
+
+fn done((): ()) -> Result<bool, ReplayError> {
+    Ok(true)
+}
+
+fn plain(cells: u64, bits: u32, search: Search, hash: HashKey) -> Result<Plain, ReplayError> {
+    let mut remote = Mirror::new();
+    let options = FullKeyFilter::with_cells(cells, bits).search(search);
+    let filter = options.build(hash, &mut remote).map_err(|error| match error {
+        BuildError::Options(error) => OptionsError::into(error),
+        error => ReplayError::Seam(error.to_string()),
+    })?;
+    Ok(Plain { filter, remote })
+}
+
+impl Plain {
+    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
+        match self.filter.insert(key, &mut self.remote) {
+            Ok(_) => Ok(true),
+            Err(InsertError::Full { .. }) => Ok(false),
+            Err(error) => Err(ReplayError::Seam(error.to_string())),
+        }
+    }
+}
+
+impl Filter for Plain {
+    fn contains(&self, key: &[u8]) -> bool {
+        self.filter.contains(key)
+    }
+
+    fn len(&self) -> u64 {
+        self.filter.len()
+    }
+
+    fn cells(&self) -> u64 {
+        self.filter.cells()
+    }
+
+    fn local_bits(&self) -> u64 {
+        self.filter.local_bits()
+    }
+}
+
+impl<F: Filter> Subject for Rival<F> {
+    type Filter = F;
+
+    fn filter(&self) -> &F {
+        &self.filter
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
+        (self.insert)(&mut self.filter, key)
+    }
+
+    fn wrong(&mut self, query: &[u8]) -> Result<Outcome, ReplayError> {
+        (self.wrong)(&mut self.filter, query);
+        Ok(Outcome::Static)
+    }
+
+    fn wants_rebuild(&self) -> bool {
+        false
+    }
+
+    fn rekey(&mut self, _: HashKey) -> Result<bool, ReplayError> {
+        Ok(false)
+    }
+
+    /// A rival without a remote asks none; one that has it is not charged for it.
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+
+    fn work(&self) -> Work {
+        Work::default()
+    }
+}

@@ -1,9 +1,24 @@
 //! The experiments themselves, a file each, in the order of the papers.
 
+mod adaptivity_bits;
+mod frontier_or_rebuild;
+mod insertion_cost;
+mod selector_histogram;
+mod selector_space;
+mod selector_values;
+mod support_optimal;
+
 use crate::experiment::Experiment;
 
 /// All of them.
-pub const ALL: &[&dyn Experiment] = &[];
+pub const ALL: &[&dyn Experiment] = &[
+    &support_optimal::SupportOptimal,
+    &adaptivity_bits::AdaptivityBits,
+    &frontier_or_rebuild::FrontierOrRebuild,
+    &insertion_cost::InsertionCost,
+    &selector_values::SelectorValues,
+    &selector_space::SelectorSpace,
+];
 
 /// The experiments of these names, in the order of [`ALL`]; `all` stands for every one.
 pub fn named<'a>(names: &'a [String]) -> Result<Vec<&'static dyn Experiment>, NoSuchExperiment> {

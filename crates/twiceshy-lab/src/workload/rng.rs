@@ -71,6 +71,13 @@ impl Rng {
         }
     }
 
+    /// Puts a list into random order.
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+        for at in (1..list.len()).rev() {
+            list.swap(at, self.below(at as u64 + 1) as usize);
+        }
+    }
+
     /// A number in `[0, 1)`: a multiple of 2^-53, each equally likely.
     pub fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 * (-53f64).exp2()

@@ -1,0 +1,62 @@
+//! How far the selectors of a telescoping filter have moved after so many queries: what two experiments measure.
+
+use crate::experiment::TaskError;
+use crate::workload::keys::Keys;
+use crate::workload::rng::Rng;
+use twiceshy::filter::{Adaptive, Backed, Filter};
+use twiceshy::hash::HashKey;
+use twiceshy::quotient::PlainTelescopingFilter;
+use twiceshy::remote::ByHash;
+
+/// How often each query is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Once,
+    /// All in turn, again and again, until none is wrong.
+    Repeated,
+}
+
+impl Asked {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Asked::Once => "once",
+            Asked::Repeated => "repeatedly",
+        }
+    }
+}
+
+/// How many keys have the selector 0, 1, … in a filter without resets (plain selectors) of so many slots at 95 % load, after
+/// c queries for each slot. The n of 004 is the number of quotients: the queries that share a key's quotient are what counts.
+pub(super) fn histogram(slots: u64, bits: u32, c: f64, asked: Asked, seed: u64) -> Result<Vec<u64>, TaskError> {
+    let mut rng = Rng::stream(seed, 0x5E1E);
+    let queries = (c * slots as f64).round() as u64;
+    let keys = Keys::new(slots * 95 / 100, queries, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
+    let mut set = ByHash::new();
+    let options = PlainTelescopingFilter::with_slots(slots, bits);
+    let mut filter = options.build(HashKey::fixed(rng.word()), &mut set).map_err(TaskError::new)?;
+    for key in keys.stored_keys() {
+        filter.insert(&key, &mut set).map_err(TaskError::new)?;
+    }
+    loop {
+        let mut wrong = false;
+        for query in (0..queries).map(|number| keys.absent(number)) {
+            if filter.contains(&query) {
+                wrong = true;
+                filter.adapt(&query, &mut set).map_err(TaskError::new)?;
+            }
+        }
+        if asked == Asked::Once || !wrong {
+            break;
+        }
+    }
+    let mut keys_with = Vec::new();
+    for mark in (0..filter.blocks()).flat_map(|block| filter.marks(block)).map(usize::from) {
+        if keys_with.len() <= mark {
+            keys_with.resize(mark + 1, 0);
+        }
+        keys_with[mark] += 1;
+    }
+    // Free slots have the mark 0 too.
+    keys_with[0] -= filter.blocks() * 64 - filter.len();
+    Ok(keys_with)
+}

@@ -9,6 +9,7 @@ pub mod game;
 pub mod guarded;
 pub mod models;
 pub mod replay;
+pub mod report;
 pub mod torture;
 pub mod uniform;
 pub mod workload;

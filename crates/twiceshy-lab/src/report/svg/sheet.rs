@@ -1,0 +1,127 @@
+//! A sheet to draw on: plotters' SVG backend, and what is made of its text.
+//!
+//! Plotters writes a colour and a width into every shape and knows no dashes. So every part of a picture is drawn on a
+//! sheet of its own, in one colour that is then replaced by `currentColor`; the part's colour and dash are those of the
+//! group that its shapes are put into.
+
+use plotters::coord::Shift;
+use plotters::prelude::{Color, SVGBackend, ShapeStyle};
+use plotters::prelude::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea, PathElement, Polygon, RGBColor, Text};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontDesc, FontFamily, FontStyle};
+
+/// A place, in units of the picture.
+pub(super) type Point = (f64, f64);
+pub(super) type Fault = DrawingAreaErrorKind<std::io::Error>;
+
+/// Plotters draws at whole numbers; so its unit is a tenth of the picture's.
+pub(super) const FINE: f64 = 10.0;
+/// Stands for `currentColor` until the drawing is done.
+const INK: RGBColor = RGBColor(1, 2, 3);
+const INK_WRITTEN: &str = "=\"#010203\"";
+/// Plotters writes font sizes smaller by this.
+const FONT_SCALE: f64 = 1.24;
+/// The size of a sheet, larger than any picture: plotters moves what lies beyond to the edge.
+const SHEET: u32 = 99_999;
+
+/// Which end of a text lies at its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// What draws on a sheet.
+pub(super) struct Pen<'a> {
+    area: DrawingArea<SVGBackend<'a>, Shift>,
+}
+
+/// The shapes that were drawn, without the sheet around them.
+pub(super) fn drawn(draw: impl FnOnce(&Pen<'_>) -> Result<(), Fault>) -> Result<String, Fault> {
+    let mut text = String::new();
+    {
+        let pen = Pen { area: SVGBackend::with_string(&mut text, (SHEET, SHEET)).into_drawing_area() };
+        draw(&pen)?;
+        pen.area.present()?;
+    }
+    // The first line opens the sheet and the last one closes it. Quotes in texts are escaped, so only attributes are met.
+    let shapes = text.split_once('\n').map_or("", |(_, rest)| rest).trim_end().trim_end_matches("</svg>");
+    Ok(shapes
+        .replace(INK_WRITTEN, "=\"currentColor\"")
+        .replace(" opacity=\"1\"", "")
+        .replace(" font-family=\"sans-serif\"", ""))
+}
+
+/// Shapes in a group with attributes.
+pub(super) fn group(attributes: &str, shapes: &str) -> String {
+    if shapes.is_empty() { String::new() } else { format!("<g {attributes}>\n{shapes}</g>\n") }
+}
+
+fn fine((x, y): Point) -> (i32, i32) {
+    ((x * FINE).round() as i32, (y * FINE).round() as i32)
+}
+
+fn stroke(width: f64) -> ShapeStyle {
+    INK.stroke_width((width * FINE).round() as u32)
+}
+
+impl Pen<'_> {
+    /// A line through points.
+    pub(super) fn line(&self, points: &[Point], width: f64) -> Result<(), Fault> {
+        let mut fine: Vec<_> = points.iter().copied().map(fine).collect();
+        fine.dedup();
+        self.area.draw(&PathElement::new(fine, stroke(width)))
+    }
+
+    /// The outline of a shape.
+    pub(super) fn outline(&self, points: &[Point], width: f64) -> Result<(), Fault> {
+        // Twice over the first side, so that its corner is joined like the others.
+        let closed: Vec<_> = points.iter().chain(points.iter().take(2)).copied().collect();
+        self.line(&closed, width)
+    }
+
+    /// A filled shape.
+    pub(super) fn fill(&self, points: &[Point]) -> Result<(), Fault> {
+        self.area.draw(&Polygon::new(points.iter().copied().map(fine).collect::<Vec<_>>(), INK.filled()))
+    }
+
+    /// A line of text, its middle at the height of its place.
+    pub(super) fn text(&self, text: &str, size: f64, at: Point, anchor: Anchor) -> Result<(), Fault> {
+        self.written(text, size, at, anchor, FontStyle::Normal)
+    }
+
+    /// A line of a heading.
+    pub(super) fn heading(&self, text: &str, size: f64, at: Point) -> Result<(), Fault> {
+        self.written(text, size, at, Anchor::Start, FontStyle::Bold)
+    }
+
+    fn written(&self, text: &str, size: f64, at: Point, anchor: Anchor, style: FontStyle) -> Result<(), Fault> {
+        let horizontal = match anchor {
+            Anchor::Start => HPos::Left,
+            Anchor::Middle => HPos::Center,
+            Anchor::End => HPos::Right,
+        };
+        let font = FontDesc::new(FontFamily::SansSerif, size * FINE * FONT_SCALE, style);
+        let style = font.color(&INK).pos(Pos::new(horizontal, VPos::Center));
+        self.area.draw(&Text::new(text.to_owned(), fine(at), style))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_shapes_are_left_in_the_colour_of_their_group() {
+        let shapes = drawn(|pen| {
+            pen.line(&[(0.0, 0.0), (1.5, 2.0)], 1.2)?;
+            pen.text("a < \"#010203\" & b", 12.0, (3.0, 4.0), Anchor::End)
+        })
+        .expect("drawn");
+        assert!(shapes.starts_with("<polyline") && shapes.trim_end().ends_with("</text>"), "{shapes}");
+        assert_eq!(shapes.matches("currentColor").count(), 2, "{shapes}");
+        assert!(shapes.contains("a &lt; &quot;#010203&quot; &amp; b"), "{shapes}");
+        assert!(shapes.contains("0,0 15,20") && shapes.contains("font-size=\"120"), "{shapes}");
+    }
+}

@@ -1,0 +1,132 @@
+//! The values that an axis reaches over.
+
+use super::ticks::nice_step;
+use crate::experiment::Scale;
+
+/// From where to where an axis reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Span {
+    /// Evenly from one value to another, greater one.
+    Linear(f64, f64),
+    /// From one power of ten to another; these are the exponents.
+    Log(f64, f64),
+}
+
+/// Where the values 1, 2, 5 and 10 lie within a decade.
+pub(super) const ONE_TWO_FIVE: [f64; 4] = [0.0, std::f64::consts::LOG10_2, 1.0 - std::f64::consts::LOG10_2, 1.0];
+
+/// What is added to a range too narrow to divide.
+const LEAST: f64 = 1e-290;
+/// Exponents closer than this are the same.
+const CLOSE: f64 = 1e-9;
+
+impl Span {
+    /// The span of a scale over values. Those that cannot be placed are passed over; without any the span is arbitrary.
+    pub(super) fn over(scale: Scale, values: impl Iterator<Item = f64>) -> Span {
+        let placed = values.filter(|value| value.is_finite() && (scale != Scale::Log || *value > 0.0));
+        let range = placed.fold(None, |range: Option<(f64, f64)>, value| match range {
+            Some((low, high)) => Some((low.min(value), high.max(value))),
+            None => Some((value, value)),
+        });
+        match (scale, range) {
+            (Scale::Log, None) => Span::Log(0.0, 1.0),
+            (_, None) => Span::Linear(0.0, 1.0),
+            (Scale::Log, Some((low, high))) => log(low.log10(), high.log10()),
+            (Scale::Linear, Some((low, high))) => from_zero(low, high),
+            (Scale::LinearOwnRange, Some((low, high))) => own_range(low, high),
+        }
+    }
+
+    /// How far along the axis a value lies, 0 being its lower end and 1 its upper; `None` of what has no place on it.
+    pub(super) fn fraction(self, value: f64) -> Option<f64> {
+        let fraction = match self {
+            // Halves, because the whole width may be more than the greatest number.
+            Span::Linear(low, high) => (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0),
+            Span::Log(low, high) => (value.log10() - low) / (high - low),
+        };
+        fraction.is_finite().then_some(fraction)
+    }
+}
+
+/// Out to the next of 1, 2, 5 and 10 on both sides.
+fn log(low: f64, high: f64) -> Span {
+    let (mut from, mut to) = (down(low), up(high));
+    if to - from < CLOSE {
+        (from, to) = (down(from - 0.1), up(to + 0.1));
+    }
+    Span::Log(from, to)
+}
+
+fn down(exponent: f64) -> f64 {
+    let within = exponent - exponent.floor();
+    exponent.floor() + ONE_TWO_FIVE.into_iter().filter(|step| *step <= within + CLOSE).fold(0.0, f64::max)
+}
+
+/// The same turned round: 1/2 is 5/10, so the steps of a decade are the same from above.
+fn up(exponent: f64) -> f64 {
+    -down(-exponent)
+}
+
+/// From zero, or to it, unless values lie on both sides.
+fn from_zero(low: f64, high: f64) -> Span {
+    let (low, high) = (low.min(0.0), high.max(0.0));
+    if high / 2.0 - low / 2.0 < LEAST {
+        return Span::Linear(0.0, 1.0);
+    }
+    let step = nice_step(low, high);
+    let out = |value: f64, rounded: f64| if rounded.is_finite() { rounded } else { value };
+    // A little within, so that rounding does not add a step to a value that is one.
+    Span::Linear(out(low, (low / step + 1e-9).floor() * step), out(high, (high / step - 1e-9).ceil() * step))
+}
+
+/// A little beyond the values, so that none lies on the frame.
+fn own_range(low: f64, high: f64) -> Span {
+    let width = high / 2.0 - low / 2.0;
+    let margin = if width < LEAST { (low.abs() * 0.05).max(LEAST) } else { width * 0.08 };
+    let margin = if low == 0.0 && high == 0.0 { 1.0 } else { margin };
+    Span::Linear((low - margin).max(f64::MIN), (high + margin).min(f64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(span: Span, low: f64, high: f64) -> bool {
+        let (Span::Linear(a, b) | Span::Log(a, b)) = span;
+        (a - low).abs() < 1e-6 && (b - high).abs() < 1e-6
+    }
+
+    #[test]
+    fn a_log_span_ends_at_one_two_or_five() {
+        let span = |values: &[f64]| Span::over(Scale::Log, values.iter().copied());
+        assert!(close(span(&[3e-7, 1.5e-2]), 2e-7_f64.log10(), 2e-2_f64.log10()), "{:?}", span(&[3e-7, 1.5e-2]));
+        assert!(close(span(&[1.0, 100.0]), 0.0, 2.0), "powers of ten are ends of their own");
+        assert!(close(span(&[1e-3, 1e-3]), 5e-4_f64.log10(), 2e-3_f64.log10()), "one value lies between two ends");
+        assert!(close(span(&[0.0, -4.0, f64::NAN, f64::INFINITY, 30.0]), 20f64.log10(), 50f64.log10()));
+        assert!(close(span(&[]), 0.0, 1.0));
+    }
+
+    #[test]
+    fn a_linear_span_begins_at_zero_and_ends_beyond_the_values() {
+        let span = |values: &[f64]| Span::over(Scale::Linear, values.iter().copied());
+        assert!(close(span(&[0.3, 0.95]), 0.0, 1.0));
+        assert!(close(span(&[-0.3, -0.95]), -1.0, 0.0));
+        assert!(close(span(&[0.0, 0.0]), 0.0, 1.0));
+    }
+
+    #[test]
+    fn every_finite_value_has_a_place_between_the_ends_of_its_span() {
+        let hard = [5e-324, 1e-300, 1e-9, 1.0, 1e16, 1e16 + 2.0, 1e300, f64::MAX];
+        for scale in [Scale::Linear, Scale::LinearOwnRange, Scale::Log] {
+            for (a, b) in hard.iter().flat_map(|a| hard.map(|b| (*a, b))) {
+                for (a, b) in [(a, b), (-a, b), (-a, -b)] {
+                    let span = Span::over(scale, [a, b].into_iter());
+                    for value in [a, b].into_iter().filter(|value| scale != Scale::Log || *value > 0.0) {
+                        let fraction = span.fraction(value).expect("a place");
+                        assert!((-1e-9..=1.0 + 1e-9).contains(&fraction), "{value:e} of {span:?}: {fraction}");
+                    }
+                }
+            }
+        }
+    }
+}

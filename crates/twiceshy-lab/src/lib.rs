@@ -4,8 +4,10 @@ pub mod broom;
 pub mod fixed_set;
 pub mod game;
 pub mod guarded;
+pub mod interval;
 pub mod models;
 pub mod replay;
 pub mod torture;
 pub mod uniform;
+
 pub mod workload;

@@ -1,7 +1,10 @@
 //! `twiceshy attack`.
 
+mod flags;
+
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
-use twiceshy_lab::game::{AdversaryName, Report, Settings, run as play};
+use flags::{Bounds, Geometry};
+use twiceshy_lab::game::{AdversaryName, Recipe, Report, Search, Settings, run_with};
 use twiceshy_lab::replay::FilterName;
 
 /// Play the adaptivity game: an adversary asks, inserts and deletes, names an absent key, and wins if the filter calls it
@@ -11,7 +14,7 @@ pub(crate) struct Args {
     /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom
     #[arg(long)]
     filter: FilterName,
-    /// The adversary: fresh, repeat, rounds or delete-reinsert
+    /// The adversary: fresh, repeat, rounds, delete-reinsert, cyclic, swapping or unfixable
     #[arg(long)]
     adversary: AdversaryName,
     /// n, the keys that the filter is made for and holds
@@ -20,6 +23,10 @@ pub(crate) struct Args {
     /// ε, the rate of false positives that the filter is made for
     #[arg(long, default_value_t = 0.01)]
     fpr: f64,
+    #[command(flatten)]
+    geometry: Geometry,
+    #[command(flatten)]
+    bounds: Bounds,
     /// How often a broom filter's frontier has gone round, and half way again, when the adversary begins
     #[arg(long, default_value_t = 0)]
     phases: u64,
@@ -38,18 +45,28 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let tactics = args.bounds.tactics(args.adversary)?;
+    let spec = args.geometry.spec(args.filter);
+    let (recipe, epsilon) = match &spec {
+        Some(spec) => {
+            let recipe = Recipe::shaped(spec, args.keys, args.geometry.load)?;
+            let rate = recipe.static_rate();
+            (recipe, rate)
+        }
+        None => (Recipe::named(args.filter, args.keys, args.fpr)?, args.fpr),
+    };
     let settings = Settings {
         filter: args.filter,
         adversary: args.adversary,
         keys: args.keys,
-        epsilon: args.fpr,
+        epsilon,
         phases: args.phases,
         games: args.games,
         seed: args.seed,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
     };
     let bar = progress_bar(args.games, &format!("{} against {}", args.adversary, args.filter));
-    let report = play(&settings, &|ended| bar.set_position(ended));
+    let report = run_with(&settings, &recipe, &tactics, &|ended| bar.set_position(ended));
     bar.finish_and_clear();
     let report = report?;
     if args.json {
@@ -67,6 +84,7 @@ fn words(report: &Report) -> String {
         row("won by the adversary", grouped(report.wins)),
         row("win rate", rate(report.win_rate)),
         row("  standard deviation", rate(report.win_rate_sd)),
+        row("  95 % interval", format!("{} to {}", rate(report.win_rate_low), rate(report.win_rate_high))),
         row("epsilon, as asked for", rate(report.epsilon)),
         row("  static rate of the filter", rate(report.static_rate)),
         row("look-ups a game", a_game(report.queries)),
@@ -79,6 +97,9 @@ fn words(report: &Report) -> String {
         rows.push(row("phases at the start", format!("{:.2}", report.phases_at_start)));
         rows.push(row("  at the end", format!("{:.2}", report.phases_at_end)));
     }
+    if let Some(search) = &report.search {
+        rows.extend(searched(search, report.games));
+    }
     for (name, count) in [("adaptations that nothing could make", report.unfixable), ("rebuilds", report.rebuilds)] {
         if count > 0 {
             rows.push(row(name, grouped(count)));
@@ -87,6 +108,29 @@ fn words(report: &Report) -> String {
     let Report { adversary, filter, keys, seed, .. } = report;
     let keys = grouped(*keys);
     format!("{adversary} against {filter}, {keys} keys, seed {seed}\n\n{}\n{}\n", columns(&rows), verdict(report))
+}
+
+/// How the search went, of an adversary that searches.
+fn searched(search: &Search, games: u64) -> Vec<Vec<String>> {
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let a_game = |count: u64| format!("{:.1}", count as f64 / games as f64);
+    let mut rows = vec![
+        row("keys tried a game", a_game(search.elements)),
+        row("  games cut short by the bound on look-ups", grouped(search.cut_short)),
+        row("games in which a key was found and named", grouped(search.named)),
+        row("  of these won", grouped(search.named_wins)),
+    ];
+    if let Some(suspects) = &search.suspects {
+        rows.extend([
+            row("keys under suspicion a game", format!("{:.1}", suspects.mean)),
+            row("  games with too few of them", grouped(suspects.too_few)),
+            row("  games with too many", grouped(suspects.too_many)),
+            row("  games without a permutation", grouped(suspects.no_permutation)),
+            row("permutation rounds a game", a_game(suspects.rounds)),
+            row("  games with fewer than the paper's", grouped(suspects.rounds_cut)),
+        ]);
+    }
+    rows
 }
 
 /// Beyond four standard deviations nobody is just lucky.

@@ -7,9 +7,11 @@ pub mod experiments;
 pub mod fixed_set;
 pub mod game;
 pub mod guarded;
+pub mod interval;
 pub mod models;
 pub mod replay;
 pub mod report;
 pub mod torture;
 pub mod uniform;
+
 pub mod workload;

@@ -1,12 +1,15 @@
 //! Who attacks, by the names that the command takes.
 
 use super::GameError;
+use super::cyclic::Cyclic;
 use super::delete_reinsert::DeleteReinsert;
 use super::fresh::Fresh;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 use super::repeat::Repeat;
 use super::rounds::Rounds;
+use super::swapping::Swapping;
+use super::unfixable::Unfixable;
 use std::fmt;
 use std::str::FromStr;
 
@@ -28,12 +31,25 @@ pub enum AdversaryName {
     Rounds,
     /// The timing attack of 001 section 4.3.
     DeleteReinsert,
+    /// Seeks a key that is wrong under all functions of a cell: 000 Theorem 9.
+    Cyclic,
+    /// Seeks a key that is wrong in whatever order a bucket's keys stand: 000 Theorem 10.
+    Swapping,
+    /// The birthday attack of 000 Theorem 12.
+    Unfixable,
 }
 
 impl AdversaryName {
     /// All names.
-    pub const ALL: [AdversaryName; 4] =
-        [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds, AdversaryName::DeleteReinsert];
+    pub const ALL: [AdversaryName; 7] = [
+        AdversaryName::Fresh,
+        AdversaryName::Repeat,
+        AdversaryName::Rounds,
+        AdversaryName::DeleteReinsert,
+        AdversaryName::Cyclic,
+        AdversaryName::Swapping,
+        AdversaryName::Unfixable,
+    ];
 
     /// The name as it is written.
     pub fn as_str(self) -> &'static str {
@@ -42,7 +58,16 @@ impl AdversaryName {
             AdversaryName::Repeat => "repeat",
             AdversaryName::Rounds => "rounds",
             AdversaryName::DeleteReinsert => "delete-reinsert",
+            AdversaryName::Cyclic => "cyclic",
+            AdversaryName::Swapping => "swapping",
+            AdversaryName::Unfixable => "unfixable",
         }
+    }
+
+    /// Whether it names a key that it has searched for, or gives up: it minds the [`Tactics`](super::Tactics), and the
+    /// report says how the search went.
+    pub fn searches(self) -> bool {
+        matches!(self, AdversaryName::Cyclic | AdversaryName::Swapping | AdversaryName::Unfixable)
     }
 
     /// The adversary of this name.
@@ -52,6 +77,9 @@ impl AdversaryName {
             AdversaryName::Repeat => &Repeat,
             AdversaryName::Rounds => &Rounds,
             AdversaryName::DeleteReinsert => &DeleteReinsert,
+            AdversaryName::Cyclic => &Cyclic,
+            AdversaryName::Swapping => &Swapping,
+            AdversaryName::Unfixable => &Unfixable,
         }
     }
 }

@@ -1,16 +1,17 @@
 //! From a filter's name to filters that can be attacked.
 
 use super::GameError;
+use super::anatomy::{Anatomy, divided};
 use super::defender::{Answer, Defender, Pair, learning, seam, settled};
 use crate::replay::FilterName;
-use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, SwappingFilter};
+use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Selectors, SwappingFilter};
 use twiceshy::error::BuildError;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
     self, BroomFilter, BroomOptions, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter,
     TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, InKeyOrder, MemoryError};
+use twiceshy::remote::{ByHash, InKeyOrder, MemoryError, Remote};
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
 /// How to make one kind of filter in one size, again and again.
@@ -19,6 +20,8 @@ pub struct Recipe {
     pub(super) static_rate: f64,
     /// Whether its keys take other hash functions, phase by phase.
     pub(super) has_phases: bool,
+    /// What an adversary may know of it.
+    pub(super) anatomy: Anatomy,
     /// An empty filter under a hash key.
     pub(super) build: Box<Build>,
 }
@@ -28,12 +31,18 @@ type Build = dyn Fn(HashKey) -> Result<Box<dyn Defender>, GameError> + Sync;
 impl Recipe {
     /// The recipe of the filter that a user gets who asks for so many keys and this rate.
     pub fn named(name: FilterName, keys: u64, rate: f64) -> Result<Recipe, GameError> {
+        let one_bit = Selectors::Equal { bits: 1 };
         match name {
-            FilterName::Cuckoo => over_buckets(FullKeyFilter::options(keys, rate)?, keys, 0, settled),
-            // One bit of a cell is the selector.
-            FilterName::Cyclic => over_buckets(CyclicFilter::options(keys, rate)?, keys, 1, learning),
-            FilterName::Swapping => over_buckets(SwappingFilter::options(keys, rate)?, keys, 0, learning),
-            FilterName::Cuckooing => over_buckets(CuckooingFilter::options(keys, rate)?, keys, 0, learning),
+            FilterName::Cuckoo => over_buckets(FullKeyFilter::options(keys, rate)?, keys, None, ByHash::new, settled),
+            FilterName::Cyclic => {
+                over_buckets(CyclicFilter::options(keys, rate)?, keys, Some(&one_bit), ByHash::new, learning)
+            }
+            FilterName::Swapping => {
+                over_buckets(SwappingFilter::options(keys, rate)?, keys, None, ByHash::new, learning)
+            }
+            FilterName::Cuckooing => {
+                over_buckets(CuckooingFilter::options(keys, rate)?, keys, None, ByHash::new, learning)
+            }
             FilterName::Quotient => over_slots(QuotientFilter::options(keys, rate)?, keys, settled),
             FilterName::Telescoping => over_slots(TelescopingFilter::options(keys, rate)?, keys, learning),
             FilterName::TelescopingPlain => over_slots(PlainTelescopingFilter::options(keys, rate)?, keys, learning),
@@ -53,37 +62,53 @@ impl Recipe {
             let filter = options.build(hash, &mut remote).map_err(refused)?;
             Ok(Box::new(Pair::broom(filter, remote)) as Box<dyn Defender>)
         };
-        let static_rate = quotient_rate(keys as f64 / slots as f64, width);
-        Ok(Recipe { static_rate, has_phases: true, build: Box::new(build) })
+        Ok(Recipe { has_phases: true, ..Recipe::in_slots(keys, slots, width, Box::new(build)) })
+    }
+
+    /// The rate of keys never asked for, by the formula, in a filter that holds its keys.
+    pub fn static_rate(&self) -> f64 {
+        self.static_rate
+    }
+
+    fn in_slots(keys: u64, slots: u64, width: u32, build: Box<Build>) -> Recipe {
+        let anatomy = Anatomy { tables: 1, buckets: slots, cells_per_bucket: 1, functions: 1, values: 1 << width };
+        Recipe { static_rate: quotient_rate(keys as f64 / slots as f64, width), has_phases: false, anatomy, build }
     }
 }
 
 /// A full-key filter of the cuckoo family.
-fn over_buckets<S>(
+pub(super) fn over_buckets<S, R>(
     options: cuckoo::Options<S>,
     keys: u64,
-    selector_bits: u32,
-    answer: Answer<FullKeyCuckoo<S::Rule>, ByHash>,
+    selectors: Option<&Selectors>,
+    remote: fn() -> R,
+    answer: Answer<FullKeyCuckoo<S::Rule>, R>,
 ) -> Result<Recipe, GameError>
 where
     S: cuckoo::RuleSpec + Sync + 'static,
+    R: Remote<Error = MemoryError> + 'static,
 {
     let (shape, width) = options.geometry()?;
-    let load = keys as f64 / shape.cells() as f64;
-    // The first function's values, without the one that means empty.
-    let values = (1 << (width - selector_bits)) - 1;
-    let compared = u64::from(shape.tables()) * u64::from(shape.cells_per_bucket());
+    let (functions, values) = divided(selectors, width)?;
+    let anatomy = Anatomy {
+        tables: shape.tables().into(),
+        buckets: shape.buckets(),
+        cells_per_bucket: shape.cells_per_bucket().into(),
+        functions,
+        values,
+    };
     let build = move |hash| {
-        let mut remote = ByHash::new();
+        let mut remote = remote();
         let filter = options.build(hash, &mut remote).map_err(refused)?;
         Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
     };
-    let static_rate = cuckoo_rate(load, values, compared);
-    Ok(Recipe { static_rate, has_phases: false, build: Box::new(build) })
+    let load = keys as f64 / shape.cells() as f64;
+    let static_rate = cuckoo_rate(load, values, anatomy.tables * anatomy.cells_per_bucket);
+    Ok(Recipe { static_rate, has_phases: false, anatomy, build: Box::new(build) })
 }
 
 /// A filter of the quotient family.
-fn over_slots<S>(
+pub(super) fn over_slots<S>(
     options: quotient::Options<S>,
     keys: u64,
     answer: Answer<RankSelectFilter<S::Rule>, ByHash>,
@@ -97,8 +122,7 @@ where
         let filter = options.build(hash, &mut remote).map_err(refused)?;
         Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
     };
-    let static_rate = quotient_rate(keys as f64 / slots as f64, width);
-    Ok(Recipe { static_rate, has_phases: false, build: Box::new(build) })
+    Ok(Recipe::in_slots(keys, slots, width, Box::new(build)))
 }
 
 fn refused(error: BuildError<MemoryError>) -> GameError {

@@ -5,8 +5,11 @@
 //! seed and the game's number: the games are independent, and it does not matter which processor plays which.
 
 mod adversary;
+mod anatomy;
+mod cyclic;
 mod defender;
 mod delete_reinsert;
+mod diary;
 mod dispatch;
 mod fresh;
 mod notes;
@@ -16,11 +19,19 @@ mod prelude;
 mod repeat;
 mod report;
 mod rounds;
+mod search;
+mod shaped;
+mod stubborn;
+mod swapping;
+mod tactics;
+mod unfixable;
 
 pub use adversary::AdversaryName;
 pub use dispatch::Recipe;
 pub use oracle::Refusal;
 pub use report::Report;
+pub use search::{Search, Suspects};
+pub use tactics::Tactics;
 
 use crate::replay::FilterName;
 use twiceshy::error::OptionsError;
@@ -50,6 +61,9 @@ pub struct Settings {
 /// The most keys of a game: a filter is filled for every one of them.
 pub const MOST_KEYS: u64 = 1 << 24;
 
+/// The absent keys that an adversary can draw from: more than any asks.
+const ABSENT: u64 = 1 << 40;
+
 /// The most look-ups of keys never asked before that an adversary spends on finding false positives.
 const MOST_FRESH: f64 = 1_048_576.0;
 
@@ -67,7 +81,7 @@ pub enum GameError {
     #[error("the adversary broke the rules: {0}")]
     Refused(#[from] Refusal),
     /// The keys do not fit.
-    #[error("the keys do not fit under any of {0} hash keys: this is a bug, or very bad luck; try another --seed")]
+    #[error("the keys do not fit under any of {0} hash keys: lower --load if you chose it, else try another --seed")]
     Full(u32),
     /// The filter and its remote disagree: a bug.
     #[error("the filter and its remote failed together: {0}")]
@@ -97,13 +111,24 @@ pub enum GameError {
 pub fn run(settings: &Settings, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
     playable(settings)?;
     let recipe = Recipe::named(settings.filter, settings.keys, settings.epsilon)?;
-    play::all(settings, &recipe, progress)
+    play::all(settings, &recipe, &Tactics::default(), progress)
 }
 
 /// The same against filters by a recipe for as many keys. The settings' filter is what the report calls them.
 pub fn run_against(settings: &Settings, recipe: &Recipe, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
+    run_with(settings, recipe, &Tactics::default(), progress)
+}
+
+/// The same with an adversary that goes as far as it is told.
+pub fn run_with(
+    settings: &Settings,
+    recipe: &Recipe,
+    tactics: &Tactics,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Report, GameError> {
     playable(settings)?;
-    play::all(settings, recipe, progress)
+    tactics.check()?;
+    play::all(settings, recipe, tactics, progress)
 }
 
 fn playable(settings: &Settings) -> Result<(), GameError> {

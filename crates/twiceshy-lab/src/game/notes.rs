@@ -1,22 +1,45 @@
 //! The adversary's side of the table.
 
+use super::anatomy::Anatomy;
+use super::diary::Diary;
 use super::oracle::{Key, Oracle};
+use super::tactics::Tactics;
 use super::{GameError, MOST_FRESH};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 
 /// What an adversary knows and draws: n and ε, the set as it was at the beginning (001 section 6.1 lets it choose the set at
-/// random), keys that it has not used yet, and dice of its own.
-pub(super) struct Notes {
+/// random), how the filter is made, keys that it has not used yet, and dice of its own. And what it writes down.
+pub(super) struct Notes<'a> {
     keys: Keys,
     used: u64,
     epsilon: f64,
+    anatomy: Anatomy,
+    tactics: &'a Tactics,
     rng: Rng,
+    /// What it did, for the report.
+    pub(super) diary: Diary,
 }
 
-impl Notes {
-    pub(super) fn new(keys: Keys, epsilon: f64, rng: Rng) -> Notes {
-        Notes { keys, used: 0, epsilon, rng }
+impl<'a> Notes<'a> {
+    pub(super) fn new(keys: Keys, epsilon: f64, anatomy: Anatomy, tactics: &'a Tactics, rng: Rng) -> Notes<'a> {
+        Notes { keys, used: 0, epsilon, anatomy, tactics, rng, diary: Diary::default() }
+    }
+
+    /// How the filter is made.
+    pub(super) fn anatomy(&self) -> Anatomy {
+        self.anatomy
+    }
+
+    /// How far to go.
+    pub(super) fn tactics(&self) -> &'a Tactics {
+        self.tactics
+    }
+
+    /// The functions to reckon with: as many as the tactics say, else as many as the filter has, else, where it has but one,
+    /// a default.
+    pub(super) fn functions(&self, of_the_filter: u64, default: u64) -> u64 {
+        self.tactics.functions.unwrap_or(if of_the_filter > 1 { of_the_filter } else { default })
     }
 
     /// n, the keys of the set.
@@ -55,10 +78,25 @@ impl Notes {
     /// The set in a random order.
     pub(super) fn shuffled_set(&mut self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.set().collect();
+        self.shuffle(&mut keys);
+        keys
+    }
+
+    /// Puts keys into a random order.
+    pub(super) fn shuffle(&mut self, keys: &mut [Key]) {
         for last in (1..keys.len()).rev() {
             keys.swap(last, self.rng.below(last as u64 + 1) as usize);
         }
-        keys
+    }
+
+    /// So many of the keys, or all if there are fewer, any of them in any order with equal chance.
+    pub(super) fn some_of<'k>(&mut self, keys: &'k mut [Key], count: usize) -> &'k [Key] {
+        let count = count.min(keys.len());
+        for at in 0..count {
+            let left = (keys.len() - at) as u64;
+            keys.swap(at, at + self.rng.below(left) as usize);
+        }
+        &keys[..count]
     }
 }
 
@@ -67,8 +105,12 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn notes() -> Notes {
-        Notes::new(Keys::new(1_000, 1 << 40, 7).expect("few keys"), 0.01, Rng::new(3))
+    const USUAL: Tactics =
+        Tactics { effort: 2.0, most_queries: 1_000, functions: None, most_suspects: 64, most_rounds: 100 };
+
+    fn notes() -> Notes<'static> {
+        let anatomy = Anatomy { tables: 4, buckets: 250, cells_per_bucket: 1, functions: 2, values: 255 };
+        Notes::new(Keys::new(1_000, 1 << 40, 7).expect("few keys"), 0.01, anatomy, &USUAL, Rng::new(3))
     }
 
     #[test]
@@ -85,6 +127,27 @@ mod tests {
         assert_ne!(first, second);
         let set: HashSet<Key> = notes.set().collect();
         assert_eq!((first.len(), first.into_iter().collect::<HashSet<_>>()), (1_000, set));
+    }
+
+    #[test]
+    fn every_pair_of_three_comes_up_in_either_order_as_often_within_four_deviations() {
+        let mut notes = notes();
+        let mut keys: Vec<Key> = (0..3).map(|_| notes.fresh()).collect();
+        let mut counts = std::collections::HashMap::new();
+        for _ in 0..6_000 {
+            *counts.entry(notes.some_of(&mut keys, 2).to_vec()).or_insert(0.0) += 1.0;
+        }
+        assert_eq!(counts.len(), 6);
+        let deviation = f64::sqrt(6_000.0 / 6.0 * 5.0 / 6.0);
+        assert!(counts.values().all(|count: &f64| (count - 1_000.0).abs() <= 4.0 * deviation), "{counts:?}");
+        assert_eq!(notes.some_of(&mut keys, 9).len(), 3, "there are no more");
+    }
+
+    #[test]
+    fn the_tactics_know_better_than_the_filter_how_many_functions_there_are() {
+        let told = Tactics { functions: Some(7), ..USUAL };
+        assert_eq!((notes().functions(8, 2), notes().functions(1, 2)), (8, 2));
+        assert_eq!(Notes { tactics: &told, ..notes() }.functions(8, 2), 7);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use super::Settings;
 use super::play::Sum;
+use super::search::Search;
+use crate::interval::{Z95, wilson};
 use serde::Serialize;
 
 /// Many games: sums over them unless a name says otherwise.
@@ -26,6 +28,10 @@ pub struct Report {
     pub win_rate: f64,
     /// Its standard deviation, the games being independent.
     pub win_rate_sd: f64,
+    /// The lower end of the win rate's 95 % interval, by Wilson.
+    pub win_rate_low: f64,
+    /// The upper end.
+    pub win_rate_high: f64,
     /// Look-ups of the adversary; the one that decides a game is not counted.
     pub queries: u64,
     /// Those that were false positives.
@@ -53,12 +59,16 @@ pub struct Report {
     pub phases_at_end: f64,
     /// The seed.
     pub seed: u64,
+    /// How the search went, of an adversary that searches for a key which stays wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
 }
 
 impl Report {
     pub(super) fn new(settings: &Settings, static_rate: f64, sum: &Sum) -> Report {
         let games = settings.games as f64;
         let win_rate = sum.wins as f64 / games;
+        let (win_rate_low, win_rate_high) = wilson(sum.wins, settings.games, Z95);
         let per_key = |count: u128| count as f64 / games / settings.keys as f64;
         Report {
             filter: settings.filter.to_string(),
@@ -70,6 +80,8 @@ impl Report {
             wins: sum.wins,
             win_rate,
             win_rate_sd: deviation(win_rate, games),
+            win_rate_low,
+            win_rate_high,
             queries: sum.counts.queries,
             false_positives: sum.counts.false_positives,
             insertions: sum.counts.insertions,
@@ -83,6 +95,7 @@ impl Report {
             phases_at_start: per_key(sum.moved_on_at_start),
             phases_at_end: per_key(sum.moved_on_at_end),
             seed: settings.seed,
+            search: Search::new(settings, &sum.diary),
         }
     }
 

@@ -3,17 +3,13 @@
 use super::baseline;
 use super::drive::drive;
 use super::names::FilterName;
-use super::spec::{FilterSpec, RemoteName};
+use super::spec::RemoteName;
 use super::subject::Pair;
 use super::{Progress, ReplayError, Report, Settings};
-use twiceshy::cuckoo::{
-    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec, SwappingFilter,
-};
+use twiceshy::cuckoo::{CuckooFilter, FullKeyCuckoo, Options, RuleSpec};
 use twiceshy::error::BuildError;
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::{
-    self, BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, TelescopingFilter,
-};
+use twiceshy::quotient::{self, BroomFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter};
 use twiceshy::remote::{ByHash, Counting, InKeyOrder, Mirror, Remote};
 
 /// Builds the filter that the settings name, and drives it.
@@ -46,23 +42,19 @@ fn over<R: Remote + Send + 'static>(
             Ok(options.search(spec.search()).build(hash)?)
         }),
         FilterName::Cuckoo => drive(settings, progress, |cells, hash| {
-            let (filter, remote) = cuckoo(spec, FullKeyFilter::with_cells(cells, bits), hash, remote)?;
+            let (filter, remote) = cuckoo(&spec.full_key(cells), hash, remote)?;
             Ok(Pair::settled(filter, remote))
         }),
         FilterName::Cyclic => drive(settings, progress, |cells, hash| {
-            let options = CyclicFilter::with_cells(cells, bits).selectors(spec.selectors()).refine(spec.refine);
-            let (filter, remote) = cuckoo(spec, options, hash, remote)?;
+            let (filter, remote) = cuckoo(&spec.cyclic(cells), hash, remote)?;
             Ok(Pair::learning(filter, remote))
         }),
         FilterName::Swapping => drive(settings, progress, |cells, hash| {
-            let options = SwappingFilter::with_cells(cells, bits).all_cells(spec.all_cells);
-            let (filter, remote) = cuckoo(spec, options, hash, remote)?;
+            let (filter, remote) = cuckoo(&spec.swapping(cells), hash, remote)?;
             Ok(Pair::learning(filter, remote))
         }),
         FilterName::Cuckooing => drive(settings, progress, |cells, hash| {
-            let options = CuckooingFilter::with_cells(cells, bits);
-            let options = options.shared_fingerprint(spec.shared_fingerprint).moves(spec.moves());
-            let (filter, remote) = cuckoo(spec, options, hash, remote)?;
+            let (filter, remote) = cuckoo(&spec.cuckooing(cells), hash, remote)?;
             Ok(Pair::learning(filter, remote))
         }),
         FilterName::Quotient => drive(settings, progress, |slots, hash| {
@@ -70,14 +62,7 @@ fn over<R: Remote + Send + 'static>(
             Ok(Pair::settled(filter, remote))
         }),
         FilterName::Telescoping => drive(settings, progress, |slots, hash| {
-            let mut options = TelescopingFilter::with_slots(slots, bits).side_table(spec.side_table.unwrap_or(0));
-            if let Some(code) = spec.code {
-                options = options.code(code);
-            }
-            if let Some(ratio) = spec.expected_ratio {
-                options = options.expected_ratio(ratio);
-            }
-            let (filter, remote) = quotient(&options, hash, remote)?;
+            let (filter, remote) = quotient(&spec.telescoping(slots), hash, remote)?;
             Ok(Pair::learning(filter, remote))
         }),
         FilterName::TelescopingPlain => drive(settings, progress, |slots, hash| {
@@ -85,8 +70,7 @@ fn over<R: Remote + Send + 'static>(
             Ok(Pair::learning(filter, remote))
         }),
         FilterName::Extension => drive(settings, progress, |slots, hash| {
-            let options = ExtensionFilter::with_slots(slots, bits).side_table(spec.side_table.unwrap_or(0));
-            let (filter, remote) = quotient(&options, hash, remote)?;
+            let (filter, remote) = quotient(&spec.extension(slots), hash, remote)?;
             Ok(Pair::learning(filter, remote))
         }),
         FilterName::Broom => broom(settings, progress),
@@ -131,14 +115,11 @@ type Built<S, R> = (FullKeyCuckoo<<S as RuleSpec>::Rule>, Counting<R>);
 
 /// A full-key filter of the cuckoo family, over a new remote.
 fn cuckoo<S: RuleSpec, R: Remote>(
-    spec: &FilterSpec,
-    options: Options<S>,
+    options: &Options<S>,
     hash: HashKey,
     remote: fn() -> R,
 ) -> Result<Built<S, R>, ReplayError> {
-    let (tables, per_bucket) = spec.buckets();
     let mut remote = Counting::new(remote());
-    let options = options.tables(tables).cells_per_bucket(per_bucket).search(spec.search());
     let filter = options.build(hash, &mut remote).map_err(refused)?;
     Ok((filter, remote))
 }

@@ -9,7 +9,7 @@ use twiceshy::sizing::design_load;
 /// The layout of a filter's table. Each family has one of its own; sizes, loads and the report's words about the shape
 /// are asked of it, so that the trials need not know the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// Cells in buckets in tables: the cuckoo filters.
     Buckets { tables: u64, per_bucket: u64 },
     /// Slots in a row: the quotient filters.
@@ -20,7 +20,7 @@ pub(super) enum Layout {
 
 impl Layout {
     /// The cells of a filter that was asked to have so many. Refuses what cannot be, before any trial begins.
-    pub(super) fn cells(self, asked: u64) -> Result<u64, OptionsError> {
+    pub(crate) fn cells(self, asked: u64) -> Result<u64, OptionsError> {
         match self {
             Layout::Buckets { tables, per_bucket } => Ok(Shape::with_cells(tables, per_bucket, asked)?.cells()),
             // Any number of slots will do that the filter's own options take; and of cells' worth of bits.
@@ -29,7 +29,7 @@ impl Layout {
     }
 
     /// The load that such a table is planned for.
-    pub(super) fn design_load(self) -> f64 {
+    pub(crate) fn design_load(self) -> f64 {
         match self {
             Layout::Buckets { tables, per_bucket } => design_load(tables, per_bucket),
             Layout::Slots => 0.99,

@@ -5,6 +5,7 @@ mod dispatch;
 mod drive;
 mod layout;
 mod names;
+mod options;
 mod report;
 mod spec;
 mod subject;

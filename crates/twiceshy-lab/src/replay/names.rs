@@ -57,7 +57,7 @@ impl FilterName {
     pub const OURS: &[FilterName] = (&FilterName::ALL as &[FilterName]).split_at(9).0;
 
     /// The filters over tables of buckets: they share the options of such tables.
-    pub(super) const OVER_BUCKETS: &[FilterName] =
+    pub(crate) const OVER_BUCKETS: &[FilterName] =
         &[FilterName::Cuckoo, FilterName::Cyclic, FilterName::Swapping, FilterName::Cuckooing];
 
     /// The name as it is written.

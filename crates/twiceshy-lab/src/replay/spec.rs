@@ -89,7 +89,7 @@ impl FilterSpec {
         }
     }
 
-    pub(super) fn search(&self) -> Search {
+    pub(crate) fn search(&self) -> Search {
         match (self.insertion, self.search_bound) {
             (Insertion::BreadthFirst, None) => Search::DEFAULT,
             (Insertion::BreadthFirst, Some(cells)) => Search::BreadthFirst { cells },
@@ -97,7 +97,7 @@ impl FilterSpec {
         }
     }
 
-    pub(super) fn selectors(&self) -> Selectors {
+    pub(crate) fn selectors(&self) -> Selectors {
         match (&self.offsets, self.range_split) {
             (Some(offsets), _) => Selectors::Offsets(offsets.clone()),
             (None, Some(split)) => Selectors::Unequal { split, bits: self.selector_bits.unwrap_or(1) },
@@ -105,7 +105,7 @@ impl FilterSpec {
         }
     }
 
-    pub(super) fn moves(&self) -> Moves {
+    pub(crate) fn moves(&self) -> Moves {
         match (self.moves, self.max_steps) {
             (Some(MovesName::Shortest), cells) => Moves::ShortestPath { cells: cells.unwrap_or(5_000) },
             (_, Some(steps)) => Moves::Walk { steps },
@@ -114,14 +114,14 @@ impl FilterSpec {
     }
 
     /// The tables and the cells a bucket of a cuckoo filter, by its defaults where nobody chose.
-    pub(super) fn buckets(&self) -> (u64, u64) {
+    pub(crate) fn buckets(&self) -> (u64, u64) {
         let two_by_four = self.partial_key || self.name == FilterName::Swapping;
         let (tables, cells) = if two_by_four { (2, 4) } else { (4, 1) };
         (self.tables.unwrap_or(tables), self.cells_per_bucket.unwrap_or(cells))
     }
 
     /// How the filter's table is laid out.
-    pub(super) fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         match self.name {
             FilterName::Cuckoo
             | FilterName::Cyclic
@@ -173,7 +173,7 @@ impl FilterSpec {
     }
 
     /// Refuses options that the filter does not have.
-    pub(super) fn check(&self) -> Result<(), ReplayError> {
+    pub(crate) fn check(&self) -> Result<(), ReplayError> {
         let refuse = |why: String| Err(ReplayError::Setting(why));
         if let Some(why) = strange_option(self.name, &self.owned_options()) {
             return refuse(why);

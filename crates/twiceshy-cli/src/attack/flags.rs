@@ -1,0 +1,98 @@
+//! The flags of `attack` beyond the common ones: the filter's geometry, and how far an adversary goes.
+
+use clap::ValueEnum;
+use twiceshy_lab::game::{AdversaryName, Tactics};
+use twiceshy_lab::replay::{FilterName, FilterSpec, RemoteName};
+
+/// A filter in a geometry of one's own, instead of the one that --keys and --fpr come to.
+#[derive(clap::Args)]
+pub(super) struct Geometry {
+    /// Bits of a cell, fingerprint and selector together; in the quotient family the bits of a remainder
+    #[arg(long, conflicts_with = "fpr")]
+    bits: Option<u32>,
+    /// cyclic, with --bits: s, the selector bits of a cell (0 to 4) [default: 1]
+    #[arg(long, requires = "bits")]
+    selector_bits: Option<u32>,
+    /// With --bits, over buckets: d, the number of tables (2 to 8)
+    #[arg(long, requires = "bits")]
+    tables: Option<u64>,
+    /// With --bits, over buckets: c, the cells of a bucket (1 to 8)
+    #[arg(long, requires = "bits")]
+    cells_per_bucket: Option<u64>,
+    /// With --bits: keys over cells [default: what the shape is planned for]
+    #[arg(long, requires = "bits")]
+    pub(super) load: Option<f64>,
+    /// With --bits: what the filter's keys are found with; a mirror fills cuckoo filters of a million keys soonest
+    #[arg(long, requires = "bits")]
+    remote: Option<RemoteArg>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RemoteArg {
+    ByHash,
+    Mirror,
+}
+
+impl Geometry {
+    /// The filter's description; `None` where the geometry is left to the filter.
+    pub(super) fn spec(&self, name: FilterName) -> Option<FilterSpec> {
+        let remote = match self.remote {
+            None | Some(RemoteArg::ByHash) => RemoteName::ByHash,
+            Some(RemoteArg::Mirror) => RemoteName::Mirror,
+        };
+        Some(FilterSpec {
+            tables: self.tables,
+            cells_per_bucket: self.cells_per_bucket,
+            selector_bits: self.selector_bits,
+            remote,
+            ..FilterSpec::new(name, self.bits?)
+        })
+    }
+}
+
+/// How far an adversary goes that searches for keys which stay wrong.
+#[derive(clap::Args)]
+pub(super) struct Bounds {
+    /// cyclic, swapping: c, of c·v^j keys to try where j fingerprints of v values must agree [default: 2]
+    #[arg(long)]
+    effort: Option<f64>,
+    /// cyclic, swapping, unfixable: the most look-ups of a game's search [default: 4194304]
+    #[arg(long)]
+    most_queries: Option<u64>,
+    /// cyclic, swapping, unfixable: 2^s, b or k, the functions to reckon with [default: the filter's]
+    #[arg(long)]
+    functions: Option<u64>,
+    /// unfixable: c, of c·k keys under suspicion at most [default: 64]
+    #[arg(long)]
+    most_suspects: Option<u64>,
+    /// unfixable: the most permutation rounds of a game [default: 1048576]
+    #[arg(long)]
+    most_rounds: Option<u64>,
+}
+
+impl Bounds {
+    /// The tactics that were asked for. Refuses bounds that the adversary does not have.
+    pub(super) fn tactics(&self, adversary: AdversaryName) -> anyhow::Result<Tactics> {
+        use AdversaryName::{Cyclic, Swapping, Unfixable};
+        let owned: [(bool, &str, &[AdversaryName]); 5] = [
+            (self.effort.is_some(), "--effort", &[Cyclic, Swapping]),
+            (self.most_queries.is_some(), "--most-queries", &[Cyclic, Swapping, Unfixable]),
+            (self.functions.is_some(), "--functions", &[Cyclic, Swapping, Unfixable]),
+            (self.most_suspects.is_some(), "--most-suspects", &[Unfixable]),
+            (self.most_rounds.is_some(), "--most-rounds", &[Unfixable]),
+        ];
+        if let Some((_, flag, owners)) = owned.iter().find(|(given, _, owners)| *given && !owners.contains(&adversary))
+        {
+            let owners: Vec<&str> = owners.iter().map(|owner| owner.as_str()).collect();
+            anyhow::bail!("{flag} is a bound of --adversary {}, not of {adversary}", owners.join(", "));
+        }
+        let usual = Tactics::default();
+        Ok(Tactics {
+            effort: self.effort.unwrap_or(usual.effort),
+            most_queries: self.most_queries.unwrap_or(usual.most_queries),
+            functions: self.functions,
+            most_suspects: self.most_suspects.unwrap_or(usual.most_suspects),
+            most_rounds: self.most_rounds.unwrap_or(usual.most_rounds),
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! What an adversary did besides asking, for the report.
+
+/// Sums over games, all whole numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Diary {
+    /// Keys that were tried; |Q| of `unfixable`.
+    pub(super) elements: u64,
+    /// Games whose search the bound on look-ups cut short.
+    pub(super) cut_short: u64,
+    /// Games in which a key was named that had stayed wrong.
+    pub(super) named: u64,
+    /// Those of them that were won.
+    pub(super) named_wins: u64,
+    /// Keys under suspicion, |Q_d|.
+    pub(super) suspects: u64,
+    /// Games that ended with too few of them for a permutation.
+    pub(super) too_few: u64,
+    /// Games that ended with too many.
+    pub(super) too_many: u64,
+    /// Games in which no permutation was wrong throughout.
+    pub(super) no_permutation: u64,
+    /// Permutation rounds.
+    pub(super) rounds: u64,
+    /// Games whose permutation rounds were fewer than the paper's.
+    pub(super) rounds_cut: u64,
+}
+
+impl Diary {
+    pub(super) fn add(&mut self, more: &Diary) {
+        self.elements += more.elements;
+        self.cut_short += more.cut_short;
+        self.named += more.named;
+        self.named_wins += more.named_wins;
+        self.suspects += more.suspects;
+        self.too_few += more.too_few;
+        self.too_many += more.too_many;
+        self.no_permutation += more.no_permutation;
+        self.rounds += more.rounds;
+        self.rounds_cut += more.rounds_cut;
+    }
+}

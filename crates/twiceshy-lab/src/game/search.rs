@@ -1,0 +1,61 @@
+//! How the search for keys that stay wrong went.
+
+use super::diary::Diary;
+use super::{AdversaryName, Settings};
+use serde::Serialize;
+
+/// Many searches: sums over the games unless a name says otherwise. Who gives up names a key at random, and wins at the
+/// static rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Search {
+    /// Keys that were tried. For `unfixable` they are |Q| of every game.
+    pub elements: u64,
+    /// Games whose search the bound on look-ups cut short.
+    pub cut_short: u64,
+    /// Games in which a key was found and named.
+    pub named: u64,
+    /// Those of them that were won.
+    pub named_wins: u64,
+    /// What `unfixable` had in hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspects: Option<Suspects>,
+}
+
+/// The suspects of `unfixable`. A game ends in one of four ways: a key is named, or one of the three here.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Suspects {
+    /// |Q_d|, the mean over the games.
+    pub mean: f64,
+    /// Games that ended because there were fewer than k, most often none.
+    pub too_few: u64,
+    /// Games that ended because there were more than c·k.
+    pub too_many: u64,
+    /// Games that ended without a permutation that was wrong throughout.
+    pub no_permutation: u64,
+    /// Permutation rounds.
+    pub rounds: u64,
+    /// Games that had fewer of them than the paper, because of their bound.
+    pub rounds_cut: u64,
+}
+
+impl Search {
+    pub(super) fn new(settings: &Settings, diary: &Diary) -> Option<Search> {
+        let suspects = (settings.adversary == AdversaryName::Unfixable).then(|| Suspects {
+            mean: diary.suspects as f64 / settings.games as f64,
+            too_few: diary.too_few,
+            too_many: diary.too_many,
+            no_permutation: diary.no_permutation,
+            rounds: diary.rounds,
+            rounds_cut: diary.rounds_cut,
+        });
+        settings.adversary.searches().then(|| Search {
+            elements: diary.elements,
+            cut_short: diary.cut_short,
+            named: diary.named,
+            named_wins: diary.named_wins,
+            suspects,
+        })
+    }
+}

@@ -48,9 +48,9 @@ impl Recipe {
             FilterName::TelescopingPlain => over_slots(PlainTelescopingFilter::options(keys, rate)?, keys, learning),
             FilterName::Extension => over_slots(ExtensionFilter::options(keys, rate)?, keys, learning),
             FilterName::Broom => Recipe::broom(BroomFilter::options(keys, rate)?, keys),
-            FilterName::Bloom | FilterName::BlockedBloom | FilterName::CuckooCache | FilterName::BloomListed => Err(
-                GameError::Setting(format!("{name} cannot play: it has no removal, which the game is free to ask for")),
-            ),
+            FilterName::Bloom | FilterName::BlockedBloom | FilterName::CuckooCache | FilterName::BloomListed => {
+                Err(no_removal(name))
+            }
         }
     }
 
@@ -130,4 +130,9 @@ fn refused(error: BuildError<MemoryError>) -> GameError {
         BuildError::Options(error) => GameError::Options(error),
         error => seam(error),
     }
+}
+
+/// Why a rival cannot play.
+pub(super) fn no_removal(name: FilterName) -> GameError {
+    GameError::Setting(format!("{name} cannot play: the game is free to ask for removals, and it has none"))
 }

@@ -4,6 +4,7 @@
 //! bytes.
 
 mod cells;
+mod draw;
 mod findings;
 mod looks;
 mod number;
@@ -11,6 +12,7 @@ mod page;
 mod papers;
 mod svg;
 
+pub use draw::{Drawn, ReportError, draw};
 pub use looks::{Colour, Look, Marker, look};
 pub use page::page;
 pub use svg::{DrawError, svg};

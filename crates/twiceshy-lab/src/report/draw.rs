@@ -1,0 +1,65 @@
+//! From a folder of data to pictures and a page beside it.
+
+use super::{DrawError, Report, Section, page, svg};
+use crate::experiment::{Experiment, Folder, FolderError, write_whole};
+use std::path::PathBuf;
+
+/// What was drawn.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The page.
+    pub page: PathBuf,
+    /// What is on it.
+    pub sections: Vec<Section>,
+}
+
+/// Why a folder could not be drawn.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The folder cannot be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A picture cannot be drawn.
+    #[error("the picture {name}: {error}")]
+    Picture {
+        /// Which.
+        name: String,
+        /// Why.
+        error: DrawError,
+    },
+    /// There is nothing to draw.
+    #[error("{} holds no experiment that was measured to its end: run it again", .0.display())]
+    Nothing(PathBuf),
+}
+
+/// Draws every experiment that a folder holds the data of.
+pub fn draw(folder: &Folder, experiments: &[&dyn Experiment]) -> Result<Drawn, ReportError> {
+    let facts = folder.facts();
+    let mut sections = Vec::new();
+    for experiment in experiments {
+        let Some(table) = folder.table(*experiment)? else { continue };
+        let pictures = experiment.pictures(&table);
+        for picture in &pictures {
+            let drawing = svg(picture).map_err(|error| ReportError::Picture { name: picture.name.clone(), error })?;
+            write_whole(&folder.path().join(format!("{}.svg", picture.name)), drawing.as_bytes())?;
+        }
+        sections.push(Section {
+            name: experiment.name().to_owned(),
+            claim: experiment.claim().to_owned(),
+            source: experiment.source().to_owned(),
+            method: experiment.method(facts.size),
+            findings: experiment.findings(&table, facts.size),
+            pictures,
+            table,
+            seconds: None,
+        });
+    }
+    if sections.is_empty() {
+        return Err(ReportError::Nothing(folder.path().to_owned()));
+    }
+    let report = Report { version: facts.version.clone(), seed: facts.seed, size: facts.size, sections };
+    let path = folder.path().join("report.html");
+    write_whole(&path, page(&report).as_bytes())?;
+    Ok(Drawn { page: path, sections: report.sections })
+}

@@ -1,18 +1,29 @@
 //! The experiments themselves, a file each, in the order of the papers.
 
 mod adaptivity_bits;
+mod adaptivity_game;
+mod cyclic_attack;
 mod frontier_or_rebuild;
+mod games;
 mod insertion_cost;
+mod mutually_unfixable;
 mod selector_histogram;
 mod selector_space;
 mod selector_values;
 mod support_optimal;
+mod swapping_attack;
+mod timing_attack;
 
 use crate::experiment::Experiment;
 
 /// All of them.
 pub const ALL: &[&dyn Experiment] = &[
     &support_optimal::SupportOptimal,
+    &cyclic_attack::CyclicAttack,
+    &swapping_attack::SwappingAttack,
+    &mutually_unfixable::MutuallyUnfixable,
+    &adaptivity_game::AdaptivityGame,
+    &timing_attack::TimingAttack,
     &adaptivity_bits::AdaptivityBits,
     &frontier_or_rebuild::FrontierOrRebuild,
     &insertion_cost::InsertionCost,

@@ -1,0 +1,116 @@
+//! 001 section 2: the adaptivity game, all filters against all adversaries that ask.
+
+use super::games::{self, Match, beaten};
+use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Size, Table, Task};
+use crate::game::AdversaryName;
+
+/// A broom filter loses no more than ε of the games, whoever asks.
+pub struct AdaptivityGame;
+
+const ADVERSARIES: [AdversaryName; 3] = [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds];
+
+const BITS: [u32; 4] = [3, 4, 6, 8];
+
+/// Filters with fingerprints or remainders of so many bits, and the phases that they have behind them.
+pub(super) fn contenders(bits: u32) -> Vec<(Contender, u64)> {
+    let worn = Contender { label: "broom, 3 phases old".into(), look: 13, ..Contender::broom(bits + 6) };
+    vec![
+        (Contender::broom(bits + 6), 0),
+        (worn, 3),
+        (Contender::telescoping(bits + 3), 0),
+        (Contender::extension(bits + 3), 0),
+        (Contender::cyclic(bits + 1, 1), 0),
+        (Contender::swapping(bits), 0),
+        (Contender::cuckooing(bits), 0),
+        (Contender::quotient(bits + 2), 0),
+    ]
+}
+
+/// A match of each adversary against each filter.
+pub(super) fn tasks(setup: &Setup, adversaries: &[AdversaryName], keys: u64, games: u64) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for &adversary in adversaries {
+        for bits in BITS {
+            for (contender, phases) in contenders(bits) {
+                let game = Match::new(adversary, contender, bits, keys, games);
+                // A phase costs the more look-ups the rarer mistakes are.
+                let work = game.work * (3.0 + phases as f64 * f64::from(1 << bits) / 64.0);
+                tasks.push(Match { phases, work, ..game }.task(setup));
+            }
+        }
+    }
+    tasks
+}
+
+/// A picture for each adversary.
+pub(super) fn pictures(name: &str, table: &Table) -> Vec<Picture> {
+    let looks: Vec<Contender> = contenders(8).into_iter().map(|(contender, _)| contender).collect();
+    let picture = |adversary: crate::experiment::Value| {
+        let own = table.only("adversary", adversary.clone());
+        let x = Axis::own_range("bits of a fingerprint or remainder");
+        games::picture(format!("{name}-{adversary}"), format!("The adversary `{adversary}`"), x, "bits", &own, &looks)
+    };
+    table.values("adversary").into_iter().map(picture).collect()
+}
+
+impl Experiment for AdaptivityGame {
+    fn name(&self) -> &'static str {
+        "adaptivity-game"
+    }
+
+    fn claim(&self) -> &'static str {
+        "A broom filter loses no more than ε of the games, whoever asks"
+    }
+
+    fn source(&self) -> &'static str {
+        "001, section 2 and Theorem 9"
+    }
+
+    fn method(&self, size: Size) -> Vec<String> {
+        vec![format!(
+            "The adversary asks, and names an absent key; it wins if the filter calls that key present. `fresh` names a key that \
+             nobody asked for, `repeat` asks its finds again and again, `rounds` is the attack of section 6.1. {} games for each \
+             filter and width, {} keys each, every game against a filter of its own.",
+            size.pick(150, 10_000),
+            size.pick(100, 500)
+        )]
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        games::COLUMNS
+    }
+
+    fn tasks(&self, setup: &Setup) -> Vec<Task> {
+        let (keys, games) = setup.size.pick((100, 150), (500, 10_000));
+        tasks(setup, &ADVERSARIES, keys, games)
+    }
+
+    fn pictures(&self, table: &Table) -> Vec<Picture> {
+        pictures(self.name(), table)
+    }
+
+    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
+        let brooms = beaten(table.rows().filter(|row| row.text("filter").starts_with("broom")));
+        let plain = table.only("adversary", "repeat").only("filter", "quotient, plain");
+        let least = plain.rows().filter_map(|row| row.number("win_rate")).fold(1.0, f64::min);
+        let telescoping = beaten(table.only("filter", "telescoping").rows());
+        let said = |lost: &[String]| {
+            if lost.is_empty() {
+                "no win rate above the static rate beyond its interval".into()
+            } else {
+                lost.join("; ")
+            }
+        };
+        vec![
+            // One of some twenty-four intervals of 95 % may miss.
+            Finding::new("001 Theorem 9: the broom filter's sustained rate is ε", said(&brooms), brooms.len() <= 1),
+            Finding::new(
+                "A filter that does not learn loses to whoever asks twice",
+                format!("the plain quotient filter loses at least {:.0} % of the games to `repeat`", least * 100.0),
+                least > 0.9,
+            ),
+            Finding::new("004 Theorem 1: telescoping's sustained rate is ε as long as it need not reset", said(&telescoping), telescoping.len() <= 1)
+                .because("with remainders of few bits mistakes are so many that blocks are reset, and what was learned is forgotten"),
+        ]
+    }
+}

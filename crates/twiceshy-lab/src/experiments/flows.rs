@@ -1,0 +1,94 @@
+//! The three network traces as experiments use them, synthetic as they are.
+
+use crate::experiment::{Contender, Setup, Size, Task, contest};
+use crate::replay::{FilterName, RemoteName};
+use crate::workload::Workload;
+
+/// Name, workload, and the share of all packets that the three have together.
+const TRACES: [(&str, &str, f64); 3] = [
+    ("synthetic flows like Chicago A", "flows:chicago-a", 18.5),
+    ("synthetic flows like Chicago B", "flows:chicago-b", 14.6),
+    ("synthetic flows like San Jose", "flows:san-jose", 37.4),
+];
+
+/// What every experiment on flows says about them.
+pub(super) fn method(size: Size, trials: u32) -> Vec<String> {
+    vec![
+        format!(
+            "The CAIDA captures of 2014 may not be handed on, so the packets here are SYNTHETIC: as many flows and packets as \
+             published for each of the three, and for the first the published sizes of its largest flow and its largest \
+             thousand (003 section 4.2), in random order. {} The first flows of the stream are stored, so many that A/S comes \
+             out; every packet of another flow is a query; means over {trials} trials at 95 % load.",
+            size.pick("Flows and packets are divided by 40.", "In full size.")
+        ),
+        "Real packets of a flow come in bursts, and real flows end; a shuffled stream has neither. `twiceshy replay --workload \
+         trace:FILE` takes a real capture."
+            .into(),
+    ]
+}
+
+/// The label of a trace.
+pub(super) fn label(trace: usize) -> &'static str {
+    TRACES[trace].0
+}
+
+pub(super) const COUNT: usize = TRACES.len();
+
+/// Entries of one width: every contender at every ratio over some of the traces.
+pub(super) fn tasks(
+    setup: &Setup,
+    traces: std::ops::Range<usize>,
+    cell_bits: u32,
+    contenders: &[Contender],
+    ratios: &[u64],
+    trials: u32,
+) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for (label, workload, packets) in &TRACES[traces] {
+        let scaled = format!("{workload}{}", setup.size.pick("/40", ""));
+        // The names are this file's own, and a test takes every one of them.
+        let Ok(workload) = scaled.parse::<Workload>() else { continue };
+        for contender in contenders {
+            for &ratio in ratios {
+                let packets = packets * 1e6 / setup.size.pick(40.0, 1.0);
+                let entry = contest::Entry {
+                    contender: quicker(contender.clone()),
+                    cell_bits,
+                    workload: workload.clone(),
+                    workload_label: (*label).to_owned(),
+                    ratio: ratio as f64,
+                    cells: None,
+                    per_key: None,
+                    queries: None,
+                    trials,
+                    work: packets * f64::from(trials) * 3e-7,
+                };
+                tasks.push(entry.task(setup));
+            }
+        }
+    }
+    tasks
+}
+
+/// The same filter over the remote that fills it fastest: what the remote does is not what is measured.
+pub(super) fn quicker(mut contender: Contender) -> Contender {
+    if [FilterName::Cuckoo, FilterName::Cyclic, FilterName::Swapping, FilterName::Cuckooing]
+        .contains(&contender.spec.name)
+    {
+        contender.spec.remote = RemoteName::Mirror;
+    }
+    contender
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trace_is_a_workload_that_can_be_asked_for() {
+        for size in [Size::Quick, Size::Paper] {
+            let setup = Setup { size, seed: 1, data: None };
+            assert_eq!(tasks(&setup, 0..COUNT, 8, &[Contender::cuckoo(8)], &[1, 2], 1).len(), 6);
+        }
+    }
+}

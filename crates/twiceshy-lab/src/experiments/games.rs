@@ -1,0 +1,143 @@
+//! Games against filters as experiments play them: one match a task, one line a match.
+
+use crate::experiment::{Axis, Contender, Curve, Line, Picture, Row, Setup, Table, Task, TaskError, line};
+use crate::game::{AdversaryName, Recipe, Settings, Tactics, run_with};
+
+pub(super) const COLUMNS: &[&str] = &[
+    "adversary",
+    "filter",
+    "bits",
+    "keys",
+    "phases",
+    "games",
+    "wins",
+    "win_rate",
+    "win_rate_low",
+    "win_rate_high",
+    "static_rate",
+    "bits_per_key",
+    "bits_per_key_end",
+    "queries_per_game",
+    "named",
+    "named_wins",
+    "suspects",
+    "unfixable",
+    "rebuilds",
+];
+
+/// Many games of one adversary against one filter.
+#[derive(Clone, Debug)]
+pub(super) struct Match {
+    pub(super) adversary: AdversaryName,
+    pub(super) contender: Contender,
+    /// The bits by which it is drawn: those of a fingerprint or remainder.
+    pub(super) bits: u32,
+    pub(super) keys: u64,
+    pub(super) load: Option<f64>,
+    pub(super) phases: u64,
+    pub(super) games: u64,
+    pub(super) tactics: Tactics,
+    pub(super) work: f64,
+}
+
+impl Match {
+    pub(super) fn new(adversary: AdversaryName, contender: Contender, bits: u32, keys: u64, games: u64) -> Match {
+        let work = games as f64 * keys as f64 * 1e-5;
+        Match { adversary, contender, bits, keys, load: None, phases: 0, games, tactics: Tactics::default(), work }
+    }
+
+    pub(super) fn task(self, setup: &Setup) -> Task {
+        let Match { adversary, bits, keys, phases, .. } = self;
+        let label = &self.contender.label;
+        let name = format!("{adversary} against {label}, {bits} bits, {keys} keys, {phases} phases");
+        let seed = setup.seed;
+        Task::new(name, self.work, move || self.play(seed))
+    }
+
+    fn play(&self, seed: u64) -> Result<Vec<Line>, TaskError> {
+        let spec = &self.contender.spec;
+        let recipe = Recipe::shaped(spec, self.keys, self.load)?;
+        let settings = Settings {
+            filter: spec.name,
+            adversary: self.adversary,
+            keys: self.keys,
+            epsilon: recipe.static_rate(),
+            phases: self.phases,
+            games: self.games,
+            seed,
+            jobs: 1,
+        };
+        let report = run_with(&settings, &recipe, &self.tactics, &|_| ())?;
+        let a_game = |count: u64| count as f64 / report.games as f64;
+        let search = report.search.as_ref();
+        Ok(vec![line![
+            report.adversary.as_str(),
+            self.contender.label.as_str(),
+            self.bits,
+            report.keys,
+            report.phases,
+            report.games,
+            report.wins,
+            report.win_rate,
+            report.win_rate_low,
+            report.win_rate_high,
+            report.static_rate,
+            report.local_bits_per_key_start,
+            report.local_bits_per_key_end,
+            a_game(report.queries),
+            search.map_or(0, |search| search.named),
+            search.map_or(0, |search| search.named_wins),
+            search.and_then(|search| search.suspects.as_ref()).map_or(0.0, |suspects| suspects.mean),
+            report.unfixable,
+            report.rebuilds,
+        ]])
+    }
+}
+
+/// The win rates of a table's filters over a column.
+pub(super) fn picture(
+    name: String,
+    title: String,
+    x: Axis,
+    along: &str,
+    table: &Table,
+    looks: &[Contender],
+) -> Picture {
+    let mut lines: Vec<Curve> = Vec::new();
+    for contender in looks {
+        let own = table.only("filter", contender.label.as_str());
+        if own.is_empty() || lines.iter().any(|line| line.label.starts_with(&contender.label)) {
+            continue;
+        }
+        let bits = crate::experiment::contest::bits_a_key(&own).unwrap_or_default();
+        let curve =
+            Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.pairs(along, "win_rate"));
+        lines.push(curve.within(own.pairs("win_rate_low", "win_rate_high")));
+    }
+    Picture { name, title, x, y: Axis::linear("games won, with 95 % intervals"), lines }
+}
+
+/// "37 of 100 (28.2 to 46.8 %)".
+pub(super) fn wins(row: &Row<'_>) -> String {
+    let percent = |column: &str| row.number(column).unwrap_or(f64::NAN) * 100.0;
+    format!(
+        "{} of {} ({:.1} to {:.1} %)",
+        row.text("wins"),
+        row.text("games"),
+        percent("win_rate_low"),
+        percent("win_rate_high")
+    )
+}
+
+/// The row of a filter at some bits.
+pub(super) fn row_of<'a>(table: &'a Table, filter: &str, bits: u32) -> Option<Row<'a>> {
+    table.rows().find(|row| row.text("filter") == filter && row.number("bits") == Some(f64::from(bits)))
+}
+
+/// Filters that were beaten beyond their static rate: the lower end of the interval lies above it.
+pub(super) fn beaten<'a>(rows: impl Iterator<Item = Row<'a>>) -> Vec<String> {
+    let above = |row: &Row<'_>| row.number("win_rate_low") > row.number("static_rate");
+    rows.filter(above)
+        .map(|row| format!("{} of {} bits: {}", row.text("filter"), row.text("bits"), wins(&row)))
+        .collect()
+}

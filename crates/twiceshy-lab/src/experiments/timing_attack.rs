@@ -1,0 +1,74 @@
+//! 001 section 4.3: what is deleted must not be forgotten.
+
+use super::adaptivity_game::{pictures, tasks};
+use super::games::{self, beaten};
+use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
+use crate::game::AdversaryName;
+
+/// Deleting and inserting a key again brings old mistakes back, but not to a broom filter.
+pub struct TimingAttack;
+
+impl Experiment for TimingAttack {
+    fn name(&self) -> &'static str {
+        "timing-attack"
+    }
+
+    fn claim(&self) -> &'static str {
+        "Deleting a key and inserting it again brings old mistakes back, but not to a broom filter"
+    }
+
+    fn source(&self) -> &'static str {
+        "001, section 4.3"
+    }
+
+    fn method(&self, size: Size) -> Vec<String> {
+        vec![format!(
+            "The adversary finds a false positive x and then a stored key y whose deletion and insertion make x a false positive \
+             again; it does so once more and names x. {} games for each filter and width, {} keys each.",
+            size.pick(100, 10_000),
+            size.pick(60, 500)
+        )]
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        games::COLUMNS
+    }
+
+    fn tasks(&self, setup: &Setup) -> Vec<Task> {
+        let (keys, games) = setup.size.pick((60, 100), (500, 10_000));
+        tasks(setup, &[AdversaryName::DeleteReinsert], keys, games)
+    }
+
+    fn pictures(&self, table: &Table) -> Vec<Picture> {
+        pictures(self.name(), table)
+    }
+
+    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
+        let brooms = beaten(table.rows().filter(|row| row.text("filter").starts_with("broom")));
+        let least = |filter: &str| {
+            let own = table.only("filter", filter);
+            own.rows().filter_map(|row| row.number("win_rate")).fold(1.0, f64::min)
+        };
+        let forgetful = ["telescoping", "extension"].map(least);
+        vec![
+            Finding::new(
+                "section 4.3: ghosts of deleted keys keep what was learned; the broom filter is not beaten",
+                if brooms.is_empty() {
+                    "no win rate above the static rate beyond its interval".into()
+                } else {
+                    brooms.join("; ")
+                },
+                brooms.len() <= 1,
+            ),
+            Finding::new(
+                "section 4.3: a filter that forgets a deleted key's adaptivity is beaten",
+                format!(
+                    "at least {:.0} % of the games against telescoping, {:.0} % against extension",
+                    forgetful[0] * 100.0,
+                    forgetful[1] * 100.0
+                ),
+                forgetful.iter().all(|rate| *rate > 0.5),
+            ),
+        ]
+    }
+}

@@ -49,8 +49,7 @@ fn one_class_has_the_rates_of_the_formulas_within_one_percent() {
 #[test]
 fn flows_of_unequal_rates_cycle_more_slowly_than_equal_ones() {
     for (bits, selector_bits, per_bucket) in [(7, 1, 38), (6, 2, 76), (5, 3, 76)] {
-        let (even, skewed) =
-            (model(equal(bits, selector_bits), &ONE), model(equal(bits, selector_bits), &SKEWED));
+        let (even, skewed) = (model(equal(bits, selector_bits), &ONE), model(equal(bits, selector_bits), &SKEWED));
         let (keys, queries) = (1000 * per_bucket, 100_000 * per_bucket);
         let (even, skewed) = (even.rate(1000, keys, queries, 40_000, 3), skewed.rate(1000, keys, queries, 40_000, 4));
         assert!(skewed.rate + 4.0 * (skewed.standard_error + even.standard_error) < even.rate, "{skewed:?}, {even:?}");

@@ -1,6 +1,7 @@
 //! The Markov chain of 003 section 3.1, played out query by query, against the formulas.
 
 use super::*;
+use crate::models::sampling::{poisson, wait};
 use crate::workload::rng::Rng;
 
 /// A filter and its traffic, as one cell sees them.
@@ -51,22 +52,6 @@ impl Scene {
     }
 }
 
-/// An exponential wait of mean 1.
-fn wait(rng: &mut Rng) -> f64 {
-    -(1.0 - rng.unit()).ln()
-}
-
-/// A Poisson number: how many waits fit.
-fn poisson(rng: &mut Rng, mean: f64) -> u64 {
-    let mut time = wait(rng);
-    let mut count = 0;
-    while time < mean {
-        count += 1;
-        time += wait(rng);
-    }
-    count
-}
-
 fn scene(model: Result<CyclicModel, ModelError>, keys_per_bucket: f64, queries_per_key: f64) -> Scene {
     Scene { model: model.expect("the numbers describe a filter"), keys_per_bucket, queries_per_key }
 }
@@ -110,4 +95,32 @@ fn after_few_queries_or_with_narrow_fingerprints_only_the_refined_rate_is_that_o
         assert!((found - refined).abs() <= 4.0 * error, "{what}");
         assert!((found - coarse).abs() > 4.0 * error, "{what}, not {coarse}");
     }
+}
+
+/// The mean number of false positives before rest of cells with 40 absent keys, and its standard error.
+fn before_rest(kappa: &[f64], cells: u32) -> (f64, f64) {
+    let rng = &mut Rng::new(44);
+    let found = crate::models::sampling::mean(cells.into(), 1.0, || {
+        let collides = |kappa: &f64, rng: &mut Rng| (0..40).filter(|_| rng.unit() < *kappa).count() > 0;
+        let colliding: Vec<bool> = kappa.iter().map(|kappa| collides(kappa, rng)).collect();
+        colliding.iter().position(|collides| !collides).unwrap_or(0) as f64
+    });
+    (found.rate, found.standard_error)
+}
+
+#[test]
+fn the_first_sum_of_section_3_2_is_that_of_the_chain_as_corrected_and_not_as_printed() {
+    let model = unequal(9, 2, 2).expect("a filter");
+    let (found, error) = before_rest(model.collision(), 100_000);
+    // With the ranges as they are, μ_j = ζ/R_j; the factor e^-μ_(i+1) inside the product, or once behind it.
+    let mu: Vec<f64> = model.collision().iter().map(|kappa| 40.0 * kappa).collect();
+    let collides = |j: usize| 1.0 - (-mu[j]).exp();
+    let sum = |term: &dyn Fn(usize) -> f64| (0..mu.len() - 1).map(|i| term(i) * (i + 1) as f64).sum::<f64>();
+    let printed = sum(&|i| (0..=i).map(|j| collides(j) * (-mu[j + 1]).exp()).product());
+    let corrected = sum(&|i| (0..=i).map(collides).product::<f64>() * (-mu[i + 1]).exp());
+    assert!((model.bucket(40.0, Law::Poisson).before_rest() / corrected - 1.0).abs() < 1e-12);
+    assert!((model.bucket(40.0, Law::Binomial).before_rest() - found).abs() < 4.0 * error, "{found} ± {error}");
+    // The counts of the chain are binomial: about 1/R beside the Poisson ones.
+    assert!((corrected / found - 1.0).abs() < 0.05, "{corrected} for {found} ± {error}");
+    assert!(printed < 0.8 * found, "{printed} for {found} ± {error}");
 }

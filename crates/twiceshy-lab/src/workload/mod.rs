@@ -4,6 +4,8 @@
 //! besides); a trace takes memory for its distinct keys (003 section 4.2, 000 section 4).
 
 pub mod distribution;
+pub mod firehose;
+pub mod flows;
 pub mod key_set;
 pub mod keys;
 mod lines;

@@ -1,6 +1,6 @@
 //! Plain, gzip, xz and zstd files, recognised by their first bytes.
 
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Chain, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -50,21 +50,38 @@ impl Packing {
 }
 
 /// A reader of what the file holds once it is unpacked.
-pub(super) type Unpacked = BufReader<Fused<Box<dyn Read + Send>>>;
+pub(super) type Unpacked = BufReader<Chain<Cursor<Vec<u8>>, Fused<Box<dyn Read + Send>>>>;
 
-/// Looks at the first bytes and unpacks accordingly. Archives of several members, streams or frames are read to their end.
-pub(super) fn unpack(mut file: impl Read + Send + 'static) -> io::Result<(Packing, Unpacked)> {
-    let mut start = Vec::new();
-    file.by_ref().take(LONGEST_MAGIC as u64).read_to_end(&mut start)?;
-    let packing = Packing::of(&start);
-    let whole = BufReader::with_capacity(BUFFER, Cursor::new(start).chain(file));
+/// What a file holds, once it is unpacked.
+pub(super) struct Contents {
+    pub(super) packing: Packing,
+    /// The first bytes, as many of those asked for as there are.
+    pub(super) start: Vec<u8>,
+    /// All bytes, those of the start included.
+    pub(super) reader: Unpacked,
+}
+
+/// Looks at the first bytes and unpacks accordingly; archives of several members, streams or frames are read to their end.
+/// Where even the start cannot be unpacked, the packing comes with the error.
+pub(super) fn unpack(file: impl Read + Send + 'static, wanted: usize) -> Result<Contents, (Packing, io::Error)> {
+    let (magic, file) = peek(file, LONGEST_MAGIC).map_err(|error| (Packing::Plain, error))?;
+    let packing = Packing::of(&magic);
+    let file = BufReader::with_capacity(BUFFER, file);
     let unpacked: Box<dyn Read + Send> = match packing {
-        Packing::Plain => Box::new(whole),
-        Packing::Gzip => Box::new(MultiGzDecoder::new(whole)),
-        Packing::Xz => Box::new(XzReader::new_mem_limit(whole, true, XZ_MEMORY)),
-        Packing::Zstd => Box::new(ZstdFrames::new(whole)),
+        Packing::Plain => Box::new(file),
+        Packing::Gzip => Box::new(MultiGzDecoder::new(file)),
+        Packing::Xz => Box::new(XzReader::new_mem_limit(file, true, XZ_MEMORY)),
+        Packing::Zstd => Box::new(ZstdFrames::new(file)),
     };
-    Ok((packing, BufReader::with_capacity(BUFFER, Fused { reader: Some(unpacked) })))
+    let (start, whole) = peek(Fused { reader: Some(unpacked) }, wanted).map_err(|error| (packing, error))?;
+    Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole) })
+}
+
+/// The first bytes, and a reader of all.
+fn peek<R: Read>(mut reader: R, wanted: usize) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>)> {
+    let mut start = Vec::new();
+    reader.by_ref().take(wanted as u64).read_to_end(&mut start)?;
+    Ok((start.clone(), Cursor::new(start).chain(reader)))
 }
 
 /// Ends after the first error, since no unpacker says what another read would do then.
@@ -85,10 +102,85 @@ impl<R: Read> Read for Fused<R> {
     }
 }
 
-/// The first bytes of what is to come, as many of `wanted` as there are before the end, without taking them.
-///
-/// A reader whose buffer holds fewer is given a new one around the same bytes.
-pub(super) fn peek(reader: &mut impl BufRead, wanted: usize) -> io::Result<Vec<u8>> {
-    let start = reader.fill_buf()?;
-    Ok(start[..start.len().min(wanted)].to_vec())
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::workload::rng::Rng;
+    use std::io::Write;
+
+    pub(in crate::workload) fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut archive = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        archive.write_all(bytes).expect("memory can be written");
+        archive.finish().expect("memory can be written")
+    }
+
+    pub(in crate::workload) fn zstd(bytes: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    /// `xz` of the text "fig\npear\n".
+    pub(in crate::workload) const XZ: &[u8] = &[
+        0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00, 0x00, 0x04, 0xE6, 0xD6, 0xB4, 0x46, 0x02, 0x00, 0x21, 0x01, 0x16, 0x00,
+        0x00, 0x00, 0x74, 0x2F, 0xE5, 0xA3, 0x01, 0x00, 0x08, 0x66, 0x69, 0x67, 0x0A, 0x70, 0x65, 0x61, 0x72, 0x0A,
+        0x00, 0x00, 0x00, 0x00, 0x31, 0x80, 0x6B, 0x19, 0x83, 0x14, 0x35, 0xAF, 0x00, 0x01, 0x21, 0x09, 0x6C, 0x18,
+        0xC5, 0xD5, 0x1F, 0xB6, 0xF3, 0x7D, 0x01, 0x00, 0x00, 0x00, 0x00, 0x04, 0x59, 0x5A,
+    ];
+
+    fn unpacked(bytes: Vec<u8>) -> io::Result<(Packing, Vec<u8>)> {
+        let mut contents = unpack(Cursor::new(bytes), 12).map_err(|(_, error)| error)?;
+        let mut found = Vec::new();
+        contents.reader.read_to_end(&mut found)?;
+        assert!(found.starts_with(&contents.start));
+        Ok((contents.packing, found))
+    }
+
+    /// Text that can be compressed and random bytes that cannot, longer than any buffer.
+    fn sample() -> Vec<u8> {
+        let mut rng = Rng::new(4);
+        (0..300_000).map(|i| if i < 150_000 { (i % 97) as u8 } else { rng.word() as u8 }).collect()
+    }
+
+    #[test]
+    fn archives_of_several_parts_are_read_to_their_end() {
+        let sample = sample();
+        let twice = [sample.clone(), sample.clone()].concat();
+        let skippable = [b"\x5A\x2A\x4D\x18\x05\0\0\0".to_vec(), vec![7; 5]].concat();
+        let zstd = [skippable.clone(), zstd(&sample), skippable.clone(), zstd(b""), zstd(&sample), skippable].concat();
+        for (archive, packing, expected) in [
+            (twice.clone(), Packing::Plain, &twice),
+            ([gzip(&sample), gzip(b""), gzip(&sample)].concat(), Packing::Gzip, &twice),
+            (zstd, Packing::Zstd, &twice),
+            ([XZ, XZ].concat(), Packing::Xz, &b"fig\npear\nfig\npear\n".to_vec()),
+            (Vec::new(), Packing::Plain, &Vec::new()),
+            (b"\x1F".to_vec(), Packing::Plain, &b"\x1F".to_vec()),
+        ] {
+            let (found, bytes) = unpacked(archive).expect("an archive that is whole");
+            assert_eq!(found, packing);
+            assert!(bytes == *expected, "{packing:?}");
+        }
+    }
+
+    #[test]
+    fn an_archive_that_was_cut_or_changed_is_an_error_or_reads_the_same_and_never_panics() {
+        let sample = &sample()[149_000..152_000];
+        let mut rng = Rng::new(12);
+        for archive in [gzip(sample), zstd(sample), XZ.to_vec()] {
+            let (_, whole) = unpacked(archive.clone()).expect("an archive that is whole");
+            // Two parts in a row end where the first ends, so a cut is seen wherever it is but there.
+            for cut in 7..archive.len() {
+                assert!(unpacked(archive[..cut].to_vec()).is_err(), "cut at {cut} of {}", archive.len());
+            }
+            let mut unseen = 0;
+            for _ in 0..2_000 {
+                let mut changed = archive.clone();
+                let at = 6 + rng.below(archive.len() as u64 - 6) as usize;
+                changed[at] ^= 1 << rng.below(8);
+                if let Ok((_, bytes)) = unpacked(changed) {
+                    unseen += u32::from(bytes != whole);
+                }
+            }
+            // No archive of this test lacks a checksum of its contents but zstd's, if its writer leaves it out.
+            assert!(unseen == 0 || archive.starts_with(&[0x28]), "{unseen} changes went unseen");
+        }
+    }
 }

@@ -54,7 +54,10 @@ impl FromStr for PowExp {
     type Err = PowExpError;
 
     fn from_str(text: &str) -> Result<Self, PowExpError> {
-        text.parse().ok().and_then(|number| Self::new(number).ok()).ok_or_else(|| PowExpError { given: text.to_owned() })
+        text.parse()
+            .ok()
+            .and_then(|number| Self::new(number).ok())
+            .ok_or_else(|| PowExpError { given: text.to_owned() })
     }
 }
 
@@ -66,7 +69,9 @@ impl fmt::Display for PowExp {
 
 /// An exponent that no active set has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the exponent of an active set is a number of 0.01 to 10 with either sign, and `{given}` is not; write `active-set:-0.5`, or `active-set` alone for that one")]
+#[error(
+    "the exponent of an active set is a number of 0.01 to 10 with either sign, and `{given}` is not; write `active-set:-0.5`, or `active-set` alone for that one"
+)]
 pub struct PowExpError {
     given: String,
 }

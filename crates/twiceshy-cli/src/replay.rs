@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom
     #[arg(long)]
     filter: FilterName,
-    /// Cells of the filter (rounded up to whole buckets), or slots [default: 16384; not with a trace]
+    /// Cells of the filter (rounded up to whole buckets), or slots [default: 16384; for uniform and zipf only]
     #[arg(long)]
     cells: Option<u64>,
     /// Keys over cells
@@ -29,16 +29,21 @@ pub(crate) struct Args {
     /// A/S: distinct absent keys over stored keys
     #[arg(long, default_value_t = 10.0)]
     ratio: f64,
-    /// Queries for each distinct absent key, on average [default: 100; not with a trace]
+    /// Queries for each distinct absent key, on average [default: 100; for uniform and zipf only]
     #[arg(long)]
     per_key: Option<u64>,
+    /// Queries in each trial, in place of --per-key [default: 10000000 for active-set, 50000000 for power-law; flows and
+    /// traces have their own]
+    #[arg(long)]
+    queries: Option<u64>,
     /// How often, each time with other keys and another hash key
     #[arg(long, default_value_t = 3)]
     trials: u32,
     /// Where all randomness comes from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// uniform, zipf:EXPONENT, or trace:FILE (text, one key a line)
+    /// uniform, zipf:EXPONENT, active-set[:EXPONENT], power-law, flows:chicago-a|chicago-b|san-jose[/SCALE] (synthetic), or
+    /// trace:FILE (text with one key a line, or a packet capture; plain, gzip, xz or zstd)
     #[arg(long, default_value = "uniform")]
     workload: Workload,
     /// d, the number of tables (2 to 8)
@@ -178,13 +183,14 @@ impl Args {
             },
             ..FilterSpec::new(self.filter, self.bits)
         };
-        let trace = matches!(self.workload, Workload::Trace(_));
+        let sized = matches!(self.workload, Workload::Generated(_));
         Settings {
             filter,
-            cells: self.cells.or((!trace).then_some(DEFAULT_CELLS)),
+            cells: self.cells.or(sized.then_some(DEFAULT_CELLS)),
             load: self.load,
             ratio: self.ratio,
-            per_key: self.per_key.or((!trace).then_some(DEFAULT_PER_KEY)),
+            per_key: self.per_key.or((sized && self.queries.is_none()).then_some(DEFAULT_PER_KEY)),
+            queries: self.queries,
             trials: self.trials,
             seed: self.seed,
             workload: self.workload.clone(),

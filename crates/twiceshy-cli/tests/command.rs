@@ -150,11 +150,31 @@ fn a_trace_is_split_into_stored_keys_and_queries() {
         json(&format!("--filter cyclic --bits 8 --ratio 4 --trials 2 --workload trace:{}", file.path().display()));
     let counts = ["keys", "queries", "distinct_queries"].map(|name| report[name].as_u64().expect("a count"));
     assert_eq!(counts, [100, 2 * 4 * 400, 2 * 400]);
-    for extra in ["--cells 100", "--per-key 3"] {
+    for extra in ["--cells 100", "--per-key 3", "--queries 3"] {
         let why =
             refusal(&format!("replay --filter cyclic --ratio 4 --workload trace:{} {extra}", file.path().display()));
         assert!(why.contains("leave --"), "{why}");
     }
+}
+
+#[test]
+fn streams_of_the_papers_are_replayed_by_their_names() {
+    let counts = |arguments: &str| {
+        let report = json(&format!("--filter cyclic --bits 8 --trials 2 {arguments}"));
+        let count = |name: &str| report[name].as_f64().expect("a count");
+        let workload = report["workload"].as_str().expect("a name").to_owned();
+        (workload, count("queries"), count("keys"), count("distinct_queries") / 2.0)
+    };
+    let (workload, queries, keys, distinct) = counts("--ratio 8 --workload active-set --queries 100000");
+    assert_eq!((workload.as_str(), queries), ("active-set", 200_000.0));
+    assert!((keys - distinct / 8.0).abs() <= 0.5 && distinct > 50_000.0, "{keys} {distinct}");
+    let (workload, queries, keys, distinct) = counts("--ratio 5 --workload power-law --queries 50000");
+    assert_eq!((workload.as_str(), queries), ("power-law", 100_000.0));
+    assert!((keys - distinct / 5.0).abs() <= 0.5 && distinct > 1_000.0, "{keys} {distinct}");
+    let (workload, _, keys, distinct) = counts("--ratio 4 --workload flows:chicago-a/200");
+    assert_eq!((workload.as_str(), keys, distinct), ("synthetic-flows:chicago-a/200", 691.0, 3456.0 - 691.0));
+    let (_, queries, ..) = counts("--cells 1000 --ratio 2 --workload zipf:1.1 --queries 777");
+    assert_eq!(queries, 2.0 * 777.0);
 }
 
 #[test]
@@ -187,6 +207,16 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("replay --filter cyclic --workload zipf:0", "above 0"),
         ("replay --filter cyclic --workload pareto", "uniform"),
         ("replay --filter cyclic --workload trace:/no/such/file", "one key a line"),
+        ("replay --filter cyclic --queries 0", "at least 1"),
+        ("replay --filter cyclic --queries 9 --per-key 9", "leave one of them out"),
+        ("replay --filter cyclic --workload active-set:0", "active-set:-0.5"),
+        ("replay --filter cyclic --workload active-set --cells 100", "leave --cells out"),
+        ("replay --filter cyclic --workload power-law --per-key 100", "give --queries"),
+        ("replay --filter cyclic --workload power-law --queries 9 --ratio 100", "raise --queries"),
+        ("replay --filter cyclic --workload active-set --queries 9999999999999999999", "lower --queries"),
+        ("replay --filter cyclic --workload flows:chicago-a --queries 5", "leave --per-key and --queries out"),
+        ("replay --filter cyclic --workload flows:boston", "flows:chicago-a"),
+        ("replay --filter cyclic --workload flows:chicago-a/5000 --ratio 200", "at most 137"),
         ("replay --filter quotient --bits 1", "2 to 32"),
         ("replay --filter telescoping --bits 33", "2 to 32"),
         ("replay --filter telescoping --cells 0", "at least 8"),

@@ -64,6 +64,7 @@ impl Entry {
             load: 0.95,
             ratio: self.ratio,
             per_key: self.per_key,
+            queries: self.queries,
             trials: self.trials,
             seed,
             workload: self.workload.clone(),

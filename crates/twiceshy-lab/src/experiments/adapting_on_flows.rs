@@ -44,7 +44,8 @@ impl Experiment for AdaptingOnFlows {
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
         let trials = setup.size.pick(3, 10);
-        let of_width = |bits: &u32| flows::tasks(setup, 0..COUNT, *bits, &contenders(*bits), ratios(setup.size), trials);
+        let of_width =
+            |bits: &u32| flows::tasks(setup, 0..COUNT, *bits, &contenders(*bits), ratios(setup.size), trials);
         widths(setup.size).iter().flat_map(of_width).collect()
     }
 
@@ -85,7 +86,8 @@ fn best_two(table: &Table, bits: u32, size: Size) -> Finding {
     let (mut best, mut all) = (0, 0);
     for trace in 0..COUNT {
         for &ratio in ratios(size) {
-            let rate = |filter: &str| contest::rate(table, label(trace), bits, filter, ratio as f64).unwrap_or(f64::NAN);
+            let rate =
+                |filter: &str| contest::rate(table, label(trace), bits, filter, ratio as f64).unwrap_or(f64::NAN);
             let better = rate("cyclic, s = 1").min(rate("swapping"));
             all += 1;
             best += usize::from(better <= rate("cyclic, s = 2").min(rate("cyclic, s = 3")));
@@ -96,5 +98,7 @@ fn best_two(table: &Table, bits: u32, size: Size) -> Finding {
         format!("one of them is lowest at {best} of {all} points"),
         best * 10 >= all * 8,
     )
-    .because("more selector bits pay where a bucket meets many flows, since a shuffled stream never lets a flow end early")
+    .because(
+        "more selector bits pay where a bucket meets many flows, since a shuffled stream never lets a flow end early",
+    )
 }

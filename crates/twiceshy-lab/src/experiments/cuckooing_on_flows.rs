@@ -44,7 +44,8 @@ impl Experiment for CuckooingOnFlows {
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
         let trials = setup.size.pick(3, 10);
-        let of_width = |bits: &u32| flows::tasks(setup, 0..COUNT, *bits, &contenders(*bits), ratios(setup.size), trials);
+        let of_width =
+            |bits: &u32| flows::tasks(setup, 0..COUNT, *bits, &contenders(*bits), ratios(setup.size), trials);
         widths(setup.size).iter().flat_map(of_width).collect()
     }
 
@@ -96,7 +97,8 @@ fn lowest(table: &Table, bits: u32, size: Size) -> Finding {
     let (mut lowest, mut all, mut few) = (0, 0, false);
     for trace in 0..COUNT {
         for &ratio in ratios(size).iter().filter(|ratio| **ratio <= SMALL) {
-            let rate = |filter: &str| contest::rate(table, label(trace), bits, filter, ratio as f64).unwrap_or(f64::NAN);
+            let rate =
+                |filter: &str| contest::rate(table, label(trace), bits, filter, ratio as f64).unwrap_or(f64::NAN);
             let best = OTHERS.map(rate).into_iter().fold(f64::INFINITY, f64::min);
             all += 1;
             lowest += usize::from(rate("cuckooing") <= best);

@@ -134,11 +134,15 @@ fn degrades(table: &Table) -> Finding {
 }
 
 fn extension_is_worse(table: &Table, stream: &str) -> Finding {
-    let pairs = [10.0, 20.0, 40.0, 80.0].map(|ratio| ["extension", "telescoping"].map(|filter| rate(table, stream, filter, ratio)));
+    let pairs = [10.0, 20.0, 40.0, 80.0]
+        .map(|ratio| ["extension", "telescoping"].map(|filter| rate(table, stream, filter, ratio)));
     let said = |[extension, telescoping]: &[f64; 2]| format!("{:.1}", extension / telescoping);
     Finding::new(
         format!("section 6.1, {stream}: exAF performs substantially worse than TAF"),
-        format!("extension's rate over telescoping's at A/S 10, 20, 40, 80: {}", pairs.iter().map(said).collect::<Vec<_>>().join(", ")),
+        format!(
+            "extension's rate over telescoping's at A/S 10, 20, 40, 80: {}",
+            pairs.iter().map(said).collect::<Vec<_>>().join(", ")
+        ),
         pairs[1..].iter().all(|[extension, telescoping]| extension > telescoping),
     )
 }

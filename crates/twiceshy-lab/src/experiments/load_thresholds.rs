@@ -49,7 +49,18 @@ fn measure(shape: (u32, u32, Option<f64>), cells: u64, trials: u64, seed: u64) -
     let most = loads.iter().copied().fold(0.0, f64::max);
     let threshold = crate::models::thresholds::load_threshold(tables, cells_per_bucket).map_err(TaskError::new)?;
     let name = format!("{tables}×{cells_per_bucket}");
-    Ok(vec![line![name, tables, cells_per_bucket, cells, trials, mean, least, most, threshold, paper.unwrap_or(f64::NAN)]])
+    Ok(vec![line![
+        name,
+        tables,
+        cells_per_bucket,
+        cells,
+        trials,
+        mean,
+        least,
+        most,
+        threshold,
+        paper.unwrap_or(f64::NAN)
+    ]])
 }
 
 impl Experiment for LoadThresholds {
@@ -132,7 +143,8 @@ impl Experiment for LoadThresholds {
             // A finite table may pass the threshold of 1/2 by a little: the first cycle too many is a matter of luck.
             let holds = if paper == 0.5 { (load - 0.5).abs() < 0.03 } else { load >= paper };
             let threshold = row.number("threshold").unwrap_or(0.0) * 100.0;
-            let measured = format!("{:.2} % on average; the threshold of large tables is {threshold:.2} %", load * 100.0);
+            let measured =
+                format!("{:.2} % on average; the threshold of large tables is {threshold:.2} %", load * 100.0);
             findings.push(Finding::new(says, measured, holds).because(
                 "a table this small fills less evenly than a large one, and the last per mille is decided by a few keys",
             ));
@@ -140,7 +152,8 @@ impl Experiment for LoadThresholds {
         let near = |row: &crate::experiment::Row<'_>| {
             Some((row.number("load")? - row.number("threshold")?).abs() / row.number("threshold")?)
         };
-        let worst = table.rows().filter(|row| row.text("shape") != "2×1").filter_map(|row| near(&row)).fold(0.0, f64::max);
+        let worst =
+            table.rows().filter(|row| row.text("shape") != "2×1").filter_map(|row| near(&row)).fold(0.0, f64::max);
         findings.push(Finding::new(
             "The thresholds of random hypergraphs (after 002's sources) are where tables end",
             format!("the worst shape is {:.2} % of its threshold away", worst * 100.0),

@@ -1,24 +1,34 @@
 //! The experiments themselves, a file each, in the order of the papers.
 
+mod adapting_on_flows;
 mod adaptivity_bits;
 mod adaptivity_game;
+mod cuckooing_on_flows;
 mod cyclic_attack;
+mod firehose;
+mod flows;
 mod frontier_or_rebuild;
 mod games;
 mod insertion_cost;
+mod load_thresholds;
 mod mutually_unfixable;
 mod selector_histogram;
 mod selector_space;
 mod selector_values;
 mod support_optimal;
 mod swapping_attack;
+mod telescoping_on_flows;
 mod timing_attack;
+mod unequal_ranges;
+mod uniform_grid;
+mod uniform_queries;
 
 use crate::experiment::Experiment;
 
 /// All of them.
 pub const ALL: &[&dyn Experiment] = &[
     &support_optimal::SupportOptimal,
+    &cuckooing_on_flows::CuckooingOnFlows,
     &cyclic_attack::CyclicAttack,
     &swapping_attack::SwappingAttack,
     &mutually_unfixable::MutuallyUnfixable,
@@ -26,7 +36,13 @@ pub const ALL: &[&dyn Experiment] = &[
     &timing_attack::TimingAttack,
     &adaptivity_bits::AdaptivityBits,
     &frontier_or_rebuild::FrontierOrRebuild,
+    &load_thresholds::LoadThresholds,
     &insertion_cost::InsertionCost,
+    &uniform_queries::UniformQueries,
+    &unequal_ranges::UnequalRanges,
+    &adapting_on_flows::AdaptingOnFlows,
+    &firehose::FireHose,
+    &telescoping_on_flows::TelescopingOnFlows,
     &selector_values::SelectorValues,
     &selector_space::SelectorSpace,
 ];

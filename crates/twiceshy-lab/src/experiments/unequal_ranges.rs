@@ -95,10 +95,14 @@ impl Experiment for UnequalRanges {
         let narrow = below(8, &mut all().filter(|ratio| *ratio >= 5), &SPLITS);
         let middle_small = below(12, &mut all().filter(|ratio| *ratio < 10), &[2, 3]);
         let middle_large = below(12, &mut all().filter(|ratio| *ratio >= 50), &[2, 3]);
-        let of = |(better, all): (i32, i32)| format!("{better} of {all}");
+        let of = |(better, all): (usize, usize)| format!("{better} of {all}");
         vec![
-            Finding::new("section 3.2: the model, corrected", measured, fit.off.len() * 20 <= fit.points && fit.mean < 0.05)
-                .open_if(fit.points < 5, "too few points with false positives enough"),
+            Finding::new(
+                "section 3.2: the model, corrected",
+                measured,
+                fit.off.len() * 20 <= fit.points && fit.mean < 0.05,
+            )
+            .open_if(fit.points < 5, "too few points with false positives enough"),
             Finding::new(
                 "section 4.1: with 16 bits, r = 2, 3 are below Swapping",
                 format!("at {} points", of(wide)),
@@ -107,7 +111,11 @@ impl Experiment for UnequalRanges {
             .open_if(size == Size::Quick, "too few false positives of 16 bits in tables this small"),
             Finding::new(
                 "section 4.1: with 12 bits there is a gain for A/S below 10 only",
-                format!("r = 2, 3 below Swapping at {} points under 10, at {} from 50 on", of(middle_small), of(middle_large)),
+                format!(
+                    "r = 2, 3 below Swapping at {} points under 10, at {} from 50 on",
+                    of(middle_small),
+                    of(middle_large)
+                ),
                 middle_small.0 * 2 > middle_small.1 && middle_large.0 == 0,
             )
             .open_if(size == Size::Quick, "too few false positives at small A/S in tables this small"),

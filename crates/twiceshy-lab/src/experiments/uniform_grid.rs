@@ -6,7 +6,9 @@ use crate::models::{CyclicModel, EmptyCell};
 use crate::uniform::false_positives;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
-use twiceshy::cuckoo::{CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, Rule, RuleSpec, Selectors, SwappingFilter};
+use twiceshy::cuckoo::{
+    CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, Rule, RuleSpec, Selectors, SwappingFilter,
+};
 use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
@@ -80,8 +82,7 @@ struct Effort {
 impl Effort {
     fn of(size: Size) -> Effort {
         let quick = Effort { cells: 8_192, least_cells: 1_024, queries: 25_000_000, trials: 3, samples: 20_000 };
-        let paper =
-            Effort { cells: 131_072, least_cells: 8_192, queries: 2_000_000_000, trials: 10, samples: 200_000 };
+        let paper = Effort { cells: 131_072, least_cells: 8_192, queries: 2_000_000_000, trials: 10, samples: 200_000 };
         size.pick(quick, paper)
     }
 }

@@ -70,9 +70,10 @@ impl Experiment for UniformQueries {
     fn findings(&self, table: &Table, size: Size) -> Vec<Finding> {
         let ratios = ratios(size);
         vec![
-            model_fits("section 4.1: the error of the estimates is in most cases well below 5 % (Cyclic)", fit(table, |filter| {
-                filter.starts_with("cyclic")
-            })),
+            model_fits(
+                "section 4.1: the error of the estimates is in most cases well below 5 % (Cyclic)",
+                fit(table, |filter| filter.starts_with("cyclic")),
+            ),
             model_fits("section 4.1: the same for Swapping, by sampling", fit(table, |filter| filter == "swapping")),
             wins_at(table, 12, ratios),
             wins_at(table, 16, ratios),
@@ -137,7 +138,10 @@ fn loses_when_many(table: &Table, ratios: &[u64]) -> Finding {
     let (small, large) = (share(&mut small.into_iter()), share(&mut large.into_iter()));
     Finding::new(
         "section 4.1: with 8 bits an ACF has the lower rate only when A/S is small",
-        format!("below the plain filter at {} of {} points with A/S 1, at {} of {} with 50 and more", small.0, small.1, large.0, large.1),
+        format!(
+            "below the plain filter at {} of {} points with A/S 1, at {} of {} with 50 and more",
+            small.0, small.1, large.0, large.1
+        ),
         small.0 * 2 > small.1 && large.0 == 0,
     )
 }
@@ -194,5 +198,8 @@ fn single_mistakes(table: &Table) -> Finding {
         format!("16 bits, 100 queries a key, A/S 20 to 100: {mean:.0} times, where 50 is n_e/2"),
         (35.0..65.0).contains(&mean),
     )
-    .open_if(gains.len() < 3 || table.only("cell_bits", 16u32).first("cells").is_none_or(|cells| cells < 100_000.0), "too few false positives in tables this small")
+    .open_if(
+        gains.len() < 3 || table.only("cell_bits", 16u32).first("cells").is_none_or(|cells| cells < 100_000.0),
+        "too few false positives in tables this small",
+    )
 }

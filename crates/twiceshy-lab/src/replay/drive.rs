@@ -1,16 +1,15 @@
 //! The trials.
 
+use super::prepare::prepare;
 use super::report::Report;
 use super::subject::{Outcome, Subject};
 use super::sum::add_up;
 use super::tally::{Known, Named, Numbered, Tally};
 use super::work::Work;
-use super::{DEFAULT_CELLS, DEFAULT_PER_KEY, Progress, ReplayError, Settings};
+use super::{Progress, ReplayError, Settings};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
-use crate::workload::trace::Trace;
-use crate::workload::{Distribution, Workload};
-use std::num::NonZeroU64;
+use crate::workload::split::{Split, SplitQueries};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use twiceshy::filter::{Adapted, Filter};
@@ -22,29 +21,6 @@ const HASH_KEYS: u32 = 20;
 
 /// How many queries go by between two words of progress.
 const PROGRESS_STEP: u64 = 1 << 16;
-
-/// Where keys and queries come from.
-pub(super) enum Source {
-    Generated { distribution: Distribution, keys: u64, absent: NonZeroU64, queries: u64 },
-    Trace(Box<Trace>),
-}
-
-impl Source {
-    pub(super) fn keys(&self) -> u64 {
-        match self {
-            Source::Generated { keys, .. } => *keys,
-            Source::Trace(trace) => trace.stored().len() as u64,
-        }
-    }
-
-    /// Queries a trial, as far as they are known beforehand.
-    fn queries(&self) -> u64 {
-        match self {
-            Source::Generated { queries, .. } => *queries,
-            Source::Trace(trace) => trace.requests(),
-        }
-    }
-}
 
 /// One trial's outcome.
 pub(super) struct Trial<S> {
@@ -70,7 +46,7 @@ where
     B: Fn(u64, HashKey) -> Result<S, ReplayError> + Sync,
 {
     let (source, cells) = prepare(settings)?;
-    let of = source.queries().saturating_mul(settings.trials.into());
+    let of = source.requests().saturating_mul(settings.trials.into());
     let asked = AtomicU64::new(0);
     let tell = |more: u64| progress(Progress { queries: asked.fetch_add(more, Ordering::Relaxed) + more, of });
     let next = AtomicUsize::new(0);
@@ -106,45 +82,9 @@ where
     Ok(add_up(settings, &source, &trials))
 }
 
-/// The keys and queries, and the cells of the filter.
-fn prepare(settings: &Settings) -> Result<(Source, u64), ReplayError> {
-    let layout = settings.filter.layout();
-    match &settings.workload {
-        Workload::Trace(path) => {
-            let trace = Trace::open(path, settings.ratio)?;
-            let cells = layout.cells((trace.stored().len() as f64 / settings.load).ceil() as u64)?;
-            Ok((Source::Trace(Box::new(trace)), cells))
-        }
-        Workload::Generated(distribution) => {
-            let cells = layout.cells(settings.cells.unwrap_or(DEFAULT_CELLS))?;
-            let keys = (settings.load * cells as f64).floor() as u64;
-            let absent = (settings.ratio * keys as f64).round();
-            let per_key = settings.per_key.unwrap_or(DEFAULT_PER_KEY);
-            let too_many =
-                || ReplayError::Setting("that is more than 2^50 queries: lower --cells, --ratio or --per-key".into());
-            if keys == 0 {
-                let why =
-                    format!("a load of {} leaves no key in {cells} cells: raise --load or --cells", settings.load);
-                return Err(ReplayError::Setting(why));
-            }
-            if absent * per_key as f64 > f64::from(1u32 << 25) * f64::from(1u32 << 25) {
-                return Err(too_many());
-            }
-            let absent = NonZeroU64::new(absent as u64).ok_or_else(|| {
-                ReplayError::Setting(format!(
-                    "at A/S = {} there is no absent key to ask for: raise --ratio",
-                    settings.ratio
-                ))
-            })?;
-            let queries = absent.get().checked_mul(per_key).ok_or_else(too_many)?;
-            Ok((Source::Generated { distribution: *distribution, keys, absent, queries }, cells))
-        }
-    }
-}
-
 fn trial<S: Subject>(
     settings: &Settings,
-    source: &Source,
+    source: &Split,
     cells: u64,
     number: u64,
     build: &impl Fn(u64, HashKey) -> Result<S, ReplayError>,
@@ -153,41 +93,17 @@ fn trial<S: Subject>(
     let mut rng = Rng::stream(settings.seed, number);
     let hash = HashKey::fixed(rng.word());
     let hash = if settings.filter.hash == HashKind::Xxh3 { hash.for_trusted_keys() } else { hash };
-    let key_seed = rng.word();
-    match source {
-        Source::Generated { distribution, keys, absent, .. } => {
-            let too_many = || ReplayError::Setting("that is more keys than 64 bits can tell apart".into());
-            let keys = Keys::new(*keys, absent.get(), key_seed).ok_or_else(too_many)?;
-            let (subject, rekeys) = fill(settings, cells, keys.stored_len(), hash, build, |put| {
-                keys.stored_keys().try_for_each(|key| put(&key))
-            })?;
-            let mut queries = distribution.queries(*absent, rng.word());
-            let left = &mut source.queries();
-            let mut next = || -> Result<Option<(u64, [u8; 8])>, ReplayError> {
-                *left = match left.checked_sub(1) {
-                    Some(left) => left,
-                    None => return Ok(None),
-                };
-                Ok(queries.next().map(|number| (number, keys.absent(number))))
-            };
-            let mut trial = ask(subject, rekeys, Numbered::new(absent.get()), tell, |use_key| match next()? {
-                Some((number, key)) => use_key(number, &key).map(|()| true),
-                None => Ok(false),
-            })?;
-            trial.keys = Some(keys);
-            Ok(trial)
-        }
-        Source::Trace(trace) => {
-            let stored = trace.stored();
-            let (subject, rekeys) =
-                fill(settings, cells, stored.len() as u64, hash, build, |put| stored.iter().try_for_each(put))?;
-            let mut queries = trace.queries()?;
-            ask(subject, rekeys, Named::default(), tell, |use_key| match queries.next_key()? {
-                Some(key) => use_key(0, key).map(|()| true),
-                None => Ok(false),
-            })
-        }
-    }
+    let too_many = || ReplayError::Setting("that is more keys than 64 bits can tell apart".into());
+    let keyed = source.keyed(rng.word()).ok_or_else(too_many)?;
+    let (subject, rekeys) =
+        fill(settings, cells, source.stored(), hash, build, |put| keyed.each_stored(&mut |key| put(key)))?;
+    let queries = keyed.queries(rng.word())?;
+    let mut trial = match source.numbers() {
+        Some(numbers) => ask(subject, rekeys, Numbered::new(numbers), tell, queries)?,
+        None => ask(subject, rekeys, Named::default(), tell, queries)?,
+    };
+    trial.keys = keyed.into_keys();
+    Ok(trial)
 }
 
 /// Why filling stopped.
@@ -221,34 +137,28 @@ fn fill<S: Subject>(
     Err(ReplayError::Full { keys, cells, tries: HASH_KEYS, design: settings.filter.layout().design_load() })
 }
 
-/// Asks every query and adapts on each false positive. `next` hands out one query, or says that there is none left.
+/// Asks every query and adapts on each false positive.
 fn ask<S: Subject, K: Known>(
     mut subject: S,
     rekeys: u64,
     mut known: K,
     tell: &impl Fn(u64),
-    mut next: impl FnMut(&mut dyn FnMut(u64, &[u8]) -> Result<(), ReplayError>) -> Result<bool, ReplayError>,
+    mut queries: SplitQueries<'_>,
 ) -> Result<Trial<S>, ReplayError> {
     let filling = (subject.counts(), subject.work());
     let mut tally = Tally::default();
-    loop {
-        let more = next(&mut |number, key| {
-            tally.queries += 1;
-            let first = known.asked(number, key);
-            tally.distinct += u64::from(first);
-            if subject.filter().contains(key) {
-                tally.false_positives += 1;
-                tally.wrong_at_first += u64::from(first);
-                tally.ever_wrong += u64::from(known.wrong(number, key));
-                answer(&mut subject, key, &mut tally)?;
-            }
-            Ok(())
-        })?;
-        if tally.queries.is_multiple_of(PROGRESS_STEP) && more {
-            tell(PROGRESS_STEP);
+    while let Some((number, key)) = queries.next_query()? {
+        tally.queries += 1;
+        let first = known.asked(number, key);
+        tally.distinct += u64::from(first);
+        if subject.filter().contains(key) {
+            tally.false_positives += 1;
+            tally.wrong_at_first += u64::from(first);
+            tally.ever_wrong += u64::from(known.wrong(number, key));
+            answer(&mut subject, key, &mut tally)?;
         }
-        if !more {
-            break;
+        if tally.queries.is_multiple_of(PROGRESS_STEP) {
+            tell(PROGRESS_STEP);
         }
     }
     tell(tally.queries % PROGRESS_STEP);

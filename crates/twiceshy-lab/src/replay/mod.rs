@@ -6,6 +6,7 @@ mod drive;
 mod layout;
 mod names;
 mod options;
+mod prepare;
 mod report;
 mod spec;
 mod subject;
@@ -28,15 +29,19 @@ use twiceshy::error::OptionsError;
 pub struct Settings {
     /// The filter and its options.
     pub filter: FilterSpec,
-    /// The cells of the filter; with a trace they follow from the load.
+    /// The cells of the filter; with recorded and FireHose streams, which bring their own keys, they follow from the load.
     pub cells: Option<u64>,
     /// Keys over cells.
     pub load: f64,
     /// A/S: distinct absent keys over stored keys.
     pub ratio: f64,
-    /// Queries for each distinct absent key, on average; a trace has its own.
+    /// Queries for each distinct absent key, on average; for uniform and Zipf queries only.
     pub per_key: Option<u64>,
-    /// How often, each time under other keys and another hash key.
+    /// Queries in each trial, in place of `per_key`; not with recorded streams, which have their own. FireHose streams have
+    /// as many as in 004 where this is `None`.
+    pub queries: Option<u64>,
+    /// How often, each time under another hash key, and under other keys unless they are recorded. Recorded and FireHose
+    /// streams are the same in all trials.
     pub trials: u32,
     /// Where all randomness comes from.
     pub seed: u64,
@@ -106,15 +111,33 @@ impl Settings {
         if self.trials == 0 {
             return refuse("0 trials measure nothing: ask for at least 1".into());
         }
-        match (&self.workload, self.cells, self.per_key) {
-            (Workload::Trace(_), Some(_), _) => refuse(
-                "a trace brings its own number of keys: leave --cells out, the table is sized from --load".into(),
-            ),
-            (Workload::Trace(_), _, Some(_)) => refuse("a trace brings its own queries: leave --per-key out".into()),
-            (Workload::Generated(_), Some(0), _) => refuse("0 cells hold nothing: ask for at least 8".into()),
-            (Workload::Generated(_), _, Some(0)) => refuse("0 queries a key ask nothing: ask for at least 1".into()),
-            _ => Ok(()),
+        let zero = |given: Option<u64>| given == Some(0);
+        if zero(self.cells) {
+            return refuse("0 cells hold nothing: ask for at least 8".into());
         }
+        if zero(self.per_key) || zero(self.queries) {
+            return refuse("0 queries ask nothing: ask for at least 1".into());
+        }
+        if self.per_key.is_some() && self.queries.is_some() {
+            return refuse("--per-key and --queries both say how many queries: leave one of them out".into());
+        }
+        let (what, own_queries) = match self.workload {
+            Workload::Generated(_) => return Ok(()),
+            Workload::Firehose(_) => ("a FireHose stream", false),
+            Workload::Flows(_) => ("a stream of synthetic flows", true),
+            Workload::Trace(_) => ("a trace", true),
+        };
+        if self.cells.is_some() {
+            let why = "brings its own number of keys: leave --cells out, the table is sized from --load";
+            return refuse(format!("{what} {why}"));
+        }
+        if own_queries && (self.per_key.is_some() || self.queries.is_some()) {
+            return refuse(format!("{what} brings its own queries: leave --per-key and --queries out"));
+        }
+        if self.per_key.is_some() {
+            return refuse(format!("{what} repeats its keys as it does: leave --per-key out, and give --queries"));
+        }
+        Ok(())
     }
 }
 

@@ -1,13 +1,14 @@
 //! From trials to a report.
 
 use super::Settings;
-use super::drive::{Source, Trial};
+use super::drive::Trial;
 use super::report::{Phase, Report};
 use super::subject::Subject;
 use super::table_counts::TableCounts;
 use super::work::Work;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
+use crate::workload::split::Split;
 use std::time::{Duration, Instant};
 use twiceshy::filter::Filter;
 
@@ -18,7 +19,7 @@ const TIMED_KEYS: usize = 1 << 20;
 const TIMED_AT_LEAST: Duration = Duration::from_millis(300);
 
 /// Adds the trials up.
-pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Source, trials: &[Trial<S>]) -> Report {
+pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Split, trials: &[Trial<S>]) -> Report {
     let sum = |of: &dyn Fn(&Trial<S>) -> u64| trials.iter().map(of).sum::<u64>();
     let rates: Vec<f64> =
         trials.iter().map(|trial| trial.tally.false_positives as f64 / trial.tally.queries.max(1) as f64).collect();
@@ -52,10 +53,10 @@ pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Source, trials: &
         shape: settings.filter.shape(),
         workload: settings.workload.to_string(),
         cells: filter.map_or(0, Filter::cells),
-        keys: source.keys(),
+        keys: source.stored(),
         load: filter.map_or(0.0, Filter::load),
         bits: settings.filter.bits,
-        bits_per_key: filter.map_or(0.0, |filter| filter.local_bits() as f64 / source.keys() as f64),
+        bits_per_key: filter.map_or(0.0, |filter| filter.local_bits() as f64 / source.stored() as f64),
         trials: settings.trials,
         queries: sum(&|trial| trial.tally.queries),
         distinct_queries,
@@ -84,14 +85,14 @@ pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Source, trials: &
 }
 
 /// A pass of look-ups alone, over absent keys that are made beforehand.
-fn timed(filter: &impl Filter, keys: Option<&Keys>, source: &Source) -> f64 {
+fn timed(filter: &impl Filter, keys: Option<&Keys>, source: &Split) -> f64 {
     match (source, keys) {
-        (Source::Generated { absent, .. }, Some(keys)) => {
+        (Split::Apart(_), Some(keys)) => {
             let mut rng = Rng::new(1);
-            let asked: Vec<[u8; 8]> = (0..TIMED_KEYS).map(|_| keys.absent(rng.below(absent.get()))).collect();
+            let asked: Vec<[u8; 8]> = (0..TIMED_KEYS).map(|_| keys.absent(rng.below(keys.absent_len()))).collect();
             pass(filter, &asked)
         }
-        (Source::Trace(trace), _) => {
+        (Split::First(trace), _) => {
             let mut asked: Vec<Box<[u8]>> = Vec::new();
             if let Ok(mut queries) = trace.queries() {
                 while let Ok(Some(key)) = queries.next_key() {

@@ -1,32 +1,27 @@
 //! A recorded stream of requests, split into a stored set and queries as the papers do it.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::key_set::KeySet;
-use super::lines::Lines;
+use super::recording::{Recording, Requests, Skipped};
 use super::trace_error::TraceError;
 
-/// Large enough that system calls do not matter.
-const BUFFER: usize = 1 << 16;
-
-const COMPRESSED: [(&str, &[u8]); 2] = [("xz", b"\xFD7zXZ\0"), ("gzip", b"\x1F\x8B\x08")];
-
-/// A text file of requests, one key a line, split into a stored set S and queries for the other keys.
+/// A recording of requests, split into a stored set S and queries for the other keys.
 ///
 /// With U distinct keys and a wanted ratio A/S, the first floor(U / (1 + A/S)) distinct keys are stored, and every
 /// request for another key is a query, in order (003 section 4.2, 000 section 4). No such request can come before all
-/// stored keys were seen, so nothing is lost by starting at the top of the file.
+/// stored keys were seen, so nothing is lost by starting at the top.
 ///
-/// The file is read once to count and once more for each [`queries`](Self::queries). Memory is proportional to the
-/// distinct keys, and after opening to the stored ones, however many requests there are. A line is stripped of `\n` or
-/// `\r\n` and is otherwise taken as bytes; empty lines are skipped and counted.
+/// A file is read once to count and once more for each [`queries`](Self::queries); see [`Recording`] for what it may
+/// hold. Synthetic flows are made as far as the stored keys reach, and once more for each `queries`. Memory is proportional
+/// to the distinct keys, and after opening to the stored ones, however many requests there are. A line of text is
+/// stripped of `\n` or `\r\n` and is otherwise taken as bytes; empty lines are skipped and counted, as are packets without
+/// a key.
 ///
 /// ```no_run
 /// use twiceshy_lab::workload::trace::Trace;
 ///
-/// let trace = Trace::open("requests.txt", 10.0)?;
+/// let trace = Trace::open("requests.txt.xz", 10.0)?;
 /// println!("{} stored, {} others", trace.stored().len(), trace.distinct_absent());
 /// let mut queries = trace.queries()?;
 /// while let Some(key) = queries.next_key()? {
@@ -36,28 +31,44 @@ const COMPRESSED: [(&str, &[u8]); 2] = [("xz", b"\xFD7zXZ\0"), ("gzip", b"\x1F\x
 /// ```
 #[derive(Clone, Debug)]
 pub struct Trace {
-    path: PathBuf,
+    recording: Recording,
     stored: KeySet,
     distinct: usize,
     requests: u64,
-    empty_lines: u64,
+    skipped: Skipped,
 }
 
 impl Trace {
-    /// Reads the file once and splits its keys at the ratio `A/S`, a number above 0.
+    /// Reads a file once and splits its keys at the ratio `A/S`, a number above 0.
     pub fn open(path: impl AsRef<Path>, ratio: f64) -> Result<Self, TraceError> {
-        let path = path.as_ref();
+        Self::of(Recording::File(path.as_ref().to_owned()), ratio)
+    }
+
+    /// Splits the keys of any recording at the ratio `A/S`, a number above 0.
+    pub fn of(recording: Recording, ratio: f64) -> Result<Self, TraceError> {
         if !(ratio.is_finite() && ratio > 0.0) {
             return Err(TraceError::Ratio { ratio });
         }
-        let mut lines = open_lines(path)?;
-        let mut keys = KeySet::default();
-        while lines.advance().map_err(|source| io_error(path, source))? {
-            keys.insert(lines.key());
-        }
-        let distinct = keys.len();
-        keys.truncate(stored_keys(path, distinct, ratio)?);
-        Ok(Self { path: path.to_owned(), stored: keys, distinct, requests: lines.keys(), empty_lines: lines.empty() })
+        let mut requests = recording.open()?;
+        let mut stored = KeySet::default();
+        let (distinct, count) = match recording.known() {
+            Some((distinct, count)) => {
+                let wanted = stored_keys(|| recording.name(), distinct, ratio)?;
+                while stored.len() < wanted && requests.advance()? {
+                    stored.insert(requests.key());
+                }
+                (distinct, count)
+            }
+            None => {
+                while requests.advance()? {
+                    stored.insert(requests.key());
+                }
+                let distinct = stored.len();
+                stored.truncate(stored_keys(|| recording.name(), distinct, ratio)?);
+                (distinct, requests.count())
+            }
+        };
+        Ok(Self { recording, stored, distinct, requests: count, skipped: requests.skipped() })
     }
 
     /// The keys to store, in the order of their first request.
@@ -70,55 +81,58 @@ impl Trace {
         self.distinct - self.stored.len()
     }
 
-    /// How many requests the file holds, those for stored keys included.
+    /// How many requests the recording holds, those for stored keys included.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
     /// How many empty lines were skipped.
     pub fn empty_lines(&self) -> u64 {
-        self.empty_lines
+        self.skipped.empty_lines
     }
 
-    /// Reads the file again, for the queries alone.
+    /// What was passed over: empty lines, and packets without a key.
+    pub fn skipped(&self) -> Skipped {
+        self.skipped
+    }
+
+    /// Reads the recording again, for the queries alone.
     pub fn queries(&self) -> Result<TraceQueries<'_>, TraceError> {
-        Ok(TraceQueries { trace: self, lines: open_lines(&self.path)? })
+        Ok(TraceQueries { trace: self, requests: self.recording.open()? })
     }
 }
 
-/// The queries of a [`Trace`], streamed from its file.
+/// The queries of a [`Trace`], streamed.
 #[derive(Debug)]
 pub struct TraceQueries<'a> {
     trace: &'a Trace,
-    lines: Lines<BufReader<File>>,
+    requests: Requests,
 }
 
 impl TraceQueries<'_> {
-    /// The next request for a key outside the stored set, or nothing at the end of the file.
+    /// The next request for a key outside the stored set, or nothing at the end.
     ///
-    /// The end is an error if the file holds another number of requests than when it was opened.
+    /// The end is an error if there were more or fewer requests than when the trace was opened.
     pub fn next_key(&mut self) -> Result<Option<&[u8]>, TraceError> {
-        let path = &self.trace.path;
-        while self.lines.advance().map_err(|source| io_error(path, source))? {
-            if !self.trace.stored.contains(self.lines.key()) {
-                return Ok(Some(self.lines.key()));
+        while self.requests.advance()? {
+            if !self.trace.stored.contains(self.requests.key()) {
+                return Ok(Some(self.requests.key()));
             }
         }
-        if self.lines.keys() == self.trace.requests {
+        if self.requests.count() == self.trace.requests {
             Ok(None)
         } else {
-            Err(TraceError::Changed { path: path.clone() })
+            Err(TraceError::Changed { path: self.trace.recording.name() })
         }
     }
 
     /// How many requests were read so far, those for stored keys included: progress towards [`Trace::requests`].
     pub fn requests_read(&self) -> u64 {
-        self.lines.keys()
+        self.requests.count()
     }
 }
 
-fn stored_keys(path: &Path, distinct: usize, ratio: f64) -> Result<usize, TraceError> {
-    let path = || path.to_owned();
+fn stored_keys(path: impl Fn() -> PathBuf, distinct: usize, ratio: f64) -> Result<usize, TraceError> {
     let stored = (distinct as f64 / (1.0 + ratio)).floor() as usize;
     match (distinct, stored) {
         (0, _) => Err(TraceError::Empty { path: path() }),
@@ -129,35 +143,10 @@ fn stored_keys(path: &Path, distinct: usize, ratio: f64) -> Result<usize, TraceE
     }
 }
 
-fn open_lines(path: &Path) -> Result<Lines<BufReader<File>>, TraceError> {
-    // Before opening: to open a pipe that nobody writes to would wait for ever.
-    let kind = fs::metadata(path).map_err(|source| io_error(path, source))?;
-    if kind.is_dir() {
-        return Err(TraceError::Directory { path: path.to_owned() });
-    }
-    if !kind.is_file() {
-        return Err(TraceError::NotAFile { path: path.to_owned() });
-    }
-    let file = File::open(path).map_err(|source| io_error(path, source))?;
-    let mut reader = BufReader::with_capacity(BUFFER, file);
-    let start = reader.fill_buf().map_err(|source| io_error(path, source))?;
-    match COMPRESSED.iter().find(|(_, magic)| start.starts_with(magic)) {
-        Some((tool, _)) => Err(TraceError::Compressed { path: path.to_owned(), tool }),
-        None => Ok(Lines::new(reader)),
-    }
-}
-
-fn io_error(path: &Path, source: io::Error) -> TraceError {
-    let path = path.to_owned();
-    match source.kind() {
-        io::ErrorKind::NotFound => TraceError::Missing { path },
-        _ => TraceError::Io { path, source },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::unpack::tests as unpack;
     use std::io::Write;
     use tempfile::NamedTempFile;
 
@@ -196,6 +185,41 @@ mod tests {
     }
 
     #[test]
+    fn a_packed_trace_is_split_like_a_plain_one_whatever_its_name() {
+        let parts = [&REQUESTS[..7], &REQUESTS[7..]];
+        for pack in [unpack::gzip, unpack::zstd] {
+            let file = file(&parts.map(pack).concat());
+            let trace = Trace::open(&file, 1.0).expect("seven keys suffice");
+            assert_eq!(queries(&trace).concat(), "ddefdg");
+        }
+        let trace = Trace::open(file(unpack::XZ), 1.0).map(|trace| trace.stored().iter().collect::<Vec<_>>().concat());
+        assert_eq!(trace.expect("two keys suffice"), b"fig");
+    }
+
+    #[test]
+    fn synthetic_flows_are_split_as_if_they_were_read_from_a_file() {
+        let flows = "chicago-a/2000".parse::<crate::workload::flows::Flows>().expect("a scale");
+        let trace = Trace::of(Recording::Flows(flows, 5), 3.0).expect("345 flows suffice");
+        let (mut packets, mut keys, mut asked) = (flows.requests(5), KeySet::default(), Vec::new());
+        let stored = (f64::from(flows.flows()) / 4.0) as usize;
+        while let Some(key) = packets.next_key() {
+            if keys.len() < stored {
+                keys.insert(key);
+            }
+            if !keys.contains(key) {
+                asked.push(*key);
+            }
+        }
+        assert!(trace.stored().iter().eq(keys.iter()));
+        assert_eq!(trace.distinct_absent(), flows.flows() as usize - stored);
+        let mut queries = trace.queries().expect("nothing to open");
+        for key in asked {
+            assert_eq!(queries.next_key().expect("no file"), Some(&key[..]));
+        }
+        assert_eq!(queries.next_key().expect("the count is right"), None);
+    }
+
+    #[test]
     fn a_trace_too_short_for_its_ratio_is_refused_with_a_ratio_that_works() {
         let file = file(REQUESTS);
         let error = Trace::open(&file, 6.5).expect_err("7 / 7.5 is below 1");
@@ -219,8 +243,9 @@ mod tests {
             (refusal(file(b"").path()), "holds no key"),
             (refusal(file(b"\n\r\n").path()), "holds no key"),
             (refusal(file(b"a\na\n").path()), "two different keys"),
-            (refusal(file(b"\xFD7zXZ\0rest").path()), "xz -dc"),
-            (refusal(file(b"\x1F\x8B\x08rest").path()), "gzip -dc"),
+            (refusal(file(b"\xFD7zXZ\0rest").path()), "damaged xz archive"),
+            (refusal(file(b"\x1F\x8B\x08rest").path()), "damaged gzip archive"),
+            (refusal(file(b"\x28\xB5\x2F\xFDrest").path()), "damaged zstd archive"),
         ];
         for (error, part) in advice {
             assert!(error.contains(part), "{error}");

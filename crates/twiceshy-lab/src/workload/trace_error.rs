@@ -8,13 +8,13 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum TraceError {
     /// There is no such file.
-    #[error("there is no file {}; name a text file with one key a line", path.display())]
+    #[error("there is no file {}; name a text file with one key a line, or a packet capture", path.display())]
     Missing {
         /// The name that was given.
         path: PathBuf,
     },
     /// The name is that of a directory.
-    #[error("{} is a directory; name a text file with one key a line", path.display())]
+    #[error("{} is a directory; name a text file with one key a line, or a packet capture", path.display())]
     Directory {
         /// The name that was given.
         path: PathBuf,
@@ -25,21 +25,43 @@ pub enum TraceError {
         /// The name that was given.
         path: PathBuf,
     },
-    /// The file begins like one that a compressor wrote.
-    #[error("{} is compressed; decompress it first: {tool} -dc {} > trace.txt", path.display(), path.display())]
-    Compressed {
+    /// The file begins like an archive, but cannot be unpacked.
+    #[error("{} is a damaged {format} archive ({source}); fetch or make it again (`{format} -t FILE` says whether it is whole)", path.display())]
+    Archive {
         /// The name that was given.
         path: PathBuf,
-        /// The program that decompresses it.
-        tool: &'static str,
+        /// The archive's format, which is also the name of the program that makes it.
+        format: &'static str,
+        /// What the unpacker said.
+        source: io::Error,
     },
-    /// No line has a key.
-    #[error("{} holds no key; a trace has one key a line, at least two different ones", path.display())]
+    /// The file begins like a packet capture, but is none from some byte on.
+    #[error("{} is a damaged capture: at byte {at}, after {packets} packets, {why}; record it again, or cut it there", path.display())]
+    Capture {
+        /// The name that was given.
+        path: PathBuf,
+        /// Where the record begins that is wrong, in bytes of the unpacked file.
+        at: u64,
+        /// How many packets came before.
+        packets: u64,
+        /// What is wrong.
+        why: String,
+    },
+    /// A capture of packets that are wrapped in an unknown way.
+    #[error("{} holds packets of link type {link}, and only Ethernet, raw IP, loopback and Linux cooked captures are understood; convert it with `editcap -T ether` or the like", path.display())]
+    LinkType {
+        /// The name that was given.
+        path: PathBuf,
+        /// The number of the link type (see tcpdump's list).
+        link: u16,
+    },
+    /// No line has a key, or no packet.
+    #[error("{} holds no key; a trace has one key a line, or packets of IP, and at least two different keys", path.display())]
     Empty {
         /// The name that was given.
         path: PathBuf,
     },
-    /// All lines are equal.
+    /// All requests are equal.
     #[error("{} holds one key only, again and again; a trace needs two different keys, one to store and one to ask for", path.display())]
     OneKey {
         /// The name that was given.

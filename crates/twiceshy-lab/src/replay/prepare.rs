@@ -1,0 +1,62 @@
+//! From settings to keys, queries and a size.
+
+use super::{DEFAULT_CELLS, DEFAULT_PER_KEY, ReplayError, Settings};
+use crate::workload::recording::Recording;
+use crate::workload::split::{Apart, Split};
+use crate::workload::trace::Trace;
+use crate::workload::{Distribution, Workload};
+
+/// More queries than anyone waits for.
+const MOST_QUERIES: f64 = (1u64 << 50) as f64;
+
+/// The keys and queries, and the cells of the filter.
+pub(super) fn prepare(settings: &Settings) -> Result<(Split, u64), ReplayError> {
+    let split = match &settings.workload {
+        Workload::Generated(distribution) => return by_chance(settings, *distribution),
+        Workload::Trace(path) => Split::First(Box::new(Trace::open(path, settings.ratio)?)),
+        Workload::Flows(flows) => {
+            Split::First(Box::new(Trace::of(Recording::Flows(*flows, settings.seed), settings.ratio)?))
+        }
+        Workload::Firehose(firehose) => {
+            let queries = settings.queries.unwrap_or(firehose.default_queries());
+            if queries as f64 > MOST_QUERIES {
+                return Err(ReplayError::Setting("that is more than 2^50 queries: lower --queries".into()));
+            }
+            let split = Apart::firehose(*firehose, queries, settings.ratio, settings.seed);
+            Split::Apart(split.ok_or_else(|| {
+                ReplayError::Setting(format!(
+                    "at A/S = {} the distinct keys of {queries} queries leave nothing to store: lower --ratio or raise \
+                     --queries",
+                    settings.ratio
+                ))
+            })?)
+        }
+    };
+    let cells = settings.filter.layout().cells((split.stored() as f64 / settings.load).ceil() as u64)?;
+    Ok((split, cells))
+}
+
+/// Keys by chance: the filter's size decides how many, and the ratio how many others.
+fn by_chance(settings: &Settings, distribution: Distribution) -> Result<(Split, u64), ReplayError> {
+    let cells = settings.filter.layout().cells(settings.cells.unwrap_or(DEFAULT_CELLS))?;
+    let keys = (settings.load * cells as f64).floor() as u64;
+    let absent = (settings.ratio * keys as f64).round();
+    if keys == 0 {
+        let why = format!("a load of {} leaves no key in {cells} cells: raise --load or --cells", settings.load);
+        return Err(ReplayError::Setting(why));
+    }
+    let queries = match settings.queries {
+        Some(queries) => queries as f64,
+        None => absent * settings.per_key.unwrap_or(DEFAULT_PER_KEY) as f64,
+    };
+    if queries.max(absent) > MOST_QUERIES {
+        let why = "that is more than 2^50 queries or keys: lower --cells, --ratio, --per-key or --queries";
+        return Err(ReplayError::Setting(why.into()));
+    }
+    let none = || {
+        let why = format!("at A/S = {} there is no absent key to ask for: raise --ratio", settings.ratio);
+        ReplayError::Setting(why)
+    };
+    let split = Apart::by_chance(distribution, keys, absent as u64, queries as u64).ok_or_else(none)?;
+    Ok((Split::Apart(split), cells))
+}

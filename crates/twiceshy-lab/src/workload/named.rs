@@ -1,0 +1,181 @@
+//! Workloads by the names that users write.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::distribution::Distribution;
+use super::firehose::Firehose;
+use super::firehose::life::{PowExp, PowExpError};
+use super::flows::{Flows, FlowsError};
+use super::zipf::ExponentError;
+
+/// What the queries of an experiment are, as a user writes it: `uniform`, `zipf:1.2`, `active-set`, `active-set:0.5`,
+/// `power-law`, `flows:chicago-a`, `flows:san-jose/20` or `trace:requests.txt`.
+///
+/// Flows are printed as `synthetic-flows:chicago-a`, which is read as well, so that no report can be mistaken for one about
+/// the real trace.
+///
+/// ```
+/// use twiceshy_lab::workload::Workload;
+///
+/// let skewed: Workload = "zipf:1.2".parse()?;
+/// assert_eq!(skewed.to_string(), "zipf:1.2");
+/// assert!("zipf:-1".parse::<Workload>().is_err());
+/// # Ok::<(), twiceshy_lab::workload::WorkloadError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Workload {
+    /// Synthetic keys, asked for by chance.
+    Generated(Distribution),
+    /// A generator of the FireHose benchmark.
+    Firehose(Firehose),
+    /// Synthetic flows with published statistics.
+    Flows(Flows),
+    /// The requests of a file; see [`Recording`](super::recording::Recording).
+    Trace(PathBuf),
+}
+
+impl Workload {
+    /// What it is, in words for the title of a plot or a table.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Generated(Distribution::Uniform) => "uniform queries".to_owned(),
+            Self::Generated(Distribution::Zipf(exponent)) => format!("Zipf queries, exponent {exponent}"),
+            Self::Firehose(Firehose::ActiveSet(PowExp::DEFAULT)) => "FireHose active set".to_owned(),
+            Self::Firehose(Firehose::ActiveSet(exponent)) => format!("FireHose active set, exponent {exponent}"),
+            Self::Firehose(Firehose::PowerLaw) => "FireHose power law".to_owned(),
+            Self::Flows(flows) => flows.describe(),
+            Self::Trace(path) => {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                format!("trace {}", name.to_string_lossy())
+            }
+        }
+    }
+}
+
+/// Why a text names no workload.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// The exponent after `zipf:` is not a positive number.
+    #[error(transparent)]
+    Exponent(#[from] ExponentError),
+    /// The exponent after `active-set:` is none.
+    #[error(transparent)]
+    PowExp(#[from] PowExpError),
+    /// What follows `flows:` names no flows.
+    #[error(transparent)]
+    Flows(#[from] FlowsError),
+    /// `zipf` without an exponent.
+    #[error("a Zipf workload needs its exponent: write `zipf:1.2`, or any number above 0 in place of 1.2")]
+    NoExponent,
+    /// `trace` without a file name.
+    #[error("a trace workload needs its file: write `trace:FILE`, a text file with one key a line or a packet capture")]
+    NoFile,
+    /// No such word.
+    #[error(
+        "there is no workload `{0}`; write `uniform`, `zipf:EXPONENT` (such as `zipf:1.2`), `active-set`, `power-law`, \
+         `flows:chicago-a` or `trace:FILE`"
+    )]
+    Unknown(String),
+}
+
+impl FromStr for Workload {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let (name, rest) = match text.split_once(':') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (text, None),
+        };
+        match (name, rest) {
+            ("uniform", None) => Ok(Self::Generated(Distribution::Uniform)),
+            ("zipf", None | Some("")) => Err(WorkloadError::NoExponent),
+            ("zipf", Some(exponent)) => Ok(Self::Generated(Distribution::Zipf(exponent.parse()?))),
+            ("active-set", None) => Ok(Self::Firehose(Firehose::ActiveSet(PowExp::DEFAULT))),
+            ("active-set", Some(exponent)) => Ok(Self::Firehose(Firehose::ActiveSet(exponent.parse()?))),
+            ("power-law", None) => Ok(Self::Firehose(Firehose::PowerLaw)),
+            ("flows" | "synthetic-flows", flows) => Ok(Self::Flows(flows.unwrap_or("").parse()?)),
+            ("trace", None | Some("")) => Err(WorkloadError::NoFile),
+            ("trace", Some(path)) => Ok(Self::Trace(path.into())),
+            _ => Err(WorkloadError::Unknown(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Generated(distribution) => distribution.fmt(f),
+            Self::Firehose(firehose) => firehose.fmt(f),
+            Self::Flows(flows) => write!(f, "synthetic-flows:{flows}"),
+            Self::Trace(path) => write!(f, "trace:{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_reads_back_as_it_was_written() {
+        for text in [
+            "uniform",
+            "zipf:1.2",
+            "zipf:0.5",
+            "zipf:1",
+            "active-set",
+            "active-set:0.5",
+            "power-law",
+            "synthetic-flows:chicago-a",
+            "synthetic-flows:san-jose/20",
+            "trace:a:b.txt",
+        ] {
+            let workload: Workload = text.parse().expect(text);
+            assert_eq!(workload.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn flows_are_called_synthetic_wherever_they_are_shown() {
+        for (text, words) in [
+            ("flows:chicago-a", "synthetic flows like Chicago A"),
+            ("flows:chicago-b/1", "synthetic flows like Chicago B"),
+            ("synthetic-flows:san-jose/20", "synthetic flows like San Jose, 1/20 of them"),
+        ] {
+            let workload: Workload = text.parse().expect(text);
+            assert_eq!(workload.describe(), words);
+            assert!(workload.to_string().contains("synthetic"));
+            assert_eq!(workload.to_string().parse(), Ok(workload));
+        }
+        assert_eq!("active-set:-0.5".parse::<Workload>().map(|same| same.to_string()), Ok("active-set".to_owned()));
+    }
+
+    #[test]
+    fn a_text_that_names_no_workload_is_answered_with_one_that_would_work() {
+        for (text, advice) in [
+            ("zipf:0", "above 0"),
+            ("zipf:-1", "above 0"),
+            ("zipf:nan", "above 0"),
+            ("zipf:abc", "above 0"),
+            ("zipf", "zipf:1.2"),
+            ("zipf:", "zipf:1.2"),
+            ("active-set:", "active-set:-0.5"),
+            ("active-set:0", "active-set:-0.5"),
+            ("power-law:2", "`power-law`"),
+            ("flows", "flows:chicago-a"),
+            ("flows:chicago", "flows:chicago-a"),
+            ("flows:chicago-a/0", "flows:chicago-a"),
+            ("trace:", "trace:FILE"),
+            ("uniform:3", "`uniform`"),
+            ("Uniform", "`uniform`"),
+            ("gauss", "trace:FILE"),
+            ("", "trace:FILE"),
+        ] {
+            let error = text.parse::<Workload>().expect_err(text).to_string();
+            assert!(error.contains(advice), "{text}: {error}");
+        }
+    }
+}

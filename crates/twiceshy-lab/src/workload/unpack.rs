@@ -1,0 +1,186 @@
+//! Plain, gzip, xz and zstd files, recognised by their first bytes.
+
+use std::io::{self, BufReader, Chain, Cursor, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
+
+use super::zstd_frames::ZstdFrames;
+
+/// Large enough that system calls do not matter.
+const BUFFER: usize = 1 << 16;
+
+/// The bytes that tell the formats apart.
+const LONGEST_MAGIC: usize = 6;
+
+/// What an xz archive may ask for, in KiB: its own largest dictionary and a little.
+const XZ_MEMORY: u32 = 1_600 << 10;
+
+/// How a file is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    Plain,
+    Gzip,
+    Xz,
+    Zstd,
+}
+
+impl Packing {
+    /// The packing of a file that begins with these bytes.
+    fn of(start: &[u8]) -> Self {
+        let skippable = matches!(start, [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..]);
+        match start {
+            [0x1F, 0x8B, 0x08, ..] => Self::Gzip,
+            [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => Self::Zstd,
+            _ if skippable => Self::Zstd,
+            _ => Self::Plain,
+        }
+    }
+
+    /// The archive's name, or nothing for a plain file.
+    pub(super) fn archive(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Gzip => Some("gzip"),
+            Self::Xz => Some("xz"),
+            Self::Zstd => Some("zstd"),
+        }
+    }
+}
+
+/// A reader of what the file holds once it is unpacked.
+pub(super) type Unpacked = BufReader<Chain<Cursor<Vec<u8>>, Fused<Box<dyn Read + Send>>>>;
+
+/// What a file holds, once it is unpacked.
+pub(super) struct Contents {
+    pub(super) packing: Packing,
+    /// The first bytes, as many of those asked for as there are.
+    pub(super) start: Vec<u8>,
+    /// All bytes, those of the start included.
+    pub(super) reader: Unpacked,
+}
+
+/// Looks at the first bytes and unpacks accordingly; archives of several members, streams or frames are read to their end.
+/// Where even the start cannot be unpacked, the packing comes with the error.
+pub(super) fn unpack(file: impl Read + Send + 'static, wanted: usize) -> Result<Contents, (Packing, io::Error)> {
+    let (magic, file) = peek(file, LONGEST_MAGIC).map_err(|error| (Packing::Plain, error))?;
+    let packing = Packing::of(&magic);
+    let file = BufReader::with_capacity(BUFFER, file);
+    let unpacked: Box<dyn Read + Send> = match packing {
+        Packing::Plain => Box::new(file),
+        Packing::Gzip => Box::new(MultiGzDecoder::new(file)),
+        Packing::Xz => Box::new(XzReader::new_mem_limit(file, true, XZ_MEMORY)),
+        Packing::Zstd => Box::new(ZstdFrames::new(file)),
+    };
+    let (start, whole) = peek(Fused { reader: Some(unpacked) }, wanted).map_err(|error| (packing, error))?;
+    Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole) })
+}
+
+/// The first bytes, and a reader of all.
+fn peek<R: Read>(mut reader: R, wanted: usize) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>)> {
+    let mut start = Vec::new();
+    reader.by_ref().take(wanted as u64).read_to_end(&mut start)?;
+    Ok((start.clone(), Cursor::new(start).chain(reader)))
+}
+
+/// Ends after the first error, since no unpacker says what another read would do then.
+pub(super) struct Fused<R> {
+    reader: Option<R>,
+}
+
+impl<R: Read> Read for Fused<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Some(reader) = &mut self.reader else {
+            return Ok(0);
+        };
+        let result = reader.read(into);
+        if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+            self.reader = None;
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::workload::rng::Rng;
+    use std::io::Write;
+
+    pub(in crate::workload) fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut archive = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        archive.write_all(bytes).expect("memory can be written");
+        archive.finish().expect("memory can be written")
+    }
+
+    pub(in crate::workload) fn zstd(bytes: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    /// `xz` of the text "fig\npear\n".
+    pub(in crate::workload) const XZ: &[u8] = &[
+        0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00, 0x00, 0x04, 0xE6, 0xD6, 0xB4, 0x46, 0x02, 0x00, 0x21, 0x01, 0x16, 0x00,
+        0x00, 0x00, 0x74, 0x2F, 0xE5, 0xA3, 0x01, 0x00, 0x08, 0x66, 0x69, 0x67, 0x0A, 0x70, 0x65, 0x61, 0x72, 0x0A,
+        0x00, 0x00, 0x00, 0x00, 0x31, 0x80, 0x6B, 0x19, 0x83, 0x14, 0x35, 0xAF, 0x00, 0x01, 0x21, 0x09, 0x6C, 0x18,
+        0xC5, 0xD5, 0x1F, 0xB6, 0xF3, 0x7D, 0x01, 0x00, 0x00, 0x00, 0x00, 0x04, 0x59, 0x5A,
+    ];
+
+    fn unpacked(bytes: Vec<u8>) -> io::Result<(Packing, Vec<u8>)> {
+        let mut contents = unpack(Cursor::new(bytes), 12).map_err(|(_, error)| error)?;
+        let mut found = Vec::new();
+        contents.reader.read_to_end(&mut found)?;
+        assert!(found.starts_with(&contents.start));
+        Ok((contents.packing, found))
+    }
+
+    /// Text that can be compressed and random bytes that cannot, longer than any buffer.
+    fn sample() -> Vec<u8> {
+        let mut rng = Rng::new(4);
+        (0..300_000).map(|i| if i < 150_000 { (i % 97) as u8 } else { rng.word() as u8 }).collect()
+    }
+
+    #[test]
+    fn archives_of_several_parts_are_read_to_their_end() {
+        let sample = sample();
+        let twice = [sample.clone(), sample.clone()].concat();
+        let skippable = [b"\x5A\x2A\x4D\x18\x05\0\0\0".to_vec(), vec![7; 5]].concat();
+        let zstd = [skippable.clone(), zstd(&sample), skippable.clone(), zstd(b""), zstd(&sample), skippable].concat();
+        for (archive, packing, expected) in [
+            (twice.clone(), Packing::Plain, &twice),
+            ([gzip(&sample), gzip(b""), gzip(&sample)].concat(), Packing::Gzip, &twice),
+            (zstd, Packing::Zstd, &twice),
+            ([XZ, XZ].concat(), Packing::Xz, &b"fig\npear\nfig\npear\n".to_vec()),
+            (Vec::new(), Packing::Plain, &Vec::new()),
+            (b"\x1F".to_vec(), Packing::Plain, &b"\x1F".to_vec()),
+        ] {
+            let (found, bytes) = unpacked(archive).expect("an archive that is whole");
+            assert_eq!(found, packing);
+            assert!(bytes == *expected, "{packing:?}");
+        }
+    }
+
+    #[test]
+    fn an_archive_that_was_cut_or_changed_is_an_error_or_reads_the_same_and_never_panics() {
+        let sample = &sample()[149_000..152_000];
+        let mut rng = Rng::new(12);
+        for archive in [gzip(sample), zstd(sample), XZ.to_vec()] {
+            let (_, whole) = unpacked(archive.clone()).expect("an archive that is whole");
+            // Two parts in a row end where the first ends, so a cut is seen wherever it is but there.
+            for cut in 7..archive.len() {
+                assert!(unpacked(archive[..cut].to_vec()).is_err(), "cut at {cut} of {}", archive.len());
+            }
+            let mut unseen = 0;
+            for _ in 0..2_000 {
+                let mut changed = archive.clone();
+                let at = 6 + rng.below(archive.len() as u64 - 6) as usize;
+                changed[at] ^= 1 << rng.below(8);
+                if let Ok((_, bytes)) = unpacked(changed) {
+                    unseen += u32::from(bytes != whole);
+                }
+            }
+            // No archive of this test lacks a checksum of its contents but zstd's, if its writer leaves it out.
+            assert!(unseen == 0 || archive.starts_with(&[0x28]), "{unseen} changes went unseen");
+        }
+    }
+}

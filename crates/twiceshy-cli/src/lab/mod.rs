@@ -1,12 +1,19 @@
 //! `twiceshy lab`: experiments.
 
+mod drawn;
 mod growing;
 mod guard;
+mod list;
 mod opening;
+mod plot;
+mod run;
 mod torture;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
+    List(list::Args),
+    Run(run::Args),
+    Plot(plot::Args),
     Guard(guard::Args),
     Growing(growing::Args),
     Opening(opening::Args),
@@ -20,6 +27,9 @@ pub(crate) enum Command {
 /// Whether the experiment found what it should.
 pub(crate) fn run(command: &Command) -> anyhow::Result<bool> {
     match command {
+        Command::List(args) => list::run(args).map(|()| true),
+        Command::Run(args) => run::run(args),
+        Command::Plot(args) => plot::run(args),
         Command::Guard(args) => guard::run(args).map(|()| true),
         Command::Growing(args) => growing::run(args).map(|()| true),
         Command::Opening(args) => opening::run(args).map(|()| true),

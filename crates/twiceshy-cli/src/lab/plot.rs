@@ -1,0 +1,20 @@
+//! `twiceshy lab plot`.
+
+use super::drawn;
+use std::path::PathBuf;
+use twiceshy_lab::experiment::Folder;
+
+/// Draw the pictures and the report of a folder again, from its data alone.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder of a run
+    folder: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whether every difference from the papers is explained.
+pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
+    drawn::draw_and_tell(&Folder::to_draw(&args.folder)?, args.json)
+}

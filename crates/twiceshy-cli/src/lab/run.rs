@@ -1,0 +1,99 @@
+//! `twiceshy lab run`.
+
+use super::drawn;
+use crate::output::progress_bar;
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use twiceshy_lab::experiment::{Event, Folder, Setup, Size, run as measure, work_ahead};
+use twiceshy_lab::experiments::named;
+use twiceshy_lab::workload::recorded_data::recorded_data;
+
+/// Measure experiments of the papers: data as CSV, pictures as SVG, and a report that opens in a browser. A run that was
+/// interrupted goes on where it stopped.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The experiments' names, as `lab list` has them; `all` for every one
+    #[arg(required = true)]
+    names: Vec<String>,
+    /// Small tables and few trials: seconds instead of hours
+    #[arg(long)]
+    quick: bool,
+    /// Where all randomness comes from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The folder for data, pictures and report [default: lab-results/SIZE-seed-SEED]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// How many tasks are measured at once [default: one for each processor]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// The folder of recorded traces, for the experiments that use them [default: ../shared/data, or TWICESHY_DATA]
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whether every difference from the papers is explained.
+pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
+    let experiments = named(&args.names)?;
+    let size = if args.quick { Size::Quick } else { Size::Paper };
+    let setup = Setup { size, seed: args.seed, data: args.data.clone().or_else(recorded_data) };
+    let default = || PathBuf::from("lab-results").join(format!("{}-seed-{}", size.as_str(), args.seed));
+    let folder = Folder::for_run(&args.out.clone().unwrap_or_else(default), &setup)?;
+    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let teller = Teller::new(work_ahead(&experiments, &folder, &setup)?);
+    let measured = measure(&experiments, &folder, &setup, jobs, &|event| teller.tell(event));
+    teller.bar.finish_and_clear();
+    measured?;
+    drawn::draw_and_tell(&folder, args.json)
+}
+
+/// Progress: a bar on a terminal, lines elsewhere.
+struct Teller {
+    bar: indicatif::ProgressBar,
+    lines: bool,
+    /// The work that is done, in seconds as the experiments estimate them.
+    done: Mutex<f64>,
+}
+
+/// Steps of the bar for a second of work.
+const STEPS: f64 = 100.0;
+
+impl Teller {
+    fn new(work: f64) -> Teller {
+        let bar = progress_bar((work * STEPS) as u64, "measuring");
+        Teller { bar, lines: !stderr().is_terminal(), done: Mutex::new(0.0) }
+    }
+
+    fn tell(&self, event: Event<'_>) {
+        match event {
+            Event::Begun { experiment, tasks, measured } if measured > 0 => {
+                self.line(&format!("{experiment}: {measured} of {tasks} tasks were measured before"));
+            }
+            Event::Begun { .. } => {}
+            Event::Ended { experiment, work, .. } => {
+                self.bar.set_message(experiment.to_owned());
+                if let Ok(mut done) = self.done.lock() {
+                    *done += work;
+                    self.bar.set_position((*done * STEPS) as u64);
+                }
+            }
+            Event::Complete { experiment, seconds } => {
+                self.line(&format!("{experiment}: measured, {seconds:.1} s of work"))
+            }
+        }
+    }
+
+    /// A line above the bar, or alone.
+    fn line(&self, text: &str) {
+        if self.lines {
+            // Where nobody can be told, the files tell.
+            let _ = writeln!(stderr(), "{text}");
+        } else {
+            self.bar.println(text);
+        }
+    }
+}

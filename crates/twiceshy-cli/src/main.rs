@@ -1,5 +1,6 @@
 //! The command `twiceshy`.
 
+mod advise;
 mod attack;
 mod changing;
 mod check;
@@ -37,6 +38,7 @@ enum Command {
     Query(query::Args),
     Info(info::Args),
     Check(check::Args),
+    Advise(advise::Args),
     /// Let an adversary play against a filter: how often does it find a key that the filter is wrong about?
     Attack(attack::Args),
     /// A plain filter and five adaptive ones before the same set, under skewed and under hostile traffic.
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Query(args) => query::run(&args),
         Command::Info(args) => info::run(&args).map(done),
         Command::Check(args) => check::run(&args),
+        Command::Advise(args) => advise::run(&args),
         Command::Attack(args) => attack::run(&args).map(done),
         Command::Demo(args) => demo::run(&args).map(done),
         Command::Replay(args) => replay::run(&args).map(done),

@@ -1,5 +1,6 @@
 //! Workloads, models and experiments for the filters of `twiceshy`.
 
+pub mod advise;
 pub mod baseline;
 pub mod broom;
 pub mod experiment;

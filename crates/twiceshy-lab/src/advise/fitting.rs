@@ -1,0 +1,154 @@
+//! The narrowest cells with which a filter keeps the wanted rate on the sample.
+
+use super::{Candidate, Settings};
+use crate::replay::{self, Progress, ReplayError, Report};
+use crate::workload::Workload;
+use serde::Serialize;
+
+/// The load of every filter in the sample.
+pub(super) const LOAD: f64 = 0.95;
+
+/// The cells of a sample whose workload leaves them open.
+const CELLS: u64 = 16_384;
+
+/// How often a width is measured at most until the narrowest is found.
+const MOST_RUNS: u32 = 8;
+
+/// A candidate in the width that it needs, and what it did on the sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Fitted {
+    /// The filter's name.
+    pub filter: String,
+    /// Whether it learns from its mistakes.
+    pub learns: bool,
+    /// Whether it keeps its rate against clients who choose their queries to do harm.
+    pub adaptive: bool,
+    /// The bits of a cell or remainder; `None` where no width keeps the wanted rate.
+    pub width: Option<u32>,
+    /// The bits a key at this width, of the last one measured where none keeps the rate.
+    pub bits_per_key: f64,
+    /// The rate of keys never asked before, by formula: what to ask the library for to get this width.
+    pub static_rate: f64,
+    /// The rate measured on the sample.
+    pub rate: f64,
+    /// False positives among the sample's queries.
+    pub false_positives: u64,
+    /// The sample's queries.
+    pub queries: u64,
+    /// Reads of the store for learning and for finding out that a key is absent, for each query.
+    pub remote_reads_per_query: f64,
+    /// Look-ups of absent keys a second.
+    pub lookups_per_second: f64,
+}
+
+/// Finds the width of a candidate.
+pub(super) fn fit(
+    candidate: Candidate,
+    settings: &Settings,
+    ratio: f64,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Fitted, ReplayError> {
+    let widths = candidate.widths();
+    let (mut too_narrow, mut enough) = (widths.start() - 1, None);
+    let mut width = first_guess(candidate, settings.rate);
+    let mut last = None;
+    for _ in 0..MOST_RUNS {
+        let report = measure(candidate, width, settings, ratio, progress)?;
+        let measured = report.fpr;
+        last = Some((width, report.clone()));
+        if measured <= settings.rate {
+            enough = Some((width, report));
+        } else {
+            too_narrow = too_narrow.max(width);
+        }
+        let upper = enough.as_ref().map_or(widths.end() + 1, |(width, _)| *width);
+        if upper - too_narrow <= 1 {
+            break;
+        }
+        width = next_guess(width, measured, settings.rate, too_narrow, upper);
+    }
+    let fits = enough.is_some();
+    let (width, report) = match enough.or(last) {
+        Some(found) => found,
+        None => return Err(ReplayError::Setting("nothing was measured".into())),
+    };
+    Ok(fitted(candidate, width, fits, &report))
+}
+
+/// The narrowest width whose static rate is low enough.
+fn first_guess(candidate: Candidate, rate: f64) -> u32 {
+    let low_enough = |width: &u32| candidate.design(*width).static_rate(LOAD).is_ok_and(|own| own <= rate);
+    candidate.widths().find(low_enough).unwrap_or(*candidate.widths().end())
+}
+
+/// A bit less halves most rates; strictly between the widths that are known.
+fn next_guess(width: u32, measured: f64, wanted: f64, too_narrow: u32, upper: u32) -> u32 {
+    // Nothing seen at all: two bits less, and see.
+    let steps = if measured > 0.0 { (wanted / measured).log2() } else { 2.0 };
+    let steps = if steps >= 0.0 { steps.floor().max(1.0) } else { steps.floor() };
+    let guess = f64::from(width) - steps.clamp(-16.0, 16.0);
+    (guess as u32).clamp(too_narrow + 1, upper - 1)
+}
+
+fn measure(
+    candidate: Candidate,
+    width: u32,
+    settings: &Settings,
+    ratio: f64,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Report, ReplayError> {
+    let generated = matches!(settings.workload, Workload::Generated(_));
+    let settings = replay::Settings {
+        filter: candidate.spec(width),
+        cells: generated.then_some(CELLS),
+        load: LOAD,
+        ratio,
+        per_key: None,
+        queries: None,
+        trials: 1,
+        seed: settings.seed,
+        workload: settings.workload.clone(),
+        jobs: 1,
+    };
+    replay::run(&settings, progress)
+}
+
+fn fitted(candidate: Candidate, width: u32, fits: bool, report: &Report) -> Fitted {
+    let reads = if candidate.learns() { report.adapting.remote_reads } else { report.false_positives };
+    Fitted {
+        filter: candidate.name().to_string(),
+        learns: candidate.learns(),
+        adaptive: candidate.is_adaptive(),
+        width: fits.then_some(width),
+        bits_per_key: report.bits_per_key,
+        static_rate: candidate.design(width).static_rate(LOAD).unwrap_or(report.first_time_fpr),
+        rate: report.fpr,
+        false_positives: report.false_positives,
+        queries: report.queries,
+        remote_reads_per_query: reads as f64 / report.queries.max(1) as f64,
+        lookups_per_second: report.lookups_per_second,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guesses_stay_between_the_widths_that_are_known() {
+        assert_eq!(next_guess(8, 0.04, 0.01, 8, 33), 10, "two bits more");
+        assert_eq!(next_guess(8, 0.001, 0.01, 1, 8), 5, "three bits less");
+        assert_eq!(next_guess(8, 0.0, 0.01, 1, 8), 6);
+        assert_eq!(next_guess(8, 0.0099, 0.01, 1, 8), 7);
+        assert_eq!(next_guess(8, 0.5, 1e-9, 8, 10), 9);
+    }
+
+    #[test]
+    fn every_candidate_has_a_width_for_a_usual_rate() {
+        for candidate in Candidate::ALL {
+            let width = first_guess(candidate, 0.01);
+            assert!((7..=11).contains(&width), "{candidate:?}: {width}");
+        }
+    }
+}

@@ -136,7 +136,7 @@ mod tests {
     fn a_simulated_filter_of_512_bit_blocks_has_the_blocked_rate_and_not_the_rate_of_the_mean() {
         let blocks = KEYS * 10 / 512;
         let mut filter = vec![[false; 512]; blocks];
-        let block = |hash: u64| (u128::from(hash) * blocks as u128 >> 64) as usize;
+        let block = |hash: u64| ((u128::from(hash) * blocks as u128) >> 64) as usize;
         hashes().for_each(|hash| in_block(hash).for_each(|bit| filter[block(hash)][bit] = true));
         let bits_per_key = (blocks * 512) as f64 / KEYS as f64;
         let expected = blocked_rate(512, 8, bits_per_key);

@@ -19,7 +19,7 @@ fn one_key_with_two_cells_is_a_cyclic_filter_with_two_functions() {
         let cyclic = CyclicModel::new(4, 1.0, vec![1.0 / values as f64; 2]).expect("a filter");
         let expected = cyclic.rate_finite(1000, keys, queries);
         let what = format!("{values}, {per_key}: {found:?} for {expected}");
-        assert!(found.standard_error < 0.01 * expected, "too coarse to tell: {what}");
+        assert!(found.standard_error < 0.02 * expected, "too coarse to tell: {what}");
         // The formula counts the collisions of each function among the same ζ keys; the difference is of order 1/v.
         assert!((found.rate - expected).abs() < 4.0 * found.standard_error + expected / values as f64, "{what}");
     }

@@ -14,5 +14,4 @@ pub mod replay;
 pub mod report;
 pub mod torture;
 pub mod uniform;
-
 pub mod workload;

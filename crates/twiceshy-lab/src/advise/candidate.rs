@@ -87,7 +87,7 @@ impl Candidate {
             Candidate::Quotient => Design::Quotient { bits },
             Candidate::Telescoping => Design::Telescoping { bits },
             Candidate::Extension => Design::Extension { bits },
-            Candidate::Broom => Design::Broom { bits },
+            Candidate::Broom => Design::BroomTwoLevels { bits },
         }
     }
 }

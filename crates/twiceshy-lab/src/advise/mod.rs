@@ -85,9 +85,9 @@ fn ratio(settings: &Settings) -> Result<f64, ReplayError> {
     match (&settings.workload, settings.ratio) {
         (_, Some(ratio)) => Ok(ratio),
         (Workload::Trace(path), None) => {
-            // At A/S 1 half of the keys are absent.
-            let distinct = Trace::open(path, 1.0)?.distinct() as f64;
-            Ok((distinct / settings.keys as f64).max(1e-3))
+            let trace = Trace::open(path, 1.0)?;
+            let distinct = trace.stored().len() + trace.distinct_absent();
+            Ok((distinct as f64 / settings.keys as f64).max(1e-3))
         }
         (_, None) => Ok(DEFAULT_RATIO),
     }

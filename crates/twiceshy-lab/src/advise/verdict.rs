@@ -96,7 +96,10 @@ fn reasons(settings: &Settings, candidates: &[Fitted], chosen: Option<&Fitted>) 
         let more = other.bits_per_key - chosen.bits_per_key;
         let percent = more / other.bits_per_key * 100.0;
         let bytes = more * settings.keys as f64 / 8.0;
-        format!("{} needs {:.2} bits a key for it: {more:+.2} bits ({percent:+.0} %), {bytes:+.0} bytes in all", other.filter, other.bits_per_key)
+        format!(
+            "{} needs {:.2} bits a key for it: {more:+.2} bits ({percent:+.0} %), {bytes:+.0} bytes in all",
+            other.filter, other.bits_per_key
+        )
     };
     let rival = smallest(candidates.iter().filter(|other| other.learns != chosen.learns));
     reasons.extend(rival.map(beside));

@@ -82,7 +82,7 @@ pub(super) fn shapes(curve: &Curve, placed: &Placed, order: usize) -> Result<Str
 pub(super) fn stroke_width(kind: Kind) -> f64 {
     match kind {
         Kind::Measured => 1.9,
-        Kind::Model => 1.1,
+        Kind::Model => 1.3,
     }
 }
 

@@ -45,7 +45,7 @@ fn head(report: &Report) -> Markup {
                 div { dt { "Size" } dd { (report.size.as_str()) } }
             }
             (summary(report))
-            h3 { "The papers" }
+            h2.minor { "The papers" }
             dl.papers { @for paper in PAPERS {
                 dt { (paper.number) }
                 dd { (paper.authors) ": " cite { (paper.title) } ", " (paper.year) }

@@ -30,12 +30,14 @@ pub struct DrawError {
 }
 
 /// The width of a picture in its own units, in which text is about 12 high: narrow, so that a telephone can show it.
-const WIDTH: f64 = 470.0;
-const MARGIN: f64 = 8.0;
-const PLOT_HEIGHT: f64 = 280.0;
-const TITLE: f64 = 14.5;
-const TITLE_LINE: f64 = 19.0;
-const NAME: f64 = 12.5;
+const WIDTH: f64 = 440.0;
+const MARGIN: f64 = 6.0;
+const PLOT_HEIGHT: f64 = 270.0;
+/// Between the vertical axis and the points next to it, whose markers would else lie upon it.
+const INSET: f64 = 9.0;
+const TITLE: f64 = 15.0;
+const TITLE_LINE: f64 = 20.0;
+const NAME: f64 = 13.0;
 const NAME_LINE: f64 = 17.0;
 /// What is kept for numbers on the left at most; an axis with longer ones would leave no plot.
 const MOST_NUMBERS: f64 = WIDTH * 0.45;
@@ -54,20 +56,20 @@ fn drawing(picture: &Picture) -> Result<String, Fault> {
     let (x_span, y_span) = (ruler::x_span(picture), ruler::y_span(picture));
     let across = WIDTH - 2.0 * MARGIN;
     // Headings are wider than other text.
-    let title = wrapped(&picture.title, TITLE * 1.1, across);
+    let title = wrapped(&picture.title, TITLE * 1.15, across);
     let y_name = wrapped(&format!("↑ {}", picture.y.label), NAME, across);
     let x_name = wrapped(&format!("{} →", picture.x.label), NAME, across);
     let legend = Legend::new(picture, x_zeros || y_zeros, across);
 
-    let names_top = MARGIN + TITLE_LINE * title.len() as f64;
+    let names_top = MARGIN + TITLE_LINE * title.len() as f64 + 4.0;
     let top = names_top + NAME_LINE * y_name.len() as f64 + 10.0;
     let left = MARGIN + frame::room_for_numbers(y_span).min(MOST_NUMBERS);
-    let edges = Edges { left, right: WIDTH - MARGIN - 14.0, top, bottom: top + PLOT_HEIGHT };
+    let edges = Edges { left, right: WIDTH - MARGIN - 10.0, top, bottom: top + PLOT_HEIGHT };
     let x_name_top = edges.bottom + 24.0;
     let legend_top = x_name_top + NAME_LINE * x_name.len() as f64 + 8.0;
     let height = legend_top + legend.height() + MARGIN;
 
-    let x_ruler = Ruler::new(x_span, edges.left, edges.right, x_zeros);
+    let x_ruler = Ruler::new(x_span, edges.left + INSET, edges.right - INSET, x_zeros);
     let y_ruler = Ruler::new(y_span, edges.bottom, edges.top, y_zeros);
     let mut shapes = frame::shapes(edges, &x_ruler, &y_ruler)?;
     shapes += &curves(picture, &x_ruler, &y_ruler, edges)?;

@@ -56,8 +56,8 @@ pub(super) fn shapes(curve: &Curve, placed: &Placed, order: usize) -> Result<Str
     let look = look(curve.look);
     let width = stroke_width(curve.kind);
     let lines = drawn(|pen| {
-        let long = placed.runs.iter().filter(|run| run.len() > 1);
-        long.map(|run| pen.line(run, width)).collect()
+        let mut long = placed.runs.iter().filter(|run| run.len() > 1);
+        long.try_for_each(|run| pen.line(run, width))
     })?;
     let points = drawn(|pen| {
         placed.bars.iter().try_for_each(|(x, low, high)| marks::bar(pen, *x, *low, *high))?;
@@ -82,7 +82,7 @@ pub(super) fn shapes(curve: &Curve, placed: &Placed, order: usize) -> Result<Str
 pub(super) fn stroke_width(kind: Kind) -> f64 {
     match kind {
         Kind::Measured => 1.9,
-        Kind::Model => 1.1,
+        Kind::Model => 1.3,
     }
 }
 

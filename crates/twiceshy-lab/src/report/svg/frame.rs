@@ -6,7 +6,7 @@ use super::text::width;
 use super::ticks::{Tick, ticks};
 
 /// The size of the numbers along the axes.
-pub(super) const SIZE: f64 = 12.0;
+pub(super) const SIZE: f64 = 13.0;
 /// Between an axis and its numbers.
 const OFF: f64 = 6.0;
 

@@ -6,13 +6,13 @@ use super::{curve, marks};
 use crate::experiment::{Curve, Kind, Picture};
 use crate::report::looks::look;
 
-const SIZE: f64 = 12.0;
+const SIZE: f64 = 11.5;
 const LINE: f64 = 17.0;
 /// The sample of the line.
-const SAMPLE: f64 = 34.0;
-const GAP: f64 = 7.0;
+const SAMPLE: f64 = 28.0;
+const GAP: f64 = 5.0;
 /// Between columns.
-const BETWEEN: f64 = 12.0;
+const BETWEEN: f64 = 8.0;
 const MOST_COLUMNS: usize = 3;
 const ZERO: &str = "zero: a logarithmic axis has no place for it";
 
@@ -126,6 +126,12 @@ mod tests {
             }
         }
         assert_eq!(height, LINE * 5.0, "four lines of two columns, and the word about zeros");
+    }
+
+    #[test]
+    fn filters_with_their_bits_a_key_stand_in_two_columns() {
+        let picture = picture(&["cuckoo filter, 12.63 bits a key", "telescoping, 11.58 bits a key"]);
+        assert_eq!(Legend::new(&picture, false, super::super::WIDTH - 2.0 * super::super::MARGIN).columns, 2);
     }
 
     #[test]

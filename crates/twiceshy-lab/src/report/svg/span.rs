@@ -73,10 +73,15 @@ fn from_zero(low: f64, high: f64) -> Span {
     if high / 2.0 - low / 2.0 < LEAST {
         return Span::Linear(0.0, 1.0);
     }
-    let step = nice_step(low, high);
-    let out = |value: f64, rounded: f64| if rounded.is_finite() { rounded } else { value };
-    // A little within, so that rounding does not add a step to a value that is one.
-    Span::Linear(out(low, (low / step + 1e-9).floor() * step), out(high, (high / step - 1e-9).ceil() * step))
+    Span::Linear(-beyond(-low, nice_step(low, high), high - low), beyond(high, nice_step(low, high), high - low))
+}
+
+/// The next step beyond a value, or a little beyond it where the step is far.
+fn beyond(value: f64, step: f64, width: f64) -> f64 {
+    // A little less, so that rounding does not add a step to a value that is one.
+    let next = (value / step - 1e-9).ceil() * step;
+    let near = if next - value <= 0.12 * width { next } else { value + 0.03 * width };
+    if near.is_finite() { near } else { value }
 }
 
 /// A little beyond the values, so that none lies on the frame.

@@ -21,7 +21,7 @@ const MINOR_DECADES: f64 = 9.0;
 pub(super) fn nice_step(low: f64, high: f64) -> f64 {
     let rough = (high / 2.0 - low / 2.0) / (WANTED / 2.0);
     let magnitude = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * magnitude >= rough * 0.999).unwrap_or(10.0);
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * magnitude >= rough * 0.75).unwrap_or(10.0);
     step * magnitude
 }
 
@@ -81,7 +81,7 @@ impl Unit {
 fn log(low: f64, high: f64) -> Vec<Tick> {
     let place = |exponent: f64| (exponent - low) / (high - low);
     let (first, last) = ((low - 1e-9).floor() as i32, (high + 1e-9).ceil() as i32);
-    let (decades, stride) = (high - low, ((high - low) / (WANTED + 2.0)).ceil().max(1.0) as i32);
+    let (decades, stride) = (high - low, stride(high - low));
     let between = decades < 1.5;
     let short = low > -3.001 && high < 4.001;
     let mut ticks = Vec::new();
@@ -100,6 +100,12 @@ fn log(low: f64, high: f64) -> Vec<Tick> {
         }
     }
     ticks
+}
+
+/// Every how many powers of ten there is a label.
+fn stride(decades: f64) -> i32 {
+    let round = [1, 2, 5, 10, 20, 50, 100];
+    round.into_iter().find(|stride| decades / f64::from(*stride) < WANTED + 2.0).unwrap_or(200)
 }
 
 /// A digit times a power of ten: in decimals where all labels of the axis are short that way.

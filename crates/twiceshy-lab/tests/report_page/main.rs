@@ -1,0 +1,46 @@
+//! The report's page in a browser. Where there is none the tests say so and pass: set `CHROMIUM` to its path. With
+//! `TWICESHY_REPORT=path/to/report.html` that page is looked at too.
+
+mod browser;
+mod samples;
+
+use browser::{browser, look_at};
+use twiceshy_lab::report::page;
+
+#[test]
+fn the_page_is_whole_on_a_telephone_and_a_desk_in_light_and_dark() {
+    let Some(browser) = browser() else { return println!("skipped: no Chromium; set CHROMIUM to its path") };
+    let report = samples::report();
+    let pictures: usize = report.sections.iter().map(|section| section.pictures.len()).sum();
+    let seen = look_at(&browser, &page(&report));
+    assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
+    assert_eq!((seen.frames, seen.pictures), (4, 4 * pictures));
+    assert!(seen.texts > 4 * 10 * pictures && seen.least_contrast >= 4.5, "{seen:?}");
+}
+
+#[test]
+fn a_report_named_in_the_environment_is_whole() {
+    let Some(path) = std::env::var_os("TWICESHY_REPORT") else {
+        return println!("skipped: TWICESHY_REPORT is not set");
+    };
+    let Some(browser) = browser() else { return println!("skipped: no Chromium; set CHROMIUM to its path") };
+    let seen = look_at(&browser, &std::fs::read_to_string(path).expect("the report that TWICESHY_REPORT names"));
+    assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
+    assert!(seen.frames == 4 && seen.pictures > 0, "{seen:?}");
+}
+
+#[test]
+fn a_page_with_faults_is_found_out() {
+    let Some(browser) = browser() else { return println!("skipped: no Chromium; set CHROMIUM to its path") };
+    let page = r#"<!doctype html><body style="background: white">
+        <p style="color: #999">too faint</p> <p style="width: 2000px">too wide</p>
+        <figure><svg viewBox="0 0 300 200" width="300"><text x="20" y="50">one</text><text x="25" y="50">two</text>
+        <text x="290" y="90">cut off here</text></svg></figure>
+        <figure><svg viewBox="0 0 300 200" width="20"></svg></figure>
+        <script>console.error("wrong")</script>"#;
+    let faults = look_at(&browser, page).faults.join("\n");
+    for fault in ["too faint", "scrolls sideways", "\"one\" over \"two\"", "is cut off", "picture 1 is 20", "console: "]
+    {
+        assert!(faults.contains(fault), "{fault} was not seen: {faults}");
+    }
+}

@@ -9,5 +9,5 @@ pub mod models;
 pub mod replay;
 pub mod torture;
 pub mod uniform;
-
+pub mod whittling;
 pub mod workload;

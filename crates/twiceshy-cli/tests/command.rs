@@ -229,7 +229,16 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("replay --filter telescoping --code other", "tuned"),
         ("replay --filter telescoping --code 2,2 --expected-ratio 3", "leave --expected-ratio out"),
         ("replay --filter telescoping --expected-ratio nan", "cannot be expected"),
-        ("attack --filter quotient --adversary mallory", "fresh, repeat, rounds, delete-reinsert"),
+        ("attack --filter quotient --adversary mallory", "fresh, repeat, rounds, delete-reinsert, cyclic, swapping"),
+        ("attack --filter cyclic --adversary cyclic --selector-bits 2", "--bits"),
+        ("attack --filter cyclic --adversary cyclic --bits 6 --fpr 0.1", "cannot be used with"),
+        ("attack --filter cyclic --adversary cyclic --bits 6 --selector-bits 9", "0 to 4 are possible"),
+        ("attack --filter swapping --adversary cyclic --bits 6 --selector-bits 1", "option of --filter cyclic"),
+        ("attack --filter broom --adversary cyclic --bits 6 --tables 2", "cuckoo, cyclic, swapping or cuckooing"),
+        ("attack --filter broom --adversary cyclic --bits 6 --load 1.5", "up to 1"),
+        ("attack --filter cyclic --adversary repeat --most-queries 9", "cyclic, swapping, unfixable, not of repeat"),
+        ("attack --filter cyclic --adversary cyclic --most-rounds 9", "unfixable, not of cyclic"),
+        ("attack --filter cyclic --adversary cyclic --effort 0", "above 0"),
         (
             "attack --filter bloom --adversary fresh",
             "cuckooing, quotient, telescoping, telescoping-plain, extension, broom",
@@ -270,13 +279,20 @@ fn an_attack_reports_every_promised_name_for_every_filter_and_adversary() {
         "broom",
     ];
     for filter in filters {
-        for adversary in ["fresh", "repeat", "rounds", "delete-reinsert"] {
+        for adversary in ["fresh", "repeat", "rounds", "delete-reinsert", "cyclic", "swapping", "unfixable"] {
             let what = format!("{adversary} against {filter}");
-            let report = object(&format!("attack --filter {filter} --adversary {adversary} {FEW_GAMES} --json"));
+            let searches = ["cyclic", "swapping", "unfixable"].contains(&adversary);
+            let bound = if searches { "--most-queries 2000" } else { "" };
+            let report =
+                object(&format!("attack --filter {filter} --adversary {adversary} {FEW_GAMES} {bound} --json"));
+            assert_eq!(report["search"]["named_wins"].is_u64(), searches, "{what}");
+            assert_eq!(report["search"]["suspects"]["mean"].is_f64(), adversary == "unfixable", "{what}");
             assert_eq!((&report["filter"], &report["adversary"]), (&filter.into(), &adversary.into()));
             let number = |name: &str| report[name].as_f64().unwrap_or_else(|| panic!("{what}: no {name}"));
             assert_eq!(["games", "keys", "epsilon", "seed"].map(number), [30.0, 200.0, 0.05, 3.0], "{what}");
             assert!((number("win_rate") - number("wins") / 30.0).abs() < 1e-12, "{what}");
+            let interval = number("win_rate_low")..=number("win_rate_high");
+            assert!(interval.contains(&number("win_rate")), "{what}: {interval:?}");
             assert!(number("static_rate") <= 0.05 && number("static_rate") > 0.02, "{what}");
             assert!(number("false_positives") <= number("queries"), "{what}");
             assert_eq!(number("queries") > 0.0, adversary != "fresh", "{what}");
@@ -288,6 +304,20 @@ fn an_attack_reports_every_promised_name_for_every_filter_and_adversary() {
             assert_eq!(at_end > 0.0, filter == "broom", "{what}: {at_end} phases");
         }
     }
+}
+
+#[test]
+fn an_attack_is_played_in_the_geometry_that_is_asked_for() {
+    let attack =
+        "attack --filter cyclic --adversary cyclic --keys 300 --games 20 --bits 5 --selector-bits 1 --load 0.9";
+    let report = object(&format!("{attack} --json"));
+    // 4×1 cells of which nine in ten are in use, and 15 values of the first function.
+    let rate = report["static_rate"].as_f64().expect("a number");
+    assert!((rate - 0.219).abs() < 0.002 && report["epsilon"] == report["static_rate"], "{rate}");
+    assert_eq!((&report["wins"], &report["search"]["named"]), (&20.into(), &20.into()));
+    let output = twiceshy(attack);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(["95 % interval", "keys tried a game", "found and named"].iter().all(|row| text.contains(row)), "{text}");
 }
 
 #[test]

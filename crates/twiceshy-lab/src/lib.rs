@@ -14,4 +14,5 @@ pub mod replay;
 pub mod report;
 pub mod torture;
 pub mod uniform;
+pub mod whittling;
 pub mod workload;

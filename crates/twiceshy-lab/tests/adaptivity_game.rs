@@ -1,6 +1,6 @@
 //! Controls of the adaptivity game: adversaries must win where theory says that they win, and as often as it says.
 
-use twiceshy_lab::game::{AdversaryName, GameError, MOST_KEYS, Report, Settings, run};
+use twiceshy_lab::game::{AdversaryName, GameError, MOST_KEYS, Recipe, Report, Settings, Tactics, run, run_with};
 use twiceshy_lab::replay::FilterName;
 
 /// Games at ε = 1/32. Remainders of 5 bits come to 2.9 %, so that n random keys have some 15 false positives among them, and
@@ -102,7 +102,11 @@ fn games_with_a_handful_of_keys_are_played_to_the_end() {
     for &filter in FilterName::OURS {
         for adversary in AdversaryName::ALL {
             for keys in [1, 2, 9] {
-                played(&Settings { keys, ..game(filter, adversary, 5) });
+                let settings = Settings { keys, ..game(filter, adversary, 5) };
+                let recipe = Recipe::named(filter, keys, settings.epsilon).expect("a filter");
+                let brief = Tactics { most_queries: 5_000, most_rounds: 100, ..Tactics::default() };
+                let report = run_with(&settings, &recipe, &brief, &|_| ()).expect("games that can be played");
+                assert_eq!(report.search.is_some(), adversary.searches(), "{adversary} against {filter}");
             }
         }
     }

@@ -11,6 +11,15 @@ const KEYS: u64 = 60;
 const EPSILON: f64 = 1.0 / 8.0;
 const GAMES: u64 = 10_000;
 
+/// Fewer games where a game takes long: `swapping` asks 8,192 keys.
+fn games(adversary: AdversaryName) -> u64 {
+    match adversary {
+        AdversaryName::Swapping => 400,
+        AdversaryName::Cyclic | AdversaryName::Unfixable => 4_000,
+        _ => GAMES,
+    }
+}
+
 /// How many keys `repeat` and `delete-reinsert` ask in search of a mistake: 16/ε.
 const FRESH: f64 = 128.0;
 
@@ -67,7 +76,8 @@ fn a_game(report: &Report, count: u64) -> f64 {
 fn nobody_wins_more_often_than_epsilon(phases: u64, rate: fn(f64) -> f64) {
     for (form, make) in FORMS {
         for adversary in AdversaryName::ALL {
-            let report = against(form, make(broom()), &game(FilterName::Broom, adversary, phases));
+            let settings = Settings { games: games(adversary), ..game(FilterName::Broom, adversary, phases) };
+            let report = against(form, make(broom()), &settings);
             let what = format!("{adversary} against {form} after {phases} phases");
             let z = report.deviations_above(EPSILON);
             assert!(z <= 4.0, "{what}: {} wins, {z:.2} deviations above ε", report.wins);
@@ -112,6 +122,19 @@ fn found_what_there_was(adversary: AdversaryName, report: &Report, rate: f64, wh
             assert!(mistakes > 0.999, "{what}: {mistakes} mistakes");
             let tried = a_game(report, report.deletions);
             assert!(tried > 0.99 * KEYS as f64, "{what}: {tried} deletions");
+        }
+        AdversaryName::Cyclic | AdversaryName::Swapping | AdversaryName::Unfixable => {
+            let search = report.search.as_ref().expect("it searched");
+            // Twice 8^2 or 8^4 keys, unless one was named; 1.5 · 504 / √60 for two hashes.
+            let all = match adversary {
+                AdversaryName::Cyclic => 128.0,
+                AdversaryName::Swapping => 8_192.0,
+                _ => 99.0,
+            };
+            let tried = a_game(report, search.elements);
+            assert!((0.9..=1.0).contains(&(tried / all)), "{what}: {tried} keys");
+            assert!(mistakes > 0.5 * rate * tried.min(128.0), "{what}: {mistakes} mistakes");
+            assert!(search.named * 10 < report.games, "{what}: {} named", search.named);
         }
         other => panic!("nobody has said what {other} should find"),
     }

@@ -62,7 +62,7 @@ pub(super) struct Bounds {
     /// cyclic, swapping, unfixable: 2^s, b or k, the functions to reckon with [default: the filter's]
     #[arg(long)]
     functions: Option<u64>,
-    /// unfixable: c, of c·k keys under suspicion at most [default: 64]
+    /// unfixable: c, of c·k keys under suspicion at most [default: 1024]
     #[arg(long)]
     most_suspects: Option<u64>,
     /// unfixable: the most permutation rounds of a game [default: 1048576]

@@ -32,7 +32,8 @@ impl Anatomy {
     }
 }
 
-/// The functions of a cell of this width, and the values of the first; without selectors one function has them all.
+/// The functions of a cell of this width, and the values of the first; without selectors one function has them all. Only
+/// for a division that a filter was built with.
 pub(super) fn divided(selectors: Option<&Selectors>, width: u32) -> Result<(u64, u64), GameError> {
     let end = 1u64 << width;
     match selectors {

@@ -89,6 +89,13 @@ where
     R: Remote<Error = MemoryError> + 'static,
 {
     let (shape, width) = options.geometry()?;
+    let build = move |hash| {
+        let mut remote = remote();
+        let filter = options.build(hash, &mut remote).map_err(refused)?;
+        Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
+    };
+    // What cannot be built is refused before any game, and before anything is worked out from it.
+    drop(build(HashKey::fixed(0))?);
     let (functions, values) = divided(selectors, width)?;
     let anatomy = Anatomy {
         tables: shape.tables().into(),
@@ -96,11 +103,6 @@ where
         cells_per_bucket: shape.cells_per_bucket().into(),
         functions,
         values,
-    };
-    let build = move |hash| {
-        let mut remote = remote();
-        let filter = options.build(hash, &mut remote).map_err(refused)?;
-        Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
     };
     let load = keys as f64 / shape.cells() as f64;
     let static_rate = cuckoo_rate(load, values, anatomy.tables * anatomy.cells_per_bucket);

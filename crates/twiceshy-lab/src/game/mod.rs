@@ -28,6 +28,7 @@ mod unfixable;
 
 pub use adversary::AdversaryName;
 pub use dispatch::Recipe;
+pub(crate) use oracle::Oracle;
 pub use oracle::Refusal;
 pub use report::Report;
 pub use search::{Search, Suspects};

@@ -10,7 +10,7 @@ use twiceshy::filter::Adapted;
 use twiceshy::hash::HashKey;
 
 /// A key of the game.
-pub(super) type Key = [u8; 8];
+pub(crate) type Key = [u8; 8];
 
 /// How many hash keys a rebuild may try.
 const HASH_KEYS: u32 = 20;
@@ -32,14 +32,14 @@ pub enum Refusal {
 
 /// What happened in a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     pub(super) queries: u64,
     pub(super) false_positives: u64,
     pub(super) insertions: u64,
     pub(super) deletions: u64,
     pub(super) adapts: u64,
     pub(super) unfixable: u64,
-    pub(super) rebuilds: u64,
+    pub(crate) rebuilds: u64,
 }
 
 impl Counts {
@@ -56,7 +56,7 @@ impl Counts {
 
 /// The adversary's only way to the filter. Its three operations are all that the adversary can do; the filter's bits, its
 /// hash key and the remote stay behind it, and so does whether it was rebuilt.
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     filter: Box<dyn Defender>,
     set: HashSet<Key>,
     capacity: u64,
@@ -67,7 +67,7 @@ pub(super) struct Oracle {
 
 impl Oracle {
     /// A filter that holds the stored keys, which are as many as it is made for.
-    pub(super) fn setup(recipe: &Recipe, keys: &Keys, mut rng: Rng) -> Result<Oracle, GameError> {
+    pub(crate) fn setup(recipe: &Recipe, keys: &Keys, mut rng: Rng) -> Result<Oracle, GameError> {
         let filter = (recipe.build)(HashKey::fixed(rng.word()))?;
         let mut oracle =
             Oracle { filter, set: HashSet::new(), capacity: keys.stored_len(), rng, counts: Counts::default() };
@@ -85,7 +85,7 @@ impl Oracle {
 
     /// Whether the filter calls a key present; if that is wrong, the filter hears of it. An adversary who knows the set knows
     /// whether it was.
-    pub(super) fn lookup(&mut self, key: &Key) -> Result<bool, GameError> {
+    pub(crate) fn lookup(&mut self, key: &Key) -> Result<bool, GameError> {
         self.counts.queries += 1;
         let present = self.filter.says_present(key);
         if present && !self.set.contains(key) {
@@ -134,15 +134,15 @@ impl Oracle {
     }
 
     /// The end of the game: whether the key that the adversary named is a false positive.
-    pub(super) fn is_false_positive(&self, key: &Key) -> bool {
+    pub(crate) fn is_false_positive(&self, key: &Key) -> bool {
         !self.set.contains(key) && self.filter.says_present(key)
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
 
-    pub(super) fn local_bits(&self) -> u64 {
+    pub(crate) fn local_bits(&self) -> u64 {
         self.filter.local_bits()
     }
 

@@ -13,11 +13,12 @@ const TIMES_A_CELL: u64 = 8;
 /// is wrong, and names the first that was wrong 8·b times in a row; up to c/ε^b keys.
 ///
 /// *Whom it looks for.* A query is wrong in whatever order a bucket's keys stand if one of the keys agrees with it under
-/// all b functions, as the theorem has it: probability ε^b for each key, with ε = 1/v for v values. It is so too if all keys
-/// of a full bucket agree with it under *one* function: whoever is swapped into that cell collides again. (By the theorem
-/// of Frobenius and König there are larger patterns, i keys in b + 1 − i cells, with powers of ε above b.) An empty cell
-/// ruins the second way, not the first. So of two buckets with four cells at 95 % some 14 chances of ε^b lead to a key that
-/// is wrong for ever, and with c = 2 the search fails seldom.
+/// all b functions, as the theorem has it: probability ε^b for each key, with ε = 1/v for v values. With 7.6 keys in two
+/// buckets at 95 % load, c = 2 leaves out one game in e^15. It is so too if all keys of a full bucket agree with it under
+/// *one* function: whoever is swapped into that cell collides again. Over all filters this is as likely, but it needs a
+/// bucket whose keys agree among themselves, and there are n/v^(b − 1) of those in a filter: it helps where that is above 1,
+/// at 4 bits and 1,000 keys in three filters of ten. An empty cell ruins the second way, not the first. (By the theorem of
+/// Frobenius and König there are larger patterns, i keys in b + 1 − i cells, with powers of ε above b.)
 ///
 /// *How often it asks.* Cyclic's selector visits all functions in 2^s steps. The swap draws a random other cell, so that b
 /// look-ups prove nothing: a key that agrees in all cells but one survives a step with probability (b − 2)/(b − 1), and there

@@ -28,7 +28,7 @@ pub struct Tactics {
 
 impl Default for Tactics {
     fn default() -> Tactics {
-        Tactics { effort: 2.0, most_queries: 1 << 22, functions: None, most_suspects: 64, most_rounds: 1 << 20 }
+        Tactics { effort: 2.0, most_queries: 1 << 22, functions: None, most_suspects: 1024, most_rounds: 1 << 20 }
     }
 }
 

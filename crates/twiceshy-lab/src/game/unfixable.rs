@@ -23,6 +23,11 @@ use super::oracle::{Key, Oracle};
 ///
 /// *What k is.* The paper counts d for Cuckooing and d·2^s for Cyclic, and so does this adversary unless it is told
 /// otherwise. But a key of Cyclic stays in its table, and goes round in 2^s steps: 2^s is what wins there.
+///
+/// *What else it finds.* Lemma 17 says that only keys of mutually unfixable sets are suspects, since a stored key that has come
+/// to rest stays there. In a Cuckooing filter it is displaced by the walks of others. And where the tables' graph has a
+/// component with as many keys as cells, a key on a branch of its cycle has one cell only: its walk goes round and puts it
+/// back, and a query that meets it is wrong for ever, by itself. Near half load of 2×1 this makes most of the suspects.
 pub(super) struct Unfixable;
 
 impl Adversary for Unfixable {

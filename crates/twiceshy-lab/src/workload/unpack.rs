@@ -50,7 +50,10 @@ impl Packing {
 }
 
 /// A reader of what the file holds once it is unpacked.
-pub(super) type Unpacked = BufReader<Chain<Cursor<Vec<u8>>, Fused<Box<dyn Read + Send>>>>;
+pub(super) type Unpacked = BufReader<Whole<Fused<Box<dyn Read + Send>>>>;
+
+/// A reader whose first bytes were looked at and put back.
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// What a file holds, once it is unpacked.
 pub(super) struct Contents {
@@ -78,7 +81,7 @@ pub(super) fn unpack(file: impl Read + Send + 'static, wanted: usize) -> Result<
 }
 
 /// The first bytes, and a reader of all.
-fn peek<R: Read>(mut reader: R, wanted: usize) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>)> {
+fn peek<R: Read>(mut reader: R, wanted: usize) -> io::Result<(Vec<u8>, Whole<R>)> {
     let mut start = Vec::new();
     reader.by_ref().take(wanted as u64).read_to_end(&mut start)?;
     Ok((start.clone(), Cursor::new(start).chain(reader)))

@@ -164,6 +164,21 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_wrong_checksum_and_a_skippable_frame_without_an_end_are_errors() {
+        // What the `zstd` program makes of the text, its last four bytes the checksum.
+        let archive = vec![
+            0x28, 0xB5, 0x2F, 0xFD, 0x04, 0x58, 0x49, 0x00, 0x00, 0x66, 0x69, 0x67, 0x0A, 0x70, 0x65, 0x61, 0x72, 0x0A,
+            0x7F, 0xAF, 0x14, 0xCD,
+        ];
+        assert_eq!(unpacked(archive.clone()).expect("a whole archive").1, b"fig\npear\n");
+        let mut wrong = archive.clone();
+        wrong[archive.len() - 2] ^= 4;
+        assert!(unpacked(wrong).is_err());
+        let cut = [archive, b"\x5A\x2A\x4D\x18\x05\0\0\0four".to_vec()].concat();
+        assert!(unpacked(cut).is_err());
+    }
+
+    #[test]
     fn an_archive_that_was_cut_or_changed_is_an_error_or_reads_the_same_and_never_panics() {
         let sample = &sample()[149_000..152_000];
         let mut rng = Rng::new(12);

@@ -50,7 +50,10 @@ impl Packing {
 }
 
 /// A reader of what the file holds once it is unpacked.
-pub(super) type Unpacked = BufReader<Chain<Cursor<Vec<u8>>, Fused<Box<dyn Read + Send>>>>;
+pub(super) type Unpacked = BufReader<Whole<Fused<Box<dyn Read + Send>>>>;
+
+/// A reader whose first bytes were looked at and put back.
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// What a file holds, once it is unpacked.
 pub(super) struct Contents {
@@ -78,7 +81,7 @@ pub(super) fn unpack(file: impl Read + Send + 'static, wanted: usize) -> Result<
 }
 
 /// The first bytes, and a reader of all.
-fn peek<R: Read>(mut reader: R, wanted: usize) -> io::Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>)> {
+fn peek<R: Read>(mut reader: R, wanted: usize) -> io::Result<(Vec<u8>, Whole<R>)> {
     let mut start = Vec::new();
     reader.by_ref().take(wanted as u64).read_to_end(&mut start)?;
     Ok((start.clone(), Cursor::new(start).chain(reader)))
@@ -158,6 +161,21 @@ pub(super) mod tests {
             assert_eq!(found, packing);
             assert!(bytes == *expected, "{packing:?}");
         }
+    }
+
+    #[test]
+    fn a_wrong_checksum_and_a_skippable_frame_without_an_end_are_errors() {
+        // What the `zstd` program makes of the text, its last four bytes the checksum.
+        let archive = vec![
+            0x28, 0xB5, 0x2F, 0xFD, 0x04, 0x58, 0x49, 0x00, 0x00, 0x66, 0x69, 0x67, 0x0A, 0x70, 0x65, 0x61, 0x72, 0x0A,
+            0x7F, 0xAF, 0x14, 0xCD,
+        ];
+        assert_eq!(unpacked(archive.clone()).expect("a whole archive").1, b"fig\npear\n");
+        let mut wrong = archive.clone();
+        wrong[archive.len() - 2] ^= 4;
+        assert!(unpacked(wrong).is_err());
+        let cut = [archive, b"\x5A\x2A\x4D\x18\x05\0\0\0four".to_vec()].concat();
+        assert!(unpacked(cut).is_err());
     }
 
     #[test]

@@ -129,7 +129,7 @@ pub struct FlowsError {
     given: String,
 }
 
-/// The packets of synthetic [`Flows`]: uniformly shuffled, from memory for the flows. About 100 ns a packet.
+/// The packets of synthetic [`Flows`]: uniformly shuffled, from memory for the flows. 100 to 250 ns a packet.
 #[derive(Clone, Debug)]
 pub struct Packets {
     rng: Rng,

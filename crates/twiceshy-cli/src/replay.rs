@@ -194,6 +194,7 @@ impl Args {
             trials: self.trials,
             seed: self.seed,
             workload: self.workload.clone(),
+            timed: true,
             jobs: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         }
     }

@@ -109,6 +109,7 @@ fn measure(
         trials: 1,
         seed: settings.seed,
         workload: settings.workload.clone(),
+        timed: true,
         jobs: 1,
     };
     replay::run(&settings, progress)

@@ -1,6 +1,6 @@
 //! Filters as experiments compare them: each with its name in legends and its look in pictures.
 
-use crate::replay::{FilterName, FilterSpec};
+use crate::replay::{FilterName, FilterSpec, RemoteName};
 
 /// A filter that takes part in a comparison.
 #[derive(Clone, Debug)]
@@ -17,6 +17,16 @@ pub struct Contender {
 impl Contender {
     fn new(label: impl Into<String>, look: usize, spec: FilterSpec) -> Contender {
         Contender { label: label.into(), look, spec }
+    }
+
+    /// The same filter, over the mirror of its cells if it is one of the cuckoo family: that is filled fastest, and knows the
+    /// owners of the smallest fingerprints. What the remote does is not what is compared.
+    #[must_use]
+    pub fn over_mirror(mut self) -> Contender {
+        if FilterName::OVER_BUCKETS.contains(&self.spec.name) {
+            self.spec.remote = RemoteName::Mirror;
+        }
+        self
     }
 
     /// The plain cuckoo filter, 4 tables of 1 cell.

@@ -68,6 +68,7 @@ impl Entry {
             trials: self.trials,
             seed,
             workload: self.workload.clone(),
+            timed: false,
             jobs: 1,
         };
         Ok(vec![self.line(&run(&settings, &|_| ())?)])

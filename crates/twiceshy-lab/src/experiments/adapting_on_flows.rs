@@ -18,7 +18,7 @@ fn widths(size: Size) -> &'static [u32] {
 }
 
 fn ratios(size: Size) -> &'static [u64] {
-    size.pick(&[1, 5, 10, 20, 50, 100], &[1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
+    size.pick(&[1, 5, 10, 30, 100], &[1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
 }
 
 impl Experiment for AdaptingOnFlows {
@@ -35,7 +35,7 @@ impl Experiment for AdaptingOnFlows {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        flows::method(size, size.pick(3, 10))
+        flows::method(size, size.pick(2, 10))
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -43,7 +43,7 @@ impl Experiment for AdaptingOnFlows {
     }
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let trials = setup.size.pick(3, 10);
+        let trials = setup.size.pick(2, 10);
         let of_width =
             |bits: &u32| flows::tasks(setup, 0..COUNT, *bits, &contenders(*bits), ratios(setup.size), trials);
         widths(setup.size).iter().flat_map(of_width).collect()

@@ -1,6 +1,5 @@
 //! 004 Figure 2: the FireHose streams at equal memory.
 
-use super::flows::quicker;
 use super::telescoping_on_flows::contenders;
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 use crate::workload::Workload;
@@ -64,7 +63,7 @@ impl Experiment for FireHose {
                 for &ratio in ratios(setup.size) {
                     let filling = distinct / ratio as f64 * 6e-6;
                     let entry = contest::Entry {
-                        contender: quicker(contender.clone()),
+                        contender: contender.clone().over_mirror(),
                         cell_bits: BITS,
                         workload: workload.clone(),
                         workload_label: label.to_owned(),

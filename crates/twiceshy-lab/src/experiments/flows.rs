@@ -1,14 +1,13 @@
 //! The three network traces as experiments use them, synthetic as they are.
 
 use crate::experiment::{Contender, Setup, Size, Task, contest};
-use crate::replay::{FilterName, RemoteName};
 use crate::workload::Workload;
 
-/// Name, workload, and the share of all packets that the three have together.
-const TRACES: [(&str, &str, f64); 3] = [
-    ("synthetic flows like Chicago A", "flows:chicago-a", 18.5),
-    ("synthetic flows like Chicago B", "flows:chicago-b", 14.6),
-    ("synthetic flows like San Jose", "flows:san-jose", 37.4),
+/// Name, workload, what its flows and packets are divided by at the quick size, and its packets in millions.
+const TRACES: [(&str, &str, u64, f64); 3] = [
+    ("synthetic flows like Chicago A", "flows:chicago-a", 40, 18.5),
+    ("synthetic flows like Chicago B", "flows:chicago-b", 40, 14.6),
+    ("synthetic flows like San Jose", "flows:san-jose", 130, 37.4),
 ];
 
 /// What every experiment on flows says about them.
@@ -19,7 +18,7 @@ pub(super) fn method(size: Size, trials: u32) -> Vec<String> {
              published for each of the three, and for the first the published sizes of its largest flow and its largest \
              thousand (003 section 4.2), in random order. {} The first flows of the stream are stored, so many that A/S comes \
              out; every packet of another flow is a query; means over {trials} trials at 95 % load.",
-            size.pick("Flows and packets are divided by 40.", "In full size.")
+            size.pick("Flows and packets are divided by 40, those of San Jose by 130.", "In full size.")
         ),
         "Real packets of a flow come in bursts, and real flows end; a shuffled stream has neither. `twiceshy replay --workload \
          trace:FILE` takes a real capture."
@@ -44,15 +43,16 @@ pub(super) fn tasks(
     trials: u32,
 ) -> Vec<Task> {
     let mut tasks = Vec::new();
-    for (label, workload, packets) in &TRACES[traces] {
-        let scaled = format!("{workload}{}", setup.size.pick("/40", ""));
+    for (label, workload, scale, packets) in &TRACES[traces] {
+        let scale = setup.size.pick(*scale, 1);
+        let scaled = format!("{workload}/{scale}");
         // The names are this file's own, and a test takes every one of them.
         let Ok(workload) = scaled.parse::<Workload>() else { continue };
         for contender in contenders {
             for &ratio in ratios {
-                let packets = packets * 1e6 / setup.size.pick(40.0, 1.0);
+                let packets = packets * 1e6 / scale as f64;
                 let entry = contest::Entry {
-                    contender: quicker(contender.clone()),
+                    contender: contender.clone().over_mirror(),
                     cell_bits,
                     workload: workload.clone(),
                     workload_label: (*label).to_owned(),
@@ -68,16 +68,6 @@ pub(super) fn tasks(
         }
     }
     tasks
-}
-
-/// The same filter over the remote that fills it fastest: what the remote does is not what is measured.
-pub(super) fn quicker(mut contender: Contender) -> Contender {
-    if [FilterName::Cuckoo, FilterName::Cyclic, FilterName::Swapping, FilterName::Cuckooing]
-        .contains(&contender.spec.name)
-    {
-        contender.spec.remote = RemoteName::Mirror;
-    }
-    contender
 }
 
 #[cfg(test)]

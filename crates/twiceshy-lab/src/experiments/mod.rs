@@ -12,16 +12,19 @@ mod games;
 mod insertion_cost;
 mod load_thresholds;
 mod mutually_unfixable;
+mod recorded_traces;
 mod selector_histogram;
 mod selector_space;
 mod selector_values;
 mod support_optimal;
 mod swapping_attack;
 mod telescoping_on_flows;
+mod throughput;
 mod timing_attack;
 mod unequal_ranges;
 mod uniform_grid;
 mod uniform_queries;
+mod whittling_stream;
 
 use crate::experiment::Experiment;
 
@@ -43,8 +46,11 @@ pub const ALL: &[&dyn Experiment] = &[
     &adapting_on_flows::AdaptingOnFlows,
     &firehose::FireHose,
     &telescoping_on_flows::TelescopingOnFlows,
+    &whittling_stream::WhittlingStream,
+    &throughput::Throughput,
     &selector_values::SelectorValues,
     &selector_space::SelectorSpace,
+    &recorded_traces::RecordedTraces,
 ];
 
 /// The experiments of these names, in the order of [`ALL`]; `all` stands for every one.

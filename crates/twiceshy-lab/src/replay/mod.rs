@@ -47,6 +47,8 @@ pub struct Settings {
     pub seed: u64,
     /// Which absent key is asked for next.
     pub workload: Workload,
+    /// Whether look-ups are timed in a pass of their own in the end.
+    pub timed: bool,
     /// How many trials run at once.
     pub jobs: usize,
 }

@@ -72,6 +72,7 @@ pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Split, trials: &[
         first_time_fpr: over(sum(&|trial| trial.tally.wrong_at_first), distinct_queries, 0.0),
         regret: over(false_positives, sum(&|trial| trial.tally.ever_wrong), 1.0),
         lookups_per_second: filter
+            .filter(|_| settings.timed)
             .map_or(0.0, |filter| timed(filter, first.and_then(|trial| trial.keys.as_ref()), source)),
         seed: settings.seed,
         filling,

@@ -1,0 +1,100 @@
+//! Recorded requests, which no paper has: how the filters do on traffic that nobody made up.
+
+use super::telescoping_on_flows::contenders;
+use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
+use crate::workload::Workload;
+
+/// On recorded requests filters that learn err less than those that do not.
+pub struct RecordedTraces;
+
+const BITS: u32 = 11;
+
+/// Name and file.
+const TRACES: [(&str, &str); 2] =
+    [("product recommender", "recommender-requests.txt.xz"), ("ORM cache", "orm-session.txt.xz")];
+
+impl Experiment for RecordedTraces {
+    fn name(&self) -> &'static str {
+        "recorded-traces"
+    }
+
+    fn claim(&self) -> &'static str {
+        "On recorded requests filters that learn err less than those that do not"
+    }
+
+    fn source(&self) -> &'static str {
+        "this project: no paper has these traces"
+    }
+
+    fn method(&self, _: Size) -> Vec<String> {
+        vec![format!(
+            "Requests to a product recommender (1,245,184, caffeine simulator) and to an ORM cache (5,000,000, cache2k), in order; \
+             the first keys of a trace are stored, so many that A/S comes out, and every later request for another key is a query. \
+             {BITS} bits a cell or slot for every filter, 95 % load, one trial. The traces are not part of the project: where the \
+             folder that holds them is missing, this experiment is empty."
+        )]
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        contest::COLUMNS
+    }
+
+    fn tasks(&self, setup: &Setup) -> Vec<Task> {
+        let Some(data) = &setup.data else { return Vec::new() };
+        let ratios: &[u64] = setup.size.pick(&[5, 20], &[1, 2, 5, 10, 20, 50, 100]);
+        let mut tasks = Vec::new();
+        for (label, file) in TRACES {
+            let path = data.join(file);
+            if !path.is_file() {
+                continue;
+            }
+            for contender in contenders(BITS) {
+                for &ratio in ratios {
+                    let entry = contest::Entry {
+                        contender: contender.clone().over_mirror(),
+                        cell_bits: BITS,
+                        workload: Workload::Trace(path.clone()),
+                        workload_label: label.to_owned(),
+                        ratio: ratio as f64,
+                        cells: None,
+                        per_key: None,
+                        queries: None,
+                        trials: 1,
+                        work: 2.0,
+                    };
+                    tasks.push(entry.task(setup));
+                }
+            }
+        }
+        tasks
+    }
+
+    fn pictures(&self, table: &Table) -> Vec<Picture> {
+        contest::pictures(self.name(), table, contenders)
+    }
+
+    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
+        let of_trace = |(label, _): &(&str, &str)| {
+            let own = table.only("workload", *label).only("ratio", 5u32);
+            let rate = |filter: &str| own.only("filter", filter).first("fpr");
+            let (plain, cache, telescoping) =
+                (rate("cuckoo, plain")?, rate("cuckoo with cache")?, rate("telescoping")?);
+            Some(Finding::new(
+                format!("{label}, A/S 5: a filter that learns errs less than a plain one in the same memory"),
+                format!(
+                    "plain {plain:.2e}, telescoping {telescoping:.2e}, plain with a list of its mistakes {cache:.2e}"
+                ),
+                telescoping < plain,
+            ))
+        };
+        let findings: Vec<Finding> = TRACES.iter().filter_map(of_trace).collect();
+        if findings.is_empty() {
+            return vec![Finding::open(
+                "No claim of a paper",
+                "nothing",
+                "the folder of recorded traces was not found: name it with --data",
+            )];
+        }
+        findings
+    }
+}

@@ -25,6 +25,9 @@ pub(super) const COLUMNS: &[&str] = &[
     "rebuilds",
 ];
 
+/// A load that small tables of all shapes take.
+const LOAD: f64 = 0.9;
+
 /// Many games of one adversary against one filter.
 #[derive(Clone, Debug)]
 pub(super) struct Match {
@@ -43,7 +46,18 @@ pub(super) struct Match {
 impl Match {
     pub(super) fn new(adversary: AdversaryName, contender: Contender, bits: u32, keys: u64, games: u64) -> Match {
         let work = games as f64 * keys as f64 * 1e-5;
-        Match { adversary, contender, bits, keys, load: None, phases: 0, games, tactics: Tactics::default(), work }
+        let contender = contender.over_mirror();
+        Match {
+            adversary,
+            contender,
+            bits,
+            keys,
+            load: Some(LOAD),
+            phases: 0,
+            games,
+            tactics: Tactics::default(),
+            work,
+        }
     }
 
     pub(super) fn task(self, setup: &Setup) -> Task {

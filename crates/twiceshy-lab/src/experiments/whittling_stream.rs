@@ -28,7 +28,7 @@ fn measure(contender: &Contender, ratio: u64, keys: u64, trials: u64, seed: u64)
     let (mut rates, mut left, mut rounds, mut bits) = (Vec::new(), 0, 0, 0.0);
     for trial in 0..trials {
         let report = whittling::run(&whittling::Settings {
-            filter: contender.spec.clone(),
+            filter: contender.clone().over_mirror().spec,
             keys,
             load: Some(0.95),
             ratio: ratio as f64,

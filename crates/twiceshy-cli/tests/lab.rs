@@ -45,7 +45,10 @@ fn a_run_leaves_data_pictures_and_a_report_and_plot_makes_them_again() {
     let csv = text(&out.join(experiment["csv"].as_str().expect("a name")));
     assert!(csv.lines().next().is_some_and(|header| header.ends_with(",size,seed,version")), "{csv}");
     assert_eq!(csv.lines().count() as u64, 1 + experiment["rows"].as_u64().expect("a number"));
-    assert!(csv.lines().skip(1).all(|line| line.ends_with(&format!(",quick,3,{}", env!("CARGO_PKG_VERSION")))), "{csv}");
+    assert!(
+        csv.lines().skip(1).all(|line| line.ends_with(&format!(",quick,3,{}", env!("CARGO_PKG_VERSION")))),
+        "{csv}"
+    );
     let page = text(&out.join("report.html"));
     let svg = out.join(experiment["pictures"][0].as_str().expect("a name"));
     assert!(page.contains("Theorem 4") && page.contains("<svg") && text(&svg).contains("<svg"));

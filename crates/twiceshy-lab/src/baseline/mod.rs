@@ -6,5 +6,5 @@
 mod bloom;
 mod mistakes;
 
-pub use bloom::{BlockedBloom, Bloom};
+pub use bloom::{Bits, BlockedBloom, Bloom, Hashed};
 pub use mistakes::{Listed, WithMistakes};

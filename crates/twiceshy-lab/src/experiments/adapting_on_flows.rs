@@ -4,7 +4,7 @@ use super::flows::{self, COUNT, label};
 use crate::experiment::{Contender, Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 
 /// On skewed flows adaptive cuckoo filters err less than the plain one at every size.
-pub struct AdaptingOnFlows;
+pub(super) struct AdaptingOnFlows;
 
 fn contenders(bits: u32) -> Vec<Contender> {
     let mut all = vec![Contender::cuckoo(bits)];

@@ -8,7 +8,7 @@ use crate::fixed_set::FixedSet;
 use twiceshy::filter::{Adaptive, Filter};
 
 /// A broom filter holds a constant number of adaptivity bits a key, however long it learns.
-pub struct AdaptivityBits;
+pub(super) struct AdaptivityBits;
 
 const REMAINDER: u32 = 4;
 

@@ -5,7 +5,7 @@ use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Si
 use crate::game::AdversaryName;
 
 /// A broom filter loses no more than ε of the games, whoever asks.
-pub struct AdaptivityGame;
+pub(super) struct AdaptivityGame;
 
 const ADVERSARIES: [AdversaryName; 3] = [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds];
 

@@ -4,7 +4,7 @@ use super::flows::{self, COUNT, label};
 use crate::experiment::{Axis, Contender, Curve, Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 
 /// On skewed flows Cuckooing errs least, the more so for small A/S.
-pub struct CuckooingOnFlows;
+pub(super) struct CuckooingOnFlows;
 
 fn contenders(bits: u32) -> Vec<Contender> {
     let mut all = vec![Contender::cuckoo(bits), Contender::cuckooing(bits)];

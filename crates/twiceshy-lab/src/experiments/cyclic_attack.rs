@@ -5,7 +5,7 @@ use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Si
 use crate::game::AdversaryName;
 
 /// Who asks a key 2^s times beats a Cyclic filter.
-pub struct CyclicAttack;
+pub(super) struct CyclicAttack;
 
 /// The contenders with fingerprints or remainders of so many bits.
 fn contenders(bits: u32) -> Vec<Contender> {

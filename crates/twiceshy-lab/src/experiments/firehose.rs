@@ -5,7 +5,7 @@ use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task, 
 use crate::workload::Workload;
 
 /// On the active set telescoping errs least for moderate A/S, and extension more.
-pub struct FireHose;
+pub(super) struct FireHose;
 
 const BITS: u32 = 11;
 

@@ -7,7 +7,7 @@ use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 
 /// A frontier does a little with each mistake what a rebuild does all at once.
-pub struct FrontierOrRebuild;
+pub(super) struct FrontierOrRebuild;
 
 const WAYS: [&str; 2] = ["frontier", "rebuild"];
 

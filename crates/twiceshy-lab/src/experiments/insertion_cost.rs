@@ -11,7 +11,7 @@ use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 
 /// Insertions move a constant number of keys until the table is nearly full.
-pub struct InsertionCost;
+pub(super) struct InsertionCost;
 
 const SHAPES: [(u64, u64, f64); 4] = [(2, 1, 0.49), (3, 1, 0.91), (4, 1, 0.97), (2, 4, 0.975)];
 

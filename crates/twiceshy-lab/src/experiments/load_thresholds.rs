@@ -6,7 +6,7 @@ use twiceshy::cuckoo::{CuckooTable, Insertion, Search, Shape};
 use twiceshy::hash::HashKey;
 
 /// More functions and larger buckets make fuller tables.
-pub struct LoadThresholds;
+pub(super) struct LoadThresholds;
 
 /// The shapes, and the load that 002 reports for them.
 const SHAPES: [(u32, u32, Option<f64>); 8] = [

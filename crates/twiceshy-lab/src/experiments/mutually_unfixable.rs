@@ -6,7 +6,7 @@ use crate::game::{AdversaryName, Tactics};
 use crate::replay::{FilterName, FilterSpec, RemoteName};
 
 /// A birthday attack finds keys of which one is always wrong.
-pub struct MutuallyUnfixable;
+pub(super) struct MutuallyUnfixable;
 
 const BITS: u32 = 8;
 

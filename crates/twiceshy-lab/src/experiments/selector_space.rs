@@ -5,7 +5,7 @@ use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, 
 use crate::models::selectors;
 
 /// An optimal code keeps selectors in less than a bit a key.
-pub struct SelectorSpace;
+pub(super) struct SelectorSpace;
 
 const WIDTHS: [u32; 3] = [4, 6, 8];
 

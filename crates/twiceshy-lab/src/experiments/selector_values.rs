@@ -7,7 +7,7 @@ use crate::experiment::{
 use crate::models::selectors;
 
 /// Few selectors move, and hardly one moves twice.
-pub struct SelectorValues;
+pub(super) struct SelectorValues;
 
 const BITS: u32 = 8;
 

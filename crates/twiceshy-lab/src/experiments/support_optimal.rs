@@ -4,12 +4,12 @@ use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, 
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use twiceshy::cuckoo::{CuckooingFilter, CyclicFilter};
-use twiceshy::filter::{Adaptive, Filter};
+use twiceshy::filter::Adaptive;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 
 /// Cuckooing errs about once for each distinct query that it is wrong about, whatever is repeated.
-pub struct SupportOptimal;
+pub(super) struct SupportOptimal;
 
 const BITS: u32 = 8;
 

@@ -5,7 +5,7 @@ use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Si
 use crate::game::AdversaryName;
 
 /// Who finds a key that collides in every cell of a bucket beats a Swapping filter.
-pub struct SwappingAttack;
+pub(super) struct SwappingAttack;
 
 fn contenders(bits: u32) -> Vec<Contender> {
     let mut all = vec![Contender::swapping(bits), Contender::cuckooing(bits), Contender::telescoping(bits + 3)];

@@ -4,7 +4,7 @@ use super::flows::{self, COUNT, label};
 use crate::experiment::{Contender, Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 
 /// On flows at equal memory the rate is that of the first query, and Cuckooing's is lowest.
-pub struct TelescopingOnFlows;
+pub(super) struct TelescopingOnFlows;
 
 const BITS: u32 = 11;
 

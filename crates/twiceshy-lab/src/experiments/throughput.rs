@@ -14,7 +14,7 @@ use twiceshy::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, Q
 use twiceshy::remote::{Key, Remote};
 
 /// Telescoping inserts like the others and pays for its code in queries.
-pub struct Throughput;
+pub(super) struct Throughput;
 
 /// Filter and look.
 const FILTERS: [(&str, usize); 8] = [

@@ -6,7 +6,7 @@ use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
 /// Deleting and inserting a key again brings old mistakes back, but not to a broom filter.
-pub struct TimingAttack;
+pub(super) struct TimingAttack;
 
 impl Experiment for TimingAttack {
     fn name(&self) -> &'static str {

@@ -4,7 +4,7 @@ use super::uniform_grid::{self, Kind, Point, fit, rate};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 
 /// A first function with most of the range helps where cells are large.
-pub struct UnequalRanges;
+pub(super) struct UnequalRanges;
 
 const SPLITS: [u32; 3] = [1, 2, 3];
 
@@ -22,7 +22,7 @@ const WIDTHS: [u32; 3] = [8, 12, 16];
 const PER_KEY: u64 = 100;
 
 fn ratios(size: Size) -> &'static [u64] {
-    size.pick(&[1, 2, 5, 10, 20, 50, 100], &[1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
+    size.pick(&[1, 5, 20, 50, 100], &[1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
 }
 
 impl Experiment for UnequalRanges {
@@ -39,7 +39,7 @@ impl Experiment for UnequalRanges {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        let cells = size.pick("Up to 8,192 cells, 3 trials", "Up to 131,072 cells, 10 trials");
+        let cells = size.pick("256 to 8,192 cells, 2 trials", "Up to 131,072 cells, 10 trials");
         vec![
             format!("{cells} at 95 % load, 100 queries a key, s = 2; r = 1, 2, 3 give the first function 1/2, 3/4, 7/8 of the values."),
             "The model is that of section 3.2 with two corrections: the factor that stands inside the printed product belongs \

@@ -4,7 +4,7 @@ use super::uniform_grid::{self, Fit, Kind, Point, fit, rate};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 
 /// Adaptive cuckoo filters err less the more queries are repeated, as their models say.
-pub struct UniformQueries;
+pub(super) struct UniformQueries;
 
 const KINDS: [Kind; 5] =
     [Kind::Plain, Kind::Cyclic { s: 1 }, Kind::Cyclic { s: 2 }, Kind::Cyclic { s: 3 }, Kind::Swapping];
@@ -14,7 +14,7 @@ const WIDTHS: [u32; 3] = [8, 12, 16];
 const PER_KEY: [u64; 3] = [10, 100, 1000];
 
 fn ratios(size: Size) -> &'static [u64] {
-    size.pick(&[1, 5, 10, 20, 50, 100], &[1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
+    size.pick(&[1, 5, 20, 50, 100], &[1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
 }
 
 impl Experiment for UniformQueries {
@@ -31,13 +31,13 @@ impl Experiment for UniformQueries {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        let cells = size.pick("Up to 8,192 cells, 3 trials", "Up to 131,072 cells, 10 trials");
+        let cells = size.pick("256 to 8,192 cells, 2 trials", "Up to 131,072 cells, 10 trials");
         vec![
             format!(
                 "{cells} at 95 % load; absent keys are asked for with equal chance, 10, 100 or 1,000 times each on average, and \
                  the filter adapts to every false positive. Where a point would take more queries than {}, its table is smaller; \
                  where too small to mean anything, the point is left out.",
-                size.pick("25 million", "2,000 million")
+                size.pick("3 million", "2,000 million")
             ),
             "Where mistakes are rare, the queries between two of them are skipped by their exact law (geometric), so that each \
              look-up that matters is real. Models: section 3.1 with finitely many queries and binomial collisions for Cyclic, \

@@ -7,7 +7,7 @@ use crate::whittling;
 use crate::workload::rng::Rng;
 
 /// Telescoping holds out against a stream that keeps what was wrong, up to A/S of about 20.
-pub struct WhittlingStream;
+pub(super) struct WhittlingStream;
 
 const BITS: u32 = 11;
 

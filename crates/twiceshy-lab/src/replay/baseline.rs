@@ -5,7 +5,7 @@ use super::names::FilterName;
 use super::subject::{Outcome, Subject};
 use super::work::Work;
 use super::{Progress, ReplayError, Report, Settings};
-use crate::baseline::{BlockedBloom, Bloom, WithMistakes};
+use crate::baseline::{Bits, BlockedBloom, Bloom, Hashed, WithMistakes};
 use twiceshy::cuckoo::{FullKeyFilter, Search};
 use twiceshy::error::{BuildError, InsertError, OptionsError};
 use twiceshy::filter::{Backed, Filter};
@@ -38,15 +38,15 @@ pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)
     match spec.name {
         FilterName::Bloom => drive(settings, progress, |cells, hash| {
             let filter = Bloom::new(cells, bits, keys(cells), hash);
-            Ok(Rival { filter, insert: |filter, key| done(filter.insert(key)), wrong: |_, _| () })
+            Ok(Rival { filter, insert: put, wrong: |_, _| () })
         }),
         FilterName::BlockedBloom => drive(settings, progress, |cells, hash| {
             let filter = BlockedBloom::new(cells, bits, keys(cells), hash);
-            Ok(Rival { filter, insert: |filter, key| done(filter.insert(key)), wrong: |_, _| () })
+            Ok(Rival { filter, insert: put, wrong: |_, _| () })
         }),
         FilterName::BloomListed => drive(settings, progress, |cells, hash| {
             let filter = WithMistakes::new(Bloom::new(cells, bits, keys(cells), hash), None);
-            let insert = |filter: &mut WithMistakes<Bloom>, key: &[u8]| done(filter.filter_mut().insert(key));
+            let insert = |filter: &mut WithMistakes<Bloom>, key: &[u8]| put(filter.filter_mut(), key);
             Ok(Rival { filter, insert, wrong: WithMistakes::note })
         }),
         _ => drive(settings, progress, |cells, hash| {
@@ -62,7 +62,9 @@ pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)
     }
 }
 
-fn done((): ()) -> Result<bool, ReplayError> {
+/// A Bloom filter takes every key.
+fn put<B: Bits>(filter: &mut Hashed<B>, key: &[u8]) -> Result<bool, ReplayError> {
+    filter.insert(key);
     Ok(true)
 }
 

@@ -102,7 +102,7 @@ pub struct Report {
 pub fn run(settings: &Settings) -> Result<Report, GameError> {
     let refuse = |why: String| Err(GameError::Setting(why));
     let count = (settings.ratio * settings.keys as f64).round();
-    if !(count >= 1.0 && count <= MOST) {
+    if !(1.0..=MOST).contains(&count) {
         return refuse(format!("a ratio |Q|/|S| of {} asks for no key, or for too many", settings.ratio));
     }
     if settings.most_rounds == 0 {

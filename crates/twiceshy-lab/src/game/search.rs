@@ -50,7 +50,7 @@ impl Search {
             rounds: diary.rounds,
             rounds_cut: diary.rounds_cut,
         });
-        settings.adversary.searches().then(|| Search {
+        settings.adversary.searches().then_some(Search {
             elements: diary.elements,
             cut_short: diary.cut_short,
             named: diary.named,

@@ -15,7 +15,7 @@ pub trait Bits {
     fn are_set(&self, hash: u64) -> bool;
 
     /// The bits in memory.
-    fn len(&self) -> u64;
+    fn count(&self) -> u64;
 }
 
 /// A Bloom filter over a keyed hash: what is stored cannot be removed, and what it is wrong about it is wrong about for
@@ -62,7 +62,7 @@ impl<B: Bits> Filter for Hashed<B> {
     }
 
     fn local_bits(&self) -> u64 {
-        self.bits.len()
+        self.bits.count()
     }
 }
 
@@ -79,7 +79,7 @@ impl Bits for fastbloom::BloomFilter {
         self.contains_hash(hash)
     }
 
-    fn len(&self) -> u64 {
+    fn count(&self) -> u64 {
         self.num_bits() as u64
     }
 }
@@ -97,7 +97,7 @@ impl Bits for sbbf_rs_safe::Filter {
         self.contains_hash(hash)
     }
 
-    fn len(&self) -> u64 {
+    fn count(&self) -> u64 {
         self.as_bytes().len() as u64 * 8
     }
 }

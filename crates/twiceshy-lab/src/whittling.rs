@@ -12,8 +12,8 @@ pub const SUBROUNDS: u64 = 10;
 /// The stream ends when |Q|/|S| has come down to this.
 pub const ENOUGH: f64 = 0.01;
 
-/// The most keys of Q at the beginning.
-const MOST: f64 = (1u64 << 32) as f64;
+/// The most keys of Q at the beginning: each has a number of 32 bits.
+const MOST: f64 = u32::MAX as f64;
 
 /// One stream against one filter.
 #[derive(Clone, Debug)]

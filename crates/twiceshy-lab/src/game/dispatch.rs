@@ -1,8 +1,8 @@
 //! From a filter's name to filters that can be attacked.
 
-use super::GameError;
 use super::anatomy::{Anatomy, divided};
 use super::defender::{Answer, Defender, Pair, learning, seam, settled};
+use super::{GameError, affordable};
 use crate::replay::FilterName;
 use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Selectors, SwappingFilter};
 use twiceshy::error::BuildError;
@@ -31,6 +31,7 @@ type Build = dyn Fn(HashKey) -> Result<Box<dyn Defender>, GameError> + Sync;
 impl Recipe {
     /// The recipe of the filter that a user gets who asks for so many keys and this rate.
     pub fn named(name: FilterName, keys: u64, rate: f64) -> Result<Recipe, GameError> {
+        affordable(keys)?;
         let one_bit = Selectors::Equal { bits: 1 };
         match name {
             FilterName::Cuckoo => over_buckets(FullKeyFilter::options(keys, rate)?, keys, None, ByHash::new, settled),

@@ -136,8 +136,12 @@ fn playable(settings: &Settings) -> Result<(), GameError> {
     if settings.games == 0 {
         return Err(GameError::Setting("0 games decide nothing: ask for at least 1".into()));
     }
-    if settings.keys > MOST_KEYS {
-        let why = format!("every game fills a filter of its own: at most {MOST_KEYS} keys, not {}", settings.keys);
+    affordable(settings.keys)
+}
+
+fn affordable(keys: u64) -> Result<(), GameError> {
+    if keys > MOST_KEYS {
+        let why = format!("every game fills a filter of its own: at most {MOST_KEYS} keys, not {keys}");
         return Err(GameError::Setting(why));
     }
     Ok(())

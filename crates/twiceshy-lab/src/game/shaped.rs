@@ -1,8 +1,8 @@
 //! Filters that are attacked in a geometry of the user's own.
 
-use super::GameError;
 use super::defender::{Answer, learning, settled};
 use super::dispatch::{Recipe, no_removal, over_buckets, over_slots};
+use super::{GameError, affordable};
 use crate::replay::{FilterName, FilterSpec, RemoteName, ReplayError};
 use twiceshy::cuckoo::{FullKeyCuckoo, Options, RuleSpec, Selectors};
 use twiceshy::hash::HashKind;
@@ -28,6 +28,7 @@ impl Recipe {
     /// ```
     pub fn shaped(spec: &FilterSpec, keys: u64, load: Option<f64>) -> Result<Recipe, GameError> {
         check(spec)?;
+        affordable(keys)?;
         let layout = spec.layout();
         let load = load.unwrap_or_else(|| layout.design_load().min(PLANNED));
         if !(load > 0.0 && load <= 1.0) {
@@ -126,7 +127,7 @@ mod tests {
         for load in [0.0, -1.0, 1.5, f64::NAN] {
             assert!(refused(cyclic.clone(), 100, Some(load)), "{load}");
         }
-        assert!(refused(cyclic.clone(), 0, None));
+        assert!(refused(cyclic.clone(), 0, None) && refused(cyclic.clone(), 1 << 33, None));
         assert!(refused(FilterSpec { selector_bits: Some(9), ..cyclic.clone() }, 100, None));
         assert!(refused(FilterSpec { hash: HashKind::Xxh3, ..cyclic.clone() }, 100, None));
         assert!(refused(FilterSpec { all_cells: true, ..cyclic }, 100, None));

@@ -122,14 +122,14 @@ fn curve(group: &Table, contender: &Contender) -> Option<Curve> {
     Some(Curve::measured(label, contender.look, own.pairs("ratio", "fpr")))
 }
 
-/// The bits a key over the lines of a table, as a legend says it: from the least to the most where they differ.
+/// The bits a key over the lines of a table, as a legend says it. In small tables what a filter has but once weighs more.
 pub fn bits_a_key(table: &Table) -> Option<String> {
     let bits = || table.rows().filter_map(|row| row.number("bits_per_key"));
     let (least, most) = (bits().reduce(f64::min)?, bits().reduce(f64::max)?);
-    Some(if most - least < 0.05 {
+    Some(if most < 1.05 * least {
         format!("{least:.2} bits a key")
     } else {
-        format!("{least:.1} to {most:.1} bits a key")
+        format!("{least:.2} bits a key, up to {most:.1} in small tables")
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::experiment::{Axis, Contender, Curve, Line, Picture, Row, Setup, Table, Task, TaskError, line};
 use crate::game::{AdversaryName, Recipe, Settings, Tactics, run_with};
+use crate::interval::at_least;
 
 pub(super) const COLUMNS: &[&str] = &[
     "adversary",
@@ -148,10 +149,16 @@ pub(super) fn row_of<'a>(table: &'a Table, filter: &str, bits: u32) -> Option<Ro
     table.rows().find(|row| row.text("filter") == filter && row.number("bits") == Some(f64::from(bits)))
 }
 
-/// Filters that were beaten beyond their static rate: the lower end of the interval lies above it.
+/// What happens less often than this is no luck, not even in one of thirty matches.
+const LUCK: f64 = 0.001;
+
+/// Filters that were beaten beyond their static rate, and not by luck.
 pub(super) fn beaten<'a>(rows: impl Iterator<Item = Row<'a>>) -> Vec<String> {
-    let above = |row: &Row<'_>| row.number("win_rate_low") > row.number("static_rate");
-    rows.filter(above)
+    let above = |row: &Row<'_>| {
+        let (wins, games) = (row.number("wins")? as u64, row.number("games")? as u64);
+        Some(at_least(wins, games, row.number("static_rate")?) < LUCK)
+    };
+    rows.filter(|row| above(row) == Some(true))
         .map(|row| format!("{} of {} bits: {}", row.text("filter"), row.text("bits"), wins(&row)))
         .collect()
 }

@@ -123,7 +123,7 @@ impl Experiment for MutuallyUnfixable {
             Finding::new(
                 "001 and 004: broom and telescoping are adaptive; nobody wins more than ε",
                 if others.is_empty() {
-                    "no win rate above the static rate beyond its interval".into()
+                    "no win rate above the static rate beyond luck".into()
                 } else {
                     others.join("; ")
                 },

@@ -82,7 +82,7 @@ impl Experiment for SwappingAttack {
             ),
             Finding::new(
                 "001 and 004: broom and telescoping are adaptive; nobody wins more than ε",
-                if others.is_empty() { "no win rate above the static rate beyond its interval".into() } else { others.join("; ") },
+                if others.is_empty() { "no win rate above the static rate beyond luck".into() } else { others.join("; ") },
                 others.is_empty(),
             ).because("telescoping keeps its promise only as long as no block is reset: with remainders of so few bits that soon happens"),
         ]

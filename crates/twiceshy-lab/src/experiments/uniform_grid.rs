@@ -81,7 +81,7 @@ struct Effort {
 
 impl Effort {
     fn of(size: Size) -> Effort {
-        let quick = Effort { cells: 8_192, least_cells: 256, queries: 3_000_000, trials: 2, samples: 10_000 };
+        let quick = Effort { cells: 8_192, least_cells: 256, queries: 3_000_000, trials: 4, samples: 10_000 };
         let paper = Effort { cells: 131_072, least_cells: 8_192, queries: 2_000_000_000, trials: 10, samples: 200_000 };
         size.pick(quick, paper)
     }
@@ -295,15 +295,30 @@ pub(super) fn rate(table: &Table, kind: Kind, bits: u32, per_key: u64, ratio: u6
 
 /// How far the models are from the measurements.
 pub(super) struct Fit {
-    /// Points with false positives enough to tell.
+    /// Points that are sharp enough to tell.
     pub(super) points: usize,
-    /// Those where the model is more than 5 % and more than three standard errors away.
+    /// Those where the model is more than 5 % away, and further than chance takes 997 of 1,000.
     pub(super) off: Vec<String>,
     /// The mean of the distances, relative.
     pub(super) mean: f64,
 }
 
-/// False positives below which chance hides 5 %.
+/// Standard errors that hold 99.7 %: three if the error is known, more where it is estimated from a few trials (Student's t).
+fn three_sigma(trials: u64) -> f64 {
+    match trials {
+        0..=2 => 235.8,
+        3 => 19.2,
+        4 => 9.2,
+        5 => 6.6,
+        6..=9 => 5.5,
+        _ => 4.1,
+    }
+}
+
+/// The relative standard error above which chance hides 5 %.
+const SHARP: f64 = 0.02;
+
+/// False positives below which it does in any case.
 const ENOUGH: f64 = 2_000.0;
 
 /// How well the models of some filters fit.
@@ -311,14 +326,15 @@ pub(super) fn fit(table: &Table, wanted: impl Fn(&str) -> bool) -> Fit {
     let mut fit = Fit { points: 0, off: Vec::new(), mean: 0.0 };
     for row in table.rows().filter(|row| wanted(&row.text("filter"))) {
         let number = |column: &str| row.number(column).unwrap_or(f64::NAN);
-        if number("false_positives").max(number("model") * number("queries")) < ENOUGH {
+        let error = number("standard_error").hypot(number("model_error"));
+        let sharp = error < SHARP * number("fpr");
+        if !sharp || number("false_positives").max(number("model") * number("queries")) < ENOUGH {
             continue;
         }
         let away = number("model") - number("fpr");
-        let error = number("standard_error").hypot(number("model_error"));
         fit.points += 1;
         fit.mean += (away / number("fpr")).abs();
-        if (away / number("fpr")).abs() > 0.05 && away.abs() > 3.0 * error {
+        if (away / number("fpr")).abs() > 0.05 && away.abs() > three_sigma(number("trials") as u64) * error {
             fit.off.push(format!(
                 "{} of {} bits, {} queries a key, A/S {}: {:+.1} %",
                 row.text("filter"),

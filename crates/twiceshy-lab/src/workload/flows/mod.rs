@@ -4,6 +4,7 @@
 //! flows, and for the first one the sizes of the largest flows. Everything else is made up, so whatever is measured with
 //! these streams must be called synthetic: names and reports do.
 
+mod arrivals;
 mod shape;
 mod shuffle;
 
@@ -11,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::rng::{Rng, scramble};
-use shuffle::Shuffle;
+use arrivals::Arrivals;
 
 const STREAM: u64 = 0x464C_4F57_5300;
 
@@ -92,12 +93,12 @@ impl Flows {
         }
     }
 
-    /// All packets in a random order.
+    /// All packets, each flow's from a random time on.
     pub fn requests(self, seed: u64) -> Packets {
         let sizes = shape::sizes(self.flows(), self.packets());
         let mut rng = Rng::stream(seed, STREAM);
         let whiten = [rng.word(), rng.word()];
-        Packets { rng, shuffle: Shuffle::new(&sizes), whiten, key: [0; KEY_BYTES] }
+        Packets { arrivals: Arrivals::new(sizes, rng.word()), rng, whiten, key: [0; KEY_BYTES] }
     }
 }
 
@@ -129,11 +130,11 @@ pub struct FlowsError {
     given: String,
 }
 
-/// The packets of synthetic [`Flows`]: uniformly shuffled, from memory for the flows. 100 to 250 ns a packet.
+/// The packets of synthetic [`Flows`], from memory for the flows. 100 to 250 ns a packet.
 #[derive(Clone, Debug)]
 pub struct Packets {
     rng: Rng,
-    shuffle: Shuffle,
+    arrivals: Arrivals,
     whiten: [u64; 2],
     key: [u8; KEY_BYTES],
 }
@@ -141,7 +142,7 @@ pub struct Packets {
 impl Packets {
     /// The flow of the next packet, the largest flow being 0; nothing when all packets have come.
     pub fn next_flow(&mut self) -> Option<u32> {
-        self.shuffle.draw(&mut self.rng)
+        self.arrivals.next(&mut self.rng)
     }
 
     /// The key of the next packet; nothing when all packets have come.
@@ -200,24 +201,17 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_distinct_and_flows_come_early_or_late_by_chance() {
+    fn every_flow_has_a_key_of_its_own() {
         let flows: Flows = "chicago-a/20".parse().expect("a scale");
         let mut packets = flows.requests(2);
         let mut first: HashMap<[u8; KEY_BYTES], u32> = HashMap::new();
         let mut asked = 0;
-        let mut halfway = 0;
         while let Some(key) = packets.next_key() {
             first.entry(*key).or_insert(asked);
             asked += 1;
-            halfway = if asked == flows.packets() / 2 { first.len() } else { halfway };
         }
         assert_eq!(first.len() as u32, flows.flows());
         assert_eq!(asked, flows.packets());
-        // In the first half come half of the flows with one packet, three quarters of those with two, and so on.
-        let sizes = shape::sizes(flows.flows(), flows.packets());
-        let expected: f64 = sizes.iter().map(|size| 1.0 - 0.5f64.powi(*size as i32)).sum();
-        let variance: f64 = sizes.iter().map(|size| 0.5f64.powi(*size as i32)).sum();
-        assert!((halfway as f64 - expected).abs() <= 4.0 * variance.sqrt(), "{halfway} for {expected}");
         let tcp = first.keys().filter(|key| key[12] == 6).count() as f64 / first.len() as f64;
         assert!((0.73..0.77).contains(&tcp), "{tcp}");
     }
@@ -229,7 +223,7 @@ mod tests {
             let mut packets = flows.requests(seed);
             (0..1_000).filter_map(|_| packets.next_flow()).collect::<Vec<_>>()
         };
-        assert_eq!(take(2026)[..8], [1, 0, 9, 65, 3, 5, 287, 47]);
+        assert_eq!(take(2026)[..8], [2501, 2501, 4955, 6294, 3550, 2960, 3183, 2629]);
         assert_eq!(flows.requests(2026).key_of(0), [202, 180, 105, 104, 31, 146, 101, 143, 77, 119, 191, 102, 6]);
         assert!(take(2026) == take(2026) && take(2026) != take(2027));
     }

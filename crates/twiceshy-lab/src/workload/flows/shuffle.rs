@@ -1,4 +1,4 @@
-//! A uniformly random order of all packets, drawn one packet at a time.
+//! Packets in a uniformly random order, drawn one at a time.
 
 use crate::workload::rng::Rng;
 
@@ -16,20 +16,25 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    pub(super) fn new(sizes: &[u32]) -> Self {
-        let leaves = sizes.len().next_power_of_two();
-        let mut left = vec![0u32; leaves].into_boxed_slice();
-        let mut sums: Vec<u32> = sizes.iter().copied().chain(std::iter::repeat_n(0, leaves - sizes.len())).collect();
-        // Level by level towards the root: pairs become their sums, and the first of each pair is the left one.
-        while sums.len() > 1 {
-            let parents = sums.len() / 2;
-            for node in 0..parents {
-                left[parents + node] = sums[2 * node];
-                sums[node] = sums[2 * node] + sums[2 * node + 1];
-            }
-            sums.truncate(parents);
+    /// Of so many flows, none of which has packets yet.
+    pub(super) fn empty(flows: usize) -> Self {
+        Self { left: vec![0; flows.next_power_of_two()].into_boxed_slice(), remaining: 0 }
+    }
+
+    /// Puts packets of a flow among those that are left.
+    pub(super) fn add(&mut self, flow: u32, packets: u32) {
+        let mut node = self.left.len() + flow as usize;
+        while node > 1 {
+            let from_left = node.is_multiple_of(2);
+            node /= 2;
+            self.left[node] += if from_left { packets } else { 0 };
         }
-        Self { left, remaining: sums.first().copied().unwrap_or(0) }
+        self.remaining += packets;
+    }
+
+    /// The packets that are left.
+    pub(super) fn remaining(&self) -> u32 {
+        self.remaining
     }
 
     /// The flow of the next packet, or nothing when all have come.
@@ -57,7 +62,8 @@ mod tests {
     use super::*;
 
     fn drawn(sizes: &[u32], seed: u64) -> Vec<u32> {
-        let (mut shuffle, mut rng) = (Shuffle::new(sizes), Rng::new(seed));
+        let (mut shuffle, mut rng) = (Shuffle::empty(sizes.len()), Rng::new(seed));
+        sizes.iter().zip(0..).for_each(|(packets, flow)| shuffle.add(flow, *packets));
         std::iter::from_fn(|| shuffle.draw(&mut rng)).collect()
     }
 

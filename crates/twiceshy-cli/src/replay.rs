@@ -14,7 +14,8 @@ use twiceshy_lab::workload::Workload;
 /// Fill a filter to a load, ask it for absent keys, adapt on every false positive, and report what came of it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension, broom; or a rival: bloom,
+    /// blocked-bloom, cuckoo-cache, bloom-listed
     #[arg(long)]
     filter: FilterName,
     /// Cells of the filter (rounded up to whole buckets), or slots [default: 16384; for uniform and zipf only]
@@ -42,8 +43,8 @@ pub(crate) struct Args {
     /// Where all randomness comes from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// uniform, zipf:EXPONENT, active-set[:EXPONENT], power-law, flows:chicago-a|chicago-b|san-jose[/SCALE] (synthetic), or
-    /// trace:FILE (text with one key a line, or a packet capture; plain, gzip, xz or zstd)
+    /// uniform, zipf:EXPONENT, active-set or active-set:EXPONENT, power-law, synthetic flows (flows:chicago-a, chicago-b or
+    /// san-jose, with /SCALE behind it for a part), or trace:FILE (text with one key a line, or a packet capture; plain, gzip, xz or zstd)
     #[arg(long, default_value = "uniform")]
     workload: Workload,
     /// d, the number of tables (2 to 8)

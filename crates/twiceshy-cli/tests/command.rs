@@ -180,7 +180,7 @@ fn streams_of_the_papers_are_replayed_by_their_names() {
 #[test]
 fn what_cannot_work_is_refused_with_what_would() {
     for (arguments, hint) in [
-        ("replay --filter bloom", "cuckooing, quotient, telescoping, telescoping-plain, extension, broom"),
+        ("replay --filter sieve", "cuckooing, quotient, telescoping, telescoping-plain, extension, broom"),
         ("replay --filter cyclic --bits 1", "2 to 32"),
         ("replay --filter cyclic --bits 33", "2 to 32"),
         ("replay --filter cyclic --load 0", "0.95"),

@@ -137,5 +137,9 @@ fn refused(error: BuildError<MemoryError>) -> GameError {
 
 /// Why a rival cannot play.
 pub(super) fn no_removal(name: FilterName) -> GameError {
-    GameError::Setting(format!("{name} cannot play: the game is free to ask for removals, and it has none"))
+    let others: Vec<&str> = FilterName::OURS.iter().map(|name| name.as_str()).collect();
+    let others = others.join(", ");
+    GameError::Setting(format!(
+        "{name} cannot play, since the game may ask for removals and it has none: take {others}"
+    ))
 }

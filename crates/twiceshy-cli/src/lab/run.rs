@@ -74,6 +74,11 @@ impl Teller {
                 self.line(&format!("{experiment}: {measured} of {tasks} tasks were measured before"));
             }
             Event::Begun { .. } => {}
+            Event::Nothing { experiment } => {
+                self.line(&format!(
+                    "{experiment}: nothing to measure, its traces are not here (--data names their folder)"
+                ));
+            }
             Event::Ended { experiment, work, .. } => {
                 self.bar.set_message(experiment.to_owned());
                 if let Ok(mut done) = self.done.lock() {

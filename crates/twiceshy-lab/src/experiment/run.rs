@@ -19,6 +19,11 @@ pub enum Event<'a> {
         /// Those that an earlier run has measured.
         measured: usize,
     },
+    /// There is nothing to measure: an experiment on data that is not here.
+    Nothing {
+        /// Its name.
+        experiment: &'a str,
+    },
     /// A task has ended.
     Ended {
         /// The experiment's name.
@@ -92,6 +97,10 @@ pub fn run(
         let mut open_ones = Vec::new();
         for experiment in group {
             if let Some(open) = open(experiment, folder, setup)? {
+                if open.tasks.is_empty() {
+                    tell(Event::Nothing { experiment: experiment.name() });
+                    continue;
+                }
                 let measured = open.tasks.len() - open.left.load(Ordering::Relaxed);
                 tell(Event::Begun { experiment: experiment.name(), tasks: open.tasks.len(), measured });
                 open_ones.push(open);

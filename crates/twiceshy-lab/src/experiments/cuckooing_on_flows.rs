@@ -35,7 +35,7 @@ impl Experiment for CuckooingOnFlows {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        flows::method(size, size.pick(2, 10))
+        flows::method(size, size.pick(2, 3))
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -43,7 +43,7 @@ impl Experiment for CuckooingOnFlows {
     }
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let trials = setup.size.pick(2, 10);
+        let trials = setup.size.pick(2, 3);
         let of_width =
             |bits: &u32| flows::tasks(setup, 0..COUNT, *bits, &contenders(*bits), ratios(setup.size), trials);
         widths(setup.size).iter().flat_map(of_width).collect()

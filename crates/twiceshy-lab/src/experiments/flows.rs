@@ -18,7 +18,7 @@ pub(super) fn method(size: Size, trials: u32) -> Vec<String> {
              published for each of the three, and for the first the published sizes of its largest flow and its largest \
              thousand (003 section 4.2). Flows begin in random order, evenly over the time, and send the rest of their packets at \
              random times after that. {} The first flows of the stream are stored, so many that A/S comes \
-             out; every packet of another flow is a query; means over {trials} trials at 95 % load.",
+             out; every packet of another flow is a query; means over {trials} trials (000 has ten) at 95 % load.",
             size.pick("Flows and packets are divided by 40, those of San Jose by 130.", "In full size.")
         ),
         "Real flows also come in bursts and end early, which nothing published tells. `twiceshy replay --workload trace:FILE` takes \

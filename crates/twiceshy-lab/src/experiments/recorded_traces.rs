@@ -41,7 +41,7 @@ impl Experiment for RecordedTraces {
             "Requests to a product recommender (1,245,184, caffeine simulator) and to an ORM cache (5,000,000, cache2k), in order; \
              the first keys of a trace are stored, so many that A/S comes out, and every later request for another key is a query. \
              {BITS} bits a cell or slot for every filter, 95 % load, one trial. The traces are not part of the project: where the \
-             folder that holds them is missing, this experiment is empty."
+             folder that holds them is missing, this experiment is left out."
         )]
     }
 
@@ -97,14 +97,6 @@ impl Experiment for RecordedTraces {
                 telescoping < plain,
             ))
         };
-        let findings: Vec<Finding> = TRACES.iter().filter_map(of_trace).collect();
-        if findings.is_empty() {
-            return vec![Finding::open(
-                "No claim of a paper",
-                "nothing",
-                "the folder of recorded traces was not found: name it with --data",
-            )];
-        }
-        findings
+        TRACES.iter().filter_map(of_trace).collect()
     }
 }

@@ -42,7 +42,7 @@ impl Experiment for TelescopingOnFlows {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        let mut method = flows::method(size, size.pick(2, 10));
+        let mut method = flows::method(size, size.pick(2, 3));
         method.push(format!(
             "Equal memory: {BITS} bits a cell or slot for every filter, selectors and metadata included (telescoping and extension \
              have 8-bit remainders). The broom filter, which the paper does not measure, has 5-bit remainders. Rivals in the same \
@@ -58,7 +58,7 @@ impl Experiment for TelescopingOnFlows {
     }
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        flows::tasks(setup, 0..COUNT, BITS, &contenders(BITS), ratios(setup.size), setup.size.pick(2, 10))
+        flows::tasks(setup, 0..COUNT, BITS, &contenders(BITS), ratios(setup.size), setup.size.pick(2, 3))
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {

@@ -146,7 +146,7 @@ impl Experiment for Throughput {
                 size.pick("500,000", "10 million")
             ),
             "Insertions include the remote in memory, which is the larger part of them. The vacuum filter of the paper's figure \
-             is missing: there is no implementation of it in Rust to link to."
+             is missing here."
                 .into(),
         ]
     }

@@ -80,9 +80,11 @@ struct Effort {
 }
 
 impl Effort {
-    fn of(size: Size) -> Effort {
+    /// Cells of 8 bits make so many mistakes that every query is asked.
+    fn of(size: Size, bits: u32) -> Effort {
+        let queries = if bits > 8 { 2_000_000_000 } else { 100_000_000 };
         let quick = Effort { cells: 8_192, least_cells: 256, queries: 3_000_000, trials: 4, samples: 10_000 };
-        let paper = Effort { cells: 131_072, least_cells: 8_192, queries: 2_000_000_000, trials: 10, samples: 200_000 };
+        let paper = Effort { cells: 131_072, least_cells: 1_024, queries, trials: 10, samples: 200_000 };
         size.pick(quick, paper)
     }
 }
@@ -96,7 +98,7 @@ impl Point {
     }
 
     pub(super) fn task(self, setup: &Setup) -> Option<Task> {
-        let effort = Effort::of(setup.size);
+        let effort = Effort::of(setup.size, self.bits);
         let cells = self.cells(effort)?;
         let Point { kind, bits, per_key, ratio } = self;
         let name = format!("{} of {bits} bits, {per_key} queries a key, A/S {ratio}", kind.label());

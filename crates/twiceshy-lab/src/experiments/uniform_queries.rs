@@ -37,7 +37,7 @@ impl Experiment for UniformQueries {
                 "{cells} at 95 % load; absent keys are asked for with equal chance, 10, 100 or 1,000 times each on average, and \
                  the filter adapts to every false positive. Where a point would take more queries than {}, its table is smaller; \
                  where too small to mean anything, the point is left out.",
-                size.pick("3 million", "2,000 million")
+                size.pick("3 million", "2,000 million, or 100 million with 8 bits")
             ),
             "Where mistakes are rare, the queries between two of them are skipped by their exact law (geometric), so that each \
              look-up that matters is real. Models: section 3.1 with finitely many queries and binomial collisions for Cyclic, \

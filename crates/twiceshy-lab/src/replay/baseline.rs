@@ -3,14 +3,13 @@
 use super::drive::drive;
 use super::names::FilterName;
 use super::subject::{Outcome, Subject};
-use super::work::Work;
 use super::{Progress, ReplayError, Report, Settings};
 use crate::baseline::{Bits, BlockedBloom, Bloom, Hashed, WithMistakes};
 use twiceshy::cuckoo::{FullKeyFilter, Search};
 use twiceshy::error::{BuildError, InsertError, OptionsError};
 use twiceshy::filter::{Backed, Filter};
 use twiceshy::hash::HashKey;
-use twiceshy::remote::{Counts, Mirror};
+use twiceshy::remote::Mirror;
 
 /// A plain filter over a remote that it needs to move keys.
 struct Plain {
@@ -106,6 +105,7 @@ impl Filter for Plain {
     }
 }
 
+/// Its remote, if it has one, is not charged for: it only finds room with it.
 impl<F: Filter> Subject for Rival<F> {
     type Filter = F;
 
@@ -120,22 +120,5 @@ impl<F: Filter> Subject for Rival<F> {
     fn wrong(&mut self, query: &[u8]) -> Result<Outcome, ReplayError> {
         (self.wrong)(&mut self.filter, query);
         Ok(Outcome::Static)
-    }
-
-    fn wants_rebuild(&self) -> bool {
-        false
-    }
-
-    fn rekey(&mut self, _: HashKey) -> Result<bool, ReplayError> {
-        Ok(false)
-    }
-
-    /// A rival without a remote asks none; one that has it is not charged for it.
-    fn counts(&self) -> Counts {
-        Counts::default()
-    }
-
-    fn work(&self) -> Work {
-        Work::default()
     }
 }

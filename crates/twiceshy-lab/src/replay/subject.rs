@@ -21,16 +21,24 @@ pub(super) trait Subject {
     fn wrong(&mut self, query: &[u8]) -> Result<Outcome, ReplayError>;
 
     /// Whether an adaptation passed its bound since the last rebuild.
-    fn wants_rebuild(&self) -> bool;
+    fn wants_rebuild(&self) -> bool {
+        false
+    }
 
-    /// Takes another hash key; `false` where the keys do not fit under it.
-    fn rekey(&mut self, hash: HashKey) -> Result<bool, ReplayError>;
+    /// Takes another hash key; `false` where the keys do not fit under it, or where the filter knows no keys.
+    fn rekey(&mut self, _: HashKey) -> Result<bool, ReplayError> {
+        Ok(false)
+    }
 
-    /// What the remote was asked.
-    fn counts(&self) -> Counts;
+    /// What the remote was asked; nothing of a filter without one.
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
 
-    /// What the filter did.
-    fn work(&self) -> Work;
+    /// What the filter did, as far as it keeps statistics.
+    fn work(&self) -> Work {
+        Work::default()
+    }
 }
 
 /// What became of a false positive.
@@ -133,23 +141,5 @@ impl Subject for CuckooFilter {
 
     fn wrong(&mut self, _: &[u8]) -> Result<Outcome, ReplayError> {
         Ok(Outcome::Static)
-    }
-
-    fn wants_rebuild(&self) -> bool {
-        false
-    }
-
-    /// It knows no keys: the trial fills another one.
-    fn rekey(&mut self, _: HashKey) -> Result<bool, ReplayError> {
-        Ok(false)
-    }
-
-    fn counts(&self) -> Counts {
-        Counts::default()
-    }
-
-    /// It keeps no statistics.
-    fn work(&self) -> Work {
-        Work::default()
     }
 }

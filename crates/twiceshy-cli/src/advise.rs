@@ -7,8 +7,8 @@ use twiceshy_lab::workload::Workload;
 
 /// Measure the filters on a sample of your traffic, and recommend one and its size.
 ///
-/// Every request of a trace is taken for a key that is not stored: that is what a filter is asked for in vain. Its first keys
-/// stand for the stored ones, so many that distinct absent keys over stored ones come out as for the keys that you name.
+/// Every request of a trace is taken for a key that is not stored: that is what a filter is asked for in vain. Leave the others
+/// out of it.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("traffic").required(true)))]
 pub(crate) struct Args {
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// A/S: distinct absent keys over stored keys [default: the trace's distinct keys over N; 10 for a workload]
     #[arg(long)]
     ratio: Option<f64>,
+    /// Queries for each absent key of uniform and zipf, on average [default: 100]
+    #[arg(long)]
+    per_key: Option<u64>,
     /// Clients may choose their queries to do harm
     #[arg(long)]
     hostile: bool,
@@ -43,7 +46,7 @@ pub(crate) struct Args {
 
 /// Whether there is a filter to recommend.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
-    let trace = args.trace.clone().map(Workload::Trace);
+    let trace = args.trace.clone().map(Workload::Misses);
     let Some(workload) = trace.or_else(|| args.workload.clone()) else {
         anyhow::bail!("give the traffic with --trace FILE or --workload NAME");
     };
@@ -52,6 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         rate: args.fpr,
         workload,
         ratio: args.ratio,
+        per_key: args.per_key,
         hostile: args.hostile,
         seed: args.seed,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
@@ -106,7 +110,7 @@ fn recommendation(advice: &Advice) -> String {
     };
     format!(
         "Choose {filter} with {width} bits: {} cells, {} bytes for {} keys.\n\n  twiceshy create STORE --filter {filter} \
-         --keys {} --fpr {ask_for:.3e}\n\nWhy:\n",
+         --keys {} --fpr {ask_for:.4e}\n\nWhy:\n",
         grouped(cells),
         grouped(bytes),
         grouped(advice.keys),

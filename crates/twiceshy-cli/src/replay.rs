@@ -44,7 +44,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// uniform, zipf:EXPONENT, active-set or active-set:EXPONENT, power-law, synthetic flows (flows:chicago-a, chicago-b or
-    /// san-jose, with /SCALE behind it for a part), or trace:FILE (text with one key a line, or a packet capture; plain, gzip, xz or zstd)
+    /// san-jose, with /SCALE behind it for a part), or trace:FILE (text with one key a line, or a packet capture; plain, gzip, xz or zstd), or misses:FILE
+    /// (the same, with other keys stored)
     #[arg(long, default_value = "uniform")]
     workload: Workload,
     /// d, the number of tables (2 to 8)

@@ -81,7 +81,7 @@ fn print(subject: &Subject<FixedSet>, keys: u64, since: u64, milestone: u64, mos
 
 fn run(keys: u64, bits: u32, c: u32, last: u64) -> Result<(), Failure> {
     let begun = Instant::now();
-    let mut subject = Subject::fixed(keys, loaded(keys, bits).reclaim(c))?;
+    let mut subject = Subject::fixed(keys, loaded(keys, bits).reclaim(c), 1)?;
     subject.fill(keys)?;
     let mut most = Most::default();
     let mut done = 0;

@@ -44,23 +44,23 @@ pub fn loaded(keys: u64, width: u32) -> BroomOptions {
 impl Subject {
     /// An empty filter.
     pub fn new(options: BroomOptions) -> Result<Subject, BuildError<MemoryError>> {
-        Subject::over(InKeyOrder::new(), options)
+        Subject::over(InKeyOrder::new(), options, 1)
     }
 }
 
 impl Subject<FixedSet> {
     /// An empty filter whose set will be the keys of these numbers and no others, for long experiments.
-    pub fn fixed(numbers: u64, options: BroomOptions) -> Result<Subject<FixedSet>, BuildError<Infallible>> {
-        let keys = Keys::new(MOST, MOST, 1).ok_or(OptionsError::Capacity(MOST))?;
-        Subject::over(FixedSet::new((0..numbers).map(|number| Key::from(&keys.stored(number)[..]))), options)
+    pub fn fixed(numbers: u64, options: BroomOptions, seed: u64) -> Result<Subject<FixedSet>, BuildError<Infallible>> {
+        let keys = Keys::new(MOST, MOST, seed).ok_or(OptionsError::Capacity(MOST))?;
+        Subject::over(FixedSet::new((0..numbers).map(|number| Key::from(&keys.stored(number)[..]))), options, seed)
     }
 }
 
 impl<R: Remote> Subject<R> {
-    fn over(remote: R, options: BroomOptions) -> Result<Subject<R>, BuildError<R::Error>> {
-        let keys = Keys::new(MOST, MOST, 1).ok_or(OptionsError::Capacity(MOST))?;
+    fn over(remote: R, options: BroomOptions, seed: u64) -> Result<Subject<R>, BuildError<R::Error>> {
+        let keys = Keys::new(MOST, MOST, seed).ok_or(OptionsError::Capacity(MOST))?;
         let mut remote = Counting::new(remote);
-        let filter = options.build(HashKey::fixed(1), &mut remote)?;
+        let filter = options.build(HashKey::fixed(seed), &mut remote)?;
         Ok(Subject { filter, remote, keys, filled: 0, asked: 0 })
     }
 

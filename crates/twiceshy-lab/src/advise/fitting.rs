@@ -29,7 +29,7 @@ pub struct Fitted {
     pub adaptive: bool,
     /// The bits of a cell or remainder; `None` where no width keeps the wanted rate.
     pub width: Option<u32>,
-    /// The bits a key at this width, of the last one measured where none keeps the rate.
+    /// The bits a key at this width in a large table, by formula; of the last one measured where none keeps the rate.
     pub bits_per_key: f64,
     /// The rate of keys never asked before, by formula: what to ask the library for to get this width.
     pub static_rate: f64,
@@ -46,46 +46,57 @@ pub struct Fitted {
 }
 
 /// Finds the width of a candidate.
+///
+/// A filter that does not learn has its static rate on average, whatever is asked; whether it is wrong about the one key that
+/// is asked for most is luck, and no reason to choose a width. Against clients who choose their queries the static rate is all
+/// that any filter can promise. In both cases the static rate decides. Else it is the rate on the sample, for sure: see
+/// [`keeps`].
 pub(super) fn fit(
     candidate: Candidate,
     settings: &Settings,
     ratio: f64,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Fitted, ReplayError> {
-    let widths = candidate.widths();
-    let (mut too_narrow, mut enough) = (widths.start() - 1, None);
-    let mut width = first_guess(candidate, settings.rate);
-    let mut last = None;
-    // A filter that does not learn has its static rate on average, whatever is asked; whether it is wrong about the one key
-    // that is asked for most is luck, and no reason to choose a width.
-    let runs = if candidate.learns() { MOST_RUNS } else { 1 };
-    for _ in 0..runs {
-        let report = measure(candidate, width, settings, ratio, progress)?;
-        let measured = report.fpr;
-        last = Some((width, report.clone()));
-        if measured <= settings.rate || !candidate.learns() {
-            enough = Some((width, report));
+    let by_formula = by_static_rate(candidate, settings.rate);
+    let mut width = by_formula.unwrap_or(*candidate.widths().end());
+    let report = measure(candidate, width, settings, ratio, progress)?;
+    if settings.hostile || !candidate.learns() {
+        return Ok(fitted(candidate, width, by_formula.is_some(), &report));
+    }
+    let fits = |report: &Report| keeps(report, settings.rate);
+    let (mut too_narrow, mut enough) = (candidate.widths().start() - 1, None);
+    let mut last = (width, report);
+    for _ in 1..MOST_RUNS {
+        let (measured, report) = &last;
+        if fits(report) {
+            enough = Some(last.clone());
         } else {
-            too_narrow = too_narrow.max(width);
+            too_narrow = too_narrow.max(*measured);
         }
-        let upper = enough.as_ref().map_or(widths.end() + 1, |(width, _)| *width);
+        let upper = enough.as_ref().map_or(candidate.widths().end() + 1, |(width, _)| *width);
         if upper - too_narrow <= 1 {
             break;
         }
-        width = next_guess(width, measured, settings.rate, too_narrow, upper);
+        width = next_guess(*measured, report.fpr, settings.rate, too_narrow, upper);
+        last = (width, measure(candidate, width, settings, ratio, progress)?);
+    }
+    if fits(&last.1) && enough.as_ref().is_none_or(|(width, _)| last.0 < *width) {
+        enough = Some(last.clone());
     }
     let fits = enough.is_some();
-    let (width, report) = match enough.or(last) {
-        Some(found) => found,
-        None => return Err(ReplayError::Setting("nothing was measured".into())),
-    };
+    let (width, report) = enough.unwrap_or(last);
     Ok(fitted(candidate, width, fits, &report))
 }
 
+/// Whether a rate is kept for sure: also if three more of the queries had been false positives, which is what none may hide.
+fn keeps(report: &Report, rate: f64) -> bool {
+    (report.false_positives + 3) as f64 <= rate * report.queries as f64
+}
+
 /// The narrowest width whose static rate is low enough.
-fn first_guess(candidate: Candidate, rate: f64) -> u32 {
+fn by_static_rate(candidate: Candidate, rate: f64) -> Option<u32> {
     let low_enough = |width: &u32| candidate.design(*width).static_rate(LOAD).is_ok_and(|own| own <= rate);
-    candidate.widths().find(low_enough).unwrap_or(*candidate.widths().end())
+    candidate.widths().find(low_enough)
 }
 
 /// A bit less halves most rates; strictly between the widths that are known.
@@ -110,7 +121,7 @@ fn measure(
         cells: generated.then_some(CELLS),
         load: LOAD,
         ratio,
-        per_key: None,
+        per_key: settings.per_key.filter(|_| generated),
         queries: matches!(settings.workload, Workload::Firehose(_)).then_some(QUERIES),
         trials: 1,
         seed: settings.seed,
@@ -122,14 +133,15 @@ fn measure(
 }
 
 fn fitted(candidate: Candidate, width: u32, fits: bool, report: &Report) -> Fitted {
+    let design = candidate.design(width);
     let reads = if candidate.learns() { report.adapting.remote_reads } else { report.false_positives };
     Fitted {
         filter: candidate.name().to_string(),
         learns: candidate.learns(),
         adaptive: candidate.is_adaptive(),
         width: fits.then_some(width),
-        bits_per_key: report.bits_per_key,
-        static_rate: candidate.design(width).static_rate(LOAD).unwrap_or(report.first_time_fpr),
+        bits_per_key: design.bits_per_key(LOAD).unwrap_or(report.bits_per_key),
+        static_rate: design.static_rate(LOAD).unwrap_or(report.first_time_fpr),
         rate: report.fpr,
         false_positives: report.false_positives,
         queries: report.queries,
@@ -154,8 +166,9 @@ mod tests {
     #[test]
     fn every_candidate_has_a_width_for_a_usual_rate() {
         for candidate in Candidate::ALL {
-            let width = first_guess(candidate, 0.01);
-            assert!((7..=11).contains(&width), "{candidate:?}: {width}");
+            let width = by_static_rate(candidate, 0.01);
+            assert!(width.is_some_and(|width| (7..=11).contains(&width)), "{candidate:?}: {width:?}");
+            assert_eq!(by_static_rate(candidate, 1e-12), None, "{candidate:?}");
         }
     }
 }

@@ -14,6 +14,7 @@ pub use verdict::{Advice, Reason};
 
 use crate::replay::{Progress, ReplayError};
 use crate::workload::Workload;
+use crate::workload::recording::Recording;
 use crate::workload::trace::Trace;
 
 /// What to advise on.
@@ -27,6 +28,8 @@ pub struct Settings {
     pub workload: Workload,
     /// A/S, the distinct absent keys over the stored ones. A trace has its own: its distinct keys over the stored ones.
     pub ratio: Option<f64>,
+    /// Queries for each absent key, where the workload leaves them open.
+    pub per_key: Option<u64>,
     /// Whether clients may choose their queries to do harm.
     pub hostile: bool,
     /// Where all randomness comes from.
@@ -80,14 +83,17 @@ fn check(settings: &Settings) -> Result<(), ReplayError> {
     Ok(())
 }
 
-/// A/S as it was given, or as a trace has it: all its keys are taken for absent ones.
+/// The most keys that are stored in a sample: beyond, A/S is larger in the sample than it will be, which is not in favour of
+/// filters that learn.
+const MOST_STORED: f64 = 500_000.0;
+
+/// A/S as it was given, or as a trace has it: all its keys are absent ones.
 fn ratio(settings: &Settings) -> Result<f64, ReplayError> {
     match (&settings.workload, settings.ratio) {
         (_, Some(ratio)) => Ok(ratio),
-        (Workload::Trace(path), None) => {
-            let trace = Trace::open(path, 1.0)?;
-            let distinct = trace.stored().len() + trace.distinct_absent();
-            Ok((distinct as f64 / settings.keys as f64).max(1e-3))
+        (Workload::Misses(path), None) => {
+            let trace = Trace::misses(Recording::File(path.clone()))?;
+            Ok(trace.distinct_absent() as f64 / (settings.keys as f64).min(MOST_STORED))
         }
         (_, None) => Ok(DEFAULT_RATIO),
     }

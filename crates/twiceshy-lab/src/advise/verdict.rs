@@ -53,7 +53,8 @@ pub(super) fn weigh(settings: &Settings, ratio: f64, candidates: Vec<Fitted>) ->
         width: chosen.as_ref().and_then(|chosen| chosen.width),
         cells: chosen.as_ref().map(|_| cells as u64),
         bytes: chosen.as_ref().map(|chosen| (chosen.bits_per_key * settings.keys as f64 / 8.0).ceil() as u64),
-        ask_for: chosen.as_ref().map(|chosen| chosen.static_rate),
+        // A little more, so that rounding it does not ask for a bit more.
+        ask_for: chosen.as_ref().map(|chosen| chosen.static_rate * 1.001),
         reasons,
         candidates,
     }
@@ -105,16 +106,22 @@ fn reasons(settings: &Settings, candidates: &[Fitted], chosen: Option<&Fitted>) 
     reasons.extend(rival.map(beside));
     if settings.hostile {
         reasons.push(
-            "clients may be hostile: of these only the broom filter keeps its rate whoever asks (`twiceshy lab run \
-             cyclic-attack swapping-attack timing-attack` shows how the others lose)"
+            "clients may be hostile: of these only the broom filter keeps its static rate whoever asks, so that rate decides and \
+             not the sample (`twiceshy lab run cyclic-attack swapping-attack timing-attack` shows how the others lose)"
                 .into(),
         );
         reasons.extend(smallest(candidates.iter().filter(|other| !other.adaptive)).map(beside));
     } else if !chosen.learns {
-        reasons.push(format!(
-            "a filter that learns would save less than {WORTH} bits a key here: queries are repeated too seldom for what it \
-             asks of the store"
-        ));
+        let learner = smallest(candidates.iter().filter(|other| other.learns));
+        reasons.push(match learner {
+            Some(learner) => format!(
+                "the best filter that learns, {}, would save {:.2} bits a key, less than the {WORTH} that make up for its reads \
+                 of the store",
+                learner.filter,
+                chosen.bits_per_key - learner.bits_per_key
+            ),
+            None => "no filter that learns keeps this rate on the sample for sure: it is too short, or too many keys collide".into(),
+        });
     } else {
         reasons.push(format!("learning reads the store {:.1e} times a query", chosen.remote_reads_per_query));
     }
@@ -151,6 +158,7 @@ mod tests {
             rate: 0.01,
             workload: Workload::Generated(Distribution::Uniform),
             ratio: None,
+            per_key: None,
             hostile,
             seed: 1,
             jobs: 1,

@@ -21,6 +21,8 @@ pub const COLUMNS: &[&str] = &[
     "first_time_fpr",
     "regret",
     "rebuilds",
+    "resets",
+    "load",
 ];
 
 /// One cell of the grid that a contest is: a filter, a workload, a ratio.
@@ -54,7 +56,8 @@ impl Entry {
         let name =
             format!("{}, {} of {} bits, A/S {}", self.workload_label, self.contender.label, self.cell_bits, self.ratio);
         let seed = setup.seed;
-        Task::new(name, self.work, move || self.measure(seed))
+        let settings = format!("{self:?}, seed {seed}");
+        Task::new(name, self.work, move || self.measure(seed)).with_settings(&settings)
     }
 
     fn measure(&self, seed: u64) -> Result<Vec<Line>, TaskError> {
@@ -91,6 +94,8 @@ impl Entry {
             report.first_time_fpr,
             report.regret,
             report.rebuilds,
+            report.table.iter().find(|count| count.name == "resets_by_adapts").map_or(0, |count| count.count),
+            report.load,
         ]
     }
 }

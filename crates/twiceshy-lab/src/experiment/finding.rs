@@ -46,10 +46,10 @@ impl Finding {
         self
     }
 
-    /// Leaves the statement open where the data is too thin to decide it.
+    /// Leaves the statement open where the data is too thin to decide it, whichever way it points.
     #[must_use]
     pub fn open_if(mut self, thin: bool, why: impl Into<String>) -> Finding {
-        if thin && self.verdict != Verdict::Agrees {
+        if thin {
             self.verdict = Verdict::Open(why.into());
         }
         self
@@ -65,7 +65,9 @@ mod tests {
         assert_eq!(Finding::new("", "", true).because("a reason").verdict, Verdict::Agrees);
         assert_eq!(Finding::new("", "", false).because("a reason").verdict, Verdict::Differs("a reason".into()));
         assert_eq!(Finding::new("", "", false).verdict, Verdict::Unexplained);
-        assert_eq!(Finding::new("", "", false).open_if(true, "thin").verdict, Verdict::Open("thin".into()));
+        for holds in [true, false] {
+            assert_eq!(Finding::new("", "", holds).open_if(true, "thin").verdict, Verdict::Open("thin".into()));
+        }
         assert_eq!(Finding::new("", "", false).open_if(false, "thin").verdict, Verdict::Unexplained);
     }
 }

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Entry {
     task: String,
+    settings: String,
     seconds: f64,
     lines: Vec<Line>,
 }
@@ -49,12 +50,12 @@ impl Journal {
 
     /// Whether a task has ended.
     pub(super) fn has(&self, task: &Task) -> bool {
-        self.lock().ended.contains_key(&task.name)
+        self.lock().ended.get(&task.name).is_some_and(|entry| entry.settings == task.settings)
     }
 
     /// Notes that a task has ended.
     pub(super) fn note(&self, task: &Task, seconds: f64, lines: Vec<Line>) -> io::Result<()> {
-        let entry = Entry { task: task.name.clone(), seconds, lines };
+        let entry = Entry { task: task.name.clone(), settings: task.settings.clone(), seconds, lines };
         let mut text = serde_json::to_string(&entry)?;
         text.push('\n');
         let mut state = self.lock();
@@ -68,7 +69,7 @@ impl Journal {
         let state = self.lock();
         let mut all = (Vec::new(), 0.0);
         for task in tasks {
-            let entry = state.ended.get(&task.name)?;
+            let entry = state.ended.get(&task.name).filter(|entry| entry.settings == task.settings)?;
             all.0.extend(entry.lines.iter().cloned());
             all.1 += entry.seconds;
         }

@@ -122,6 +122,8 @@ pub struct Task {
     pub name: String,
     /// About how many seconds it takes: what progress is reckoned by.
     pub work: f64,
+    /// What it measures, down to the last setting: a journal's entry counts only for the same.
+    pub(crate) settings: String,
     measure: Box<Measure>,
 }
 
@@ -134,7 +136,14 @@ impl Task {
         work: f64,
         measure: impl Fn() -> Result<Vec<Line>, TaskError> + Send + Sync + 'static,
     ) -> Task {
-        Task { name: name.into(), work, measure: Box::new(measure) }
+        Task { name: name.into(), work, settings: String::new(), measure: Box::new(measure) }
+    }
+
+    /// The same task, with all its settings written out.
+    #[must_use]
+    pub fn with_settings(mut self, settings: &impl std::fmt::Debug) -> Task {
+        self.settings = format!("{settings:?}");
+        self
     }
 
     /// Measures it.

@@ -59,10 +59,10 @@ impl From<u32> for Value {
     }
 }
 
-/// What is no number in JSON is a word.
+/// What is no number is an empty word: nothing is known.
 impl From<f64> for Value {
     fn from(number: f64) -> Value {
-        if number.is_finite() { Value::Number(number) } else { Value::Text(number.to_string()) }
+        if number.is_finite() { Value::Number(number) } else { Value::Text(String::new()) }
     }
 }
 

@@ -79,7 +79,7 @@ fn below_plain(table: &Table, bits: u32, size: Size) -> Finding {
         format!("below it at {below} of {all} points; at worst {:.2} times it ({})", worst.0, worst.1),
         below == all,
     )
-    .because("a few flows have most of the packets, so that one which the plain filter happens to be right about, or which collides with a key under every function, decides a point; section 4.2 notes the same variability")
+    .because("a few flows have most of the packets, so that one which the plain filter happens to be right about, or which collides with a key under every function, decides a point. Section 4.2 sees that variability in the plain filter only; here a flow of many packets that collides under all functions shows in an adaptive one too")
 }
 
 fn best_two(table: &Table, bits: u32, size: Size) -> Finding {

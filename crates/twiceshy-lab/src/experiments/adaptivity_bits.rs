@@ -15,8 +15,8 @@ const REMAINDER: u32 = 4;
 /// Looks in n adaptations: the statistics go over all blocks.
 const LOOKS: u64 = 8;
 
-fn measure(keys: u64, adapts_a_key: u64) -> Result<Vec<Line>, TaskError> {
-    let mut subject = Subject::fixed(keys, loaded(keys, REMAINDER)).map_err(TaskError::new)?;
+fn measure(keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
+    let mut subject = Subject::fixed(keys, loaded(keys, REMAINDER), seed).map_err(TaskError::new)?;
     subject.fill(keys).map_err(TaskError::new)?;
     let (mut lines, mut most) = (Vec::new(), 0);
     for look in 1..=adapts_a_key * LOOKS {
@@ -59,7 +59,7 @@ impl Experiment for AdaptivityBits {
     }
 
     fn source(&self) -> &'static str {
-        "001, Lemmas 14 and 16"
+        "001, Lemmas 9 and 15"
     }
 
     fn method(&self, _: Size) -> Vec<String> {
@@ -88,9 +88,10 @@ impl Experiment for AdaptivityBits {
         let sizes = setup
             .size
             .pick(vec![(1_000, 10), (4_000, 10), (16_000, 5)], vec![(10_000, 100), (100_000, 30), (1_000_000, 10)]);
+        let seed = setup.seed;
         let task = |(keys, adapts): (u64, u64)| {
             let work = (keys * adapts) as f64 * setup.size.pick(8e-6, 3e-5);
-            Task::new(format!("{keys} keys"), work, move || measure(keys, adapts))
+            Task::new(format!("{keys} keys"), work, move || measure(keys, adapts, seed))
         };
         sizes.into_iter().map(task).collect()
     }
@@ -130,7 +131,7 @@ impl Experiment for AdaptivityBits {
         let of_size = |(keys, mean): (&Value, &f64)| format!("{mean:.3} with {keys} keys");
         vec![
             Finding::new(
-                "Lemma 14: O(n) adaptivity bits at any time",
+                "Lemma 9: O(n) adaptivity bits at any time",
                 format!("after the first phase never more than {most:.3} a key"),
                 most < 1.0,
             ),
@@ -140,7 +141,7 @@ impl Experiment for AdaptivityBits {
                 spread < 1.25,
             ),
             Finding::new(
-                "Lemma 16: O(log n) adaptivity bits for a group of Θ(log n) fingerprints",
+                "Lemma 15: O(log n) adaptivity bits for a group of Θ(log n) fingerprints",
                 format!("the fullest block of 64 slots held at most {worst:.1} log2 n bits"),
                 worst < 10.0,
             ),

@@ -19,7 +19,7 @@ const LOOKS: u64 = 16;
 fn measure(way: &str, keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
     let options = loaded(keys, REMAINDER);
     let options = if way == "rebuild" { options.reclaim_by_rebuild() } else { options };
-    let mut subject = Subject::fixed(keys, options).map_err(TaskError::new)?;
+    let mut subject = Subject::fixed(keys, options, seed).map_err(TaskError::new)?;
     subject.fill(keys).map_err(TaskError::new)?;
     let mut rng = Rng::stream(seed, keys);
     let (mut lines, mut most, mut asked, mut rebuilds) = (Vec::new(), 0, 0u64, 0u64);

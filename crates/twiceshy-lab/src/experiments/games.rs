@@ -24,6 +24,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "suspects",
     "unfixable",
     "rebuilds",
+    "load",
 ];
 
 /// A load that small tables of all shapes take.
@@ -66,7 +67,8 @@ impl Match {
         let label = &self.contender.label;
         let name = format!("{adversary} against {label}, {bits} bits, {keys} keys, {phases} phases");
         let seed = setup.seed;
-        Task::new(name, self.work, move || self.play(seed))
+        let settings = format!("{self:?}");
+        Task::new(name, self.work, move || self.play(seed)).with_settings(&settings)
     }
 
     fn play(&self, seed: u64) -> Result<Vec<Line>, TaskError> {
@@ -105,6 +107,7 @@ impl Match {
             search.and_then(|search| search.suspects.as_ref()).map_or(0.0, |suspects| suspects.mean),
             report.unfixable,
             report.rebuilds,
+            self.load.unwrap_or(LOAD),
         ]])
     }
 }

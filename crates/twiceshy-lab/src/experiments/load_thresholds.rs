@@ -137,7 +137,7 @@ impl Experiment for LoadThresholds {
             let (shape, load) = (row.text("shape"), row.number("load").unwrap_or(0.0));
             let Some(paper) = row.number("paper_load").filter(|load| load.is_finite()) else { continue };
             let says = match paper {
-                0.5 => "section 2: two functions and single cells stay below a load of 1/2".to_owned(),
+                0.5 => "section 2: two functions and single cells are good for a load of about 1/2".to_owned(),
                 paper => format!("section 2.2: {shape} reaches a load of {:.1} %", paper * 100.0),
             };
             // The first part with two cycles appears within about n^(-1/3) of the threshold of 1/2.
@@ -146,9 +146,10 @@ impl Experiment for LoadThresholds {
             let threshold = row.number("threshold").unwrap_or(0.0) * 100.0;
             let measured =
                 format!("{:.2} % on average; the threshold of large tables is {threshold:.2} %", load * 100.0);
-            findings.push(Finding::new(says, measured, holds).because(
-                "a table this small fills less evenly than a large one, and the last per mille is decided by a few keys",
-            ));
+            findings.push(
+                Finding::new(says, measured, holds)
+                    .because("the load at which the first key finds no room differs from table to table"),
+            );
         }
         let near = |row: &crate::experiment::Row<'_>| {
             Some((row.number("load")? - row.number("threshold")?).abs() / row.number("threshold")?)

@@ -90,7 +90,7 @@ impl Experiment for RecordedTraces {
             let (plain, cache, telescoping) =
                 (rate("cuckoo, plain")?, rate("cuckoo with cache")?, rate("telescoping")?);
             Some(Finding::new(
-                format!("{label}, A/S 5: a filter that learns errs less than a plain one in the same memory"),
+                format!("{label}, A/S 5: telescoping errs less than a plain cuckoo filter of the same cells"),
                 format!(
                     "plain {plain:.2e}, telescoping {telescoping:.2e}, plain with a list of its mistakes {cache:.2e}"
                 ),

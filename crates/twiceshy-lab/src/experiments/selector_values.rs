@@ -24,7 +24,18 @@ fn measure(slots: u64, c: f64, asked: Asked, seed: u64) -> Result<Vec<Line>, Tas
             Asked::Repeated => selectors::repeated(k, epsilon, c),
         };
         let share = found as f64 / keys as f64;
-        lines.push(line![asked.as_str(), c, k, keys, found, share, law, selectors::corollary3(k, epsilon, c)]);
+        lines.push(line![
+            asked.as_str(),
+            c,
+            k,
+            keys,
+            found,
+            share,
+            law,
+            selectors::corollary3(k, epsilon, c),
+            slots,
+            BITS
+        ]);
     }
     Ok(lines)
 }
@@ -57,7 +68,7 @@ impl Experiment for SelectorValues {
     }
 
     fn columns(&self) -> &'static [&'static str] {
-        &["asked", "c", "selector", "keys", "found", "share", "law", "corollary3"]
+        &["asked", "c", "selector", "keys", "found", "share", "law", "corollary3", "slots", "remainder_bits"]
     }
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {

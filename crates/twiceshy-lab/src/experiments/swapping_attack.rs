@@ -8,11 +8,12 @@ use crate::game::AdversaryName;
 pub(super) struct SwappingAttack;
 
 fn contenders(bits: u32) -> Vec<Contender> {
-    let mut all = vec![Contender::swapping(bits), Contender::cuckooing(bits), Contender::telescoping(bits + 3)];
-    if bits >= 3 {
-        all.push(Contender::broom(bits + 6));
-    }
-    all
+    vec![
+        Contender::swapping(bits),
+        Contender::cuckooing(bits),
+        Contender::telescoping(bits + 3),
+        Contender::broom(bits + 6),
+    ]
 }
 
 impl Experiment for SwappingAttack {
@@ -33,7 +34,7 @@ impl Experiment for SwappingAttack {
             "The paper leaves the proof to the reader of Theorem 9. The adversary here asks random keys while they are wrong, and \
              names the first that was wrong 32 times in a row: swaps are drawn at random, so that four times prove nothing. It \
              tries up to 2/ε^4 keys, or 4 million look-ups. {} games for each filter, {} keys each.",
-            size.pick(40, 1000),
+            size.pick(40, 200),
             size.pick(200, 1000)
         )]
     }
@@ -43,8 +44,8 @@ impl Experiment for SwappingAttack {
     }
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let (keys, games) = setup.size.pick((200, 40), (1000, 1000));
-        let widths: &[u32] = setup.size.pick(&[2, 3, 4], &[2, 3, 4, 5]);
+        let (keys, games) = setup.size.pick((200, 40), (1000, 200));
+        let widths: &[u32] = setup.size.pick(&[4, 5], &[4, 5, 6]);
         let mut tasks = Vec::new();
         for &bits in widths {
             for contender in contenders(bits) {
@@ -78,13 +79,13 @@ impl Experiment for SwappingAttack {
             Finding::new(
                 "Theorem 10: the adversary wins with probability Ω(1) after Θ(b/ε^b) queries",
                 worst.map_or(String::new(), |row| format!("at worst {} games at {} bits", wins(&row), row.text("bits"))),
-                worst.and_then(|row| row.number("win_rate_low")).is_some_and(|low| low > 0.4),
+                worst.and_then(|row| row.number("win_rate_low")).is_some_and(|low| low > 0.7),
             ),
             Finding::new(
                 "001 and 004: broom and telescoping are adaptive; nobody wins more than ε",
                 if others.is_empty() { "no win rate above the static rate beyond luck".into() } else { others.join("; ") },
                 others.is_empty(),
-            ).because("telescoping keeps its promise only as long as no block is reset: with remainders of so few bits that soon happens"),
+            ).because("telescoping keeps its promise only as long as its blocks have room for all selectors, and this adversary asks thousands of keys"),
         ]
     }
 }

@@ -47,7 +47,7 @@ impl Experiment for TimingAttack {
         let brooms = beaten(table.rows().filter(|row| row.text("filter").starts_with("broom")));
         let least = |filter: &str| {
             let own = table.only("filter", filter);
-            own.rows().filter_map(|row| row.number("win_rate")).fold(1.0, f64::min)
+            own.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN)
         };
         let forgetful = ["telescoping", "extension"].map(least);
         vec![

@@ -127,7 +127,7 @@ impl Settings {
             Workload::Generated(_) => return Ok(()),
             Workload::Firehose(_) => ("a FireHose stream", false),
             Workload::Flows(_) => ("a stream of synthetic flows", true),
-            Workload::Trace(_) => ("a trace", true),
+            Workload::Trace(_) | Workload::Misses(_) => ("a trace", true),
         };
         if self.cells.is_some() {
             let why = "brings its own number of keys: leave --cells out, the table is sized from --load";

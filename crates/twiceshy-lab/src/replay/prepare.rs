@@ -14,6 +14,14 @@ pub(super) fn prepare(settings: &Settings) -> Result<(Split, u64), ReplayError> 
     let split = match &settings.workload {
         Workload::Generated(distribution) => return by_chance(settings, *distribution),
         Workload::Trace(path) => Split::First(Box::new(Trace::open(path, settings.ratio)?)),
+        Workload::Misses(path) => {
+            let trace = Trace::misses(Recording::File(path.clone()))?;
+            let stored = (trace.distinct_absent() as f64 / settings.ratio).round().max(1.0);
+            if stored > MOST_QUERIES {
+                return Err(ReplayError::Setting("that is more than 2^50 stored keys: raise --ratio".into()));
+            }
+            Split::Misses(Box::new(trace), stored as u64)
+        }
         Workload::Flows(flows) => {
             Split::First(Box::new(Trace::of(Recording::Flows(*flows, settings.seed), settings.ratio)?))
         }

@@ -93,7 +93,7 @@ fn timed(filter: &impl Filter, keys: Option<&Keys>, source: &Split) -> f64 {
             let asked: Vec<[u8; 8]> = (0..TIMED_KEYS).map(|_| keys.absent(rng.below(keys.absent_len()))).collect();
             pass(filter, &asked)
         }
-        (Split::First(trace), _) => {
+        (Split::First(trace) | Split::Misses(trace, _), _) => {
             let mut asked: Vec<Box<[u8]>> = Vec::new();
             if let Ok(mut queries) = trace.queries() {
                 while let Ok(Some(key)) = queries.next_key() {

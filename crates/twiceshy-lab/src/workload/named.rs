@@ -34,6 +34,8 @@ pub enum Workload {
     Flows(Flows),
     /// The requests of a file; see [`Recording`](super::recording::Recording).
     Trace(PathBuf),
+    /// The requests of a file, all of them for keys that are not stored.
+    Misses(PathBuf),
 }
 
 impl Workload {
@@ -46,9 +48,10 @@ impl Workload {
             Self::Firehose(Firehose::ActiveSet(exponent)) => format!("FireHose active set, exponent {exponent}"),
             Self::Firehose(Firehose::PowerLaw) => "FireHose power law".to_owned(),
             Self::Flows(flows) => flows.describe(),
-            Self::Trace(path) => {
+            Self::Trace(path) | Self::Misses(path) => {
                 let name = path.file_name().unwrap_or(path.as_os_str());
-                format!("trace {}", name.to_string_lossy())
+                let what = if matches!(self, Self::Misses(_)) { "misses of" } else { "trace" };
+                format!("{what} {}", name.to_string_lossy())
             }
         }
     }
@@ -76,7 +79,7 @@ pub enum WorkloadError {
     /// No such word.
     #[error(
         "there is no workload `{0}`; write `uniform`, `zipf:EXPONENT` (such as `zipf:1.2`), `active-set`, `power-law`, \
-         `flows:chicago-a` or `trace:FILE`"
+         `flows:chicago-a`, `trace:FILE` or `misses:FILE`"
     )]
     Unknown(String),
 }
@@ -97,8 +100,9 @@ impl FromStr for Workload {
             ("active-set", Some(exponent)) => Ok(Self::Firehose(Firehose::ActiveSet(exponent.parse()?))),
             ("power-law", None) => Ok(Self::Firehose(Firehose::PowerLaw)),
             ("flows" | "synthetic-flows", flows) => Ok(Self::Flows(flows.unwrap_or("").parse()?)),
-            ("trace", None | Some("")) => Err(WorkloadError::NoFile),
+            ("trace" | "misses", None | Some("")) => Err(WorkloadError::NoFile),
             ("trace", Some(path)) => Ok(Self::Trace(path.into())),
+            ("misses", Some(path)) => Ok(Self::Misses(path.into())),
             _ => Err(WorkloadError::Unknown(text.to_owned())),
         }
     }
@@ -111,6 +115,7 @@ impl fmt::Display for Workload {
             Self::Firehose(firehose) => firehose.fmt(f),
             Self::Flows(flows) => write!(f, "synthetic-flows:{flows}"),
             Self::Trace(path) => write!(f, "trace:{}", path.display()),
+            Self::Misses(path) => write!(f, "misses:{}", path.display()),
         }
     }
 }
@@ -132,6 +137,7 @@ mod tests {
             "synthetic-flows:chicago-a",
             "synthetic-flows:san-jose/20",
             "trace:a:b.txt",
+            "misses:requests.gz",
         ] {
             let workload: Workload = text.parse().expect(text);
             assert_eq!(workload.to_string(), text);

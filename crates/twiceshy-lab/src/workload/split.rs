@@ -1,4 +1,4 @@
-//! Which keys are stored and which are asked for, in the two ways of the papers.
+//! Which keys are stored and which are asked for, in the two ways of the papers, and as a log of misses has it.
 
 use super::distribution::{Distribution, Queries};
 use super::firehose::{Firehose, FirehoseNumbers};
@@ -17,6 +17,8 @@ pub enum Split {
     Apart(Apart),
     /// A recording, whose first distinct keys are stored.
     First(Box<Trace>),
+    /// A recording of which nothing is stored, and how many other keys are.
+    Misses(Box<Trace>, u64),
 }
 
 /// A generated stream of key numbers, beside a number of stored keys.
@@ -60,6 +62,7 @@ impl Split {
         match self {
             Self::Apart(apart) => apart.stored,
             Self::First(trace) => trace.stored().len() as u64,
+            Self::Misses(_, stored) => *stored,
         }
     }
 
@@ -67,7 +70,7 @@ impl Split {
     pub fn distinct_absent(&self) -> u64 {
         match self {
             Self::Apart(apart) => apart.distinct,
-            Self::First(trace) => trace.distinct_absent() as u64,
+            Self::First(trace) | Self::Misses(trace, _) => trace.distinct_absent() as u64,
         }
     }
 
@@ -75,7 +78,7 @@ impl Split {
     pub fn requests(&self) -> u64 {
         match self {
             Self::Apart(apart) => apart.queries,
-            Self::First(trace) => trace.requests(),
+            Self::First(trace) | Self::Misses(trace, _) => trace.requests(),
         }
     }
 
@@ -83,7 +86,7 @@ impl Split {
     pub fn numbers(&self) -> Option<u64> {
         match self {
             Self::Apart(apart) => Some(apart.numbers),
-            Self::First(_) => None,
+            Self::First(_) | Self::Misses(..) => None,
         }
     }
 
@@ -93,23 +96,25 @@ impl Split {
         match self {
             Self::Apart(apart) => Some(Keyed::Apart(apart, Keys::new(apart.stored, apart.numbers, seed)?)),
             Self::First(trace) => Some(Keyed::First(trace)),
+            Self::Misses(trace, stored) => Some(Keyed::Misses(trace, Keys::new(*stored, 0, seed)?)),
         }
     }
 }
 
 /// A [`Split`] with the bytes of its keys.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the two ways of `Split`")]
+#[expect(missing_docs, reason = "the ways of `Split`")]
 pub enum Keyed<'a> {
     Apart(&'a Apart, Keys),
     First(&'a Trace),
+    Misses(&'a Trace, Keys),
 }
 
 impl Keyed<'_> {
     /// Hands out every stored key, until one is refused.
     pub fn each_stored<E>(&self, put: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
-            Self::Apart(_, keys) => keys.stored_keys().try_for_each(|key| put(&key)),
+            Self::Apart(_, keys) | Self::Misses(_, keys) => keys.stored_keys().try_for_each(|key| put(&key)),
             Self::First(trace) => trace.stored().iter().try_for_each(put),
         }
     }
@@ -118,7 +123,9 @@ impl Keyed<'_> {
     pub fn queries(&self, seed: u64) -> Result<SplitQueries<'_>, TraceError> {
         let (apart, keys) = match self {
             Self::Apart(apart, keys) => (apart, keys),
-            Self::First(trace) => return Ok(SplitQueries(Kind::First(Box::new(trace.queries()?)))),
+            Self::First(trace) | Self::Misses(trace, _) => {
+                return Ok(SplitQueries(Kind::First(Box::new(trace.queries()?))));
+            }
         };
         let numbers = match apart.numbers_of {
             // Never 0, see `by_chance`.
@@ -133,7 +140,7 @@ impl Keyed<'_> {
     pub fn into_keys(self) -> Option<Keys> {
         match self {
             Self::Apart(_, keys) => Some(keys),
-            Self::First(_) => None,
+            Self::First(_) | Self::Misses(..) => None,
         }
     }
 }

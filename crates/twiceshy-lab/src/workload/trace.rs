@@ -71,6 +71,20 @@ impl Trace {
         Ok(Self { recording, stored, distinct, requests: count, skipped: requests.skipped() })
     }
 
+    /// The requests of a recording, every one of them a query: nothing of it is stored.
+    pub fn misses(recording: Recording) -> Result<Self, TraceError> {
+        let mut requests = recording.open()?;
+        let mut keys = KeySet::default();
+        while requests.advance()? {
+            keys.insert(requests.key());
+        }
+        if keys.is_empty() {
+            return Err(TraceError::Empty { path: recording.name() });
+        }
+        let (distinct, count) = (keys.len(), requests.count());
+        Ok(Self { recording, stored: KeySet::default(), distinct, requests: count, skipped: requests.skipped() })
+    }
+
     /// The keys to store, in the order of their first request.
     pub fn stored(&self) -> &KeySet {
         &self.stored

@@ -213,7 +213,7 @@ impl Experiment for SupportOptimal {
                     "section 3: |Q| = 1/ε^(2^s) queries, repeated, cost Cyclic Ω(n) false positives (s = 1, 3 bits, |Q| = {FEW})"
                 ),
                 format!("of {n} queries {:.1} with Cyclic, {:.1} with Cuckooing, on average", few[1], few[0]),
-                few[1] > n / 400.0 && few[1] > 5.0 * few[0],
+                few[1] > n / 400.0 && few[1] > 2.0 * few[0],
             ),
         ]
     }

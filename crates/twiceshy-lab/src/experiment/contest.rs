@@ -111,7 +111,7 @@ pub fn pictures(experiment: &str, table: &Table, contenders: impl Fn(u32) -> Vec
             pictures.push(Picture {
                 name: file_name(&format!("{experiment} {workload} {bits} bits")),
                 title: format!("{workload}, {bits} bits a cell"),
-                x: Axis::linear("A/S: distinct absent keys asked for, over stored keys"),
+                x: Axis::linear(format!("A/S: absent keys asked for over stored keys; {bits} bits a cell")),
                 y: Axis::log("false-positive rate"),
                 lines: contenders.iter().filter_map(|contender| curve(&group, contender)).collect(),
             });

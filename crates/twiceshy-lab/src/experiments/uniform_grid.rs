@@ -276,7 +276,7 @@ pub(super) fn pictures(experiment: &str, table: &Table, kinds: &[Kind]) -> Vec<P
             pictures.push(Picture {
                 name: contest::file_name(&format!("{experiment} {bits} bits {per_key}")),
                 title: format!("{bits} bits a cell, {per_key} queries a key"),
-                x: Axis::linear("A/S: distinct absent keys asked for, over stored keys"),
+                x: Axis::linear(format!("A/S: absent keys asked for over stored keys; {bits} bits a cell")),
                 y: Axis::log("false-positive rate"),
                 lines: kinds.iter().flat_map(|kind| curves(&own, kind.contender(width))).collect(),
             });

@@ -16,6 +16,7 @@ pub(super) fn contenders(bits: u32) -> Vec<Contender> {
         Contender::swapping(bits),
         Contender::broom(bits),
         Contender::cuckoo(bits),
+        Contender::quotient(bits),
         Contender::bloom(bits),
         Contender::blocked_bloom(bits),
         Contender::cached(bits),

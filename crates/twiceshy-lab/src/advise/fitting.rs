@@ -63,7 +63,7 @@ pub(super) fn fit(
     if settings.hostile || !candidate.learns() {
         return Ok(fitted(candidate, width, by_formula.is_some(), &report));
     }
-    let fits = |report: &Report| keeps(report, settings.rate);
+    let fits = |report: &Report| keeps(report.false_positives, report.queries, settings.rate);
     let (mut too_narrow, mut enough) = (candidate.widths().start() - 1, None);
     let mut last = (width, report);
     for _ in 1..MOST_RUNS {
@@ -89,8 +89,8 @@ pub(super) fn fit(
 }
 
 /// Whether a rate is kept for sure: also if three more of the queries had been false positives, which is what none may hide.
-fn keeps(report: &Report, rate: f64) -> bool {
-    (report.false_positives + 3) as f64 <= rate * report.queries as f64
+fn keeps(false_positives: u64, queries: u64, rate: f64) -> bool {
+    (false_positives + 3) as f64 <= rate * queries as f64
 }
 
 /// The narrowest width whose static rate is low enough.
@@ -161,6 +161,12 @@ mod tests {
         assert_eq!(next_guess(8, 0.0, 0.01, 1, 8), 6);
         assert_eq!(next_guess(8, 0.0099, 0.01, 1, 8), 7);
         assert_eq!(next_guess(8, 0.5, 1e-9, 8, 10), 9);
+    }
+
+    #[test]
+    fn a_sample_without_a_mistake_proves_no_rate_that_it_is_too_short_for() {
+        assert!(keeps(0, 3_000, 0.001) && !keeps(0, 2_999, 0.001));
+        assert!(keeps(97, 10_000, 0.01) && !keeps(98, 10_000, 0.01));
     }
 
     #[test]

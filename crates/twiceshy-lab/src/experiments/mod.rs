@@ -11,6 +11,7 @@ mod frontier_or_rebuild;
 mod games;
 mod insertion_cost;
 mod load_thresholds;
+mod model_fit;
 mod mutually_unfixable;
 mod recorded_traces;
 mod selector_histogram;

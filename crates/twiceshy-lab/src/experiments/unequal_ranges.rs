@@ -1,6 +1,7 @@
 //! 003 Figure 4: Cyclic with unequal ranges.
 
-use super::uniform_grid::{self, Kind, Point, fit, rate};
+use super::model_fit::fit;
+use super::uniform_grid::{self, Kind, Point, rate};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 
 /// A first function with most of the range helps where cells are large.

@@ -1,6 +1,7 @@
 //! 003 Figures 1 to 3: adaptive cuckoo filters under uniformly repeated queries.
 
-use super::uniform_grid::{self, Kind, Point, fit, rate};
+use super::model_fit::fit;
+use super::uniform_grid::{self, Kind, Point, rate};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 
 /// Adaptive cuckoo filters err less the more queries are repeated, as their models say.

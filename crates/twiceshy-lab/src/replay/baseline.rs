@@ -51,7 +51,9 @@ pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)
         _ => drive(settings, progress, |cells, hash| {
             let cache = spec.cache_bits.unwrap_or(CACHE_BITS);
             let left = bits.checked_sub(cache).filter(|left| *left >= 2).ok_or_else(|| {
-                ReplayError::Setting(format!("a list of {cache} bits a cell leaves less than 2 of {bits}: lower it"))
+                ReplayError::Setting(format!(
+                    "a list of {cache} bits a cell leaves less than 2 of {bits}: raise --bits or lower --cache-bits"
+                ))
             })?;
             let filter =
                 WithMistakes::new(plain(cells, left, spec.search(), hash)?, Some(cells * u64::from(cache) / 8));

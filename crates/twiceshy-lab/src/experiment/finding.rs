@@ -46,6 +46,16 @@ impl Finding {
         self
     }
 
+    /// How many points the statement was held against: with none of them nothing agrees, be it that nothing was measured or that
+    /// a name has changed.
+    #[must_use]
+    pub fn of(mut self, points: usize) -> Finding {
+        if points == 0 {
+            self.verdict = Verdict::Unexplained;
+        }
+        self
+    }
+
     /// Leaves the statement open where the data is too thin to decide it, whichever way it points.
     #[must_use]
     pub fn open_if(mut self, thin: bool, why: impl Into<String>) -> Finding {
@@ -68,6 +78,8 @@ mod tests {
         for holds in [true, false] {
             assert_eq!(Finding::new("", "", holds).open_if(true, "thin").verdict, Verdict::Open("thin".into()));
         }
+        assert_eq!(Finding::new("", "", true).because("a reason").of(0).verdict, Verdict::Unexplained);
+        assert_eq!(Finding::new("", "", true).of(1).verdict, Verdict::Agrees);
         assert_eq!(Finding::new("", "", false).open_if(false, "thin").verdict, Verdict::Unexplained);
     }
 }

@@ -80,6 +80,7 @@ fn below_plain(table: &Table, bits: u32, size: Size) -> Finding {
         below == all,
     )
     .because("a few flows have most of the packets, so that one which the plain filter happens to be right about, or which collides with a key under every function, decides a point. Section 4.2 sees that variability in the plain filter only; here a flow of many packets that collides under all functions shows in an adaptive one too")
+    .of(all)
 }
 
 fn best_two(table: &Table, bits: u32, size: Size) -> Finding {

@@ -134,17 +134,20 @@ impl Experiment for AdaptivityBits {
                 "Lemma 9: O(n) adaptivity bits at any time",
                 format!("after the first phase never more than {most:.3} a key"),
                 most < 1.0,
-            ),
+            )
+            .of(table.len()),
             Finding::new(
                 "The same for every n",
                 sizes.iter().zip(&means).map(of_size).collect::<Vec<_>>().join(", "),
                 spread < 1.25,
-            ),
+            )
+            .of(table.len()),
             Finding::new(
                 "Lemma 15: O(log n) adaptivity bits for a group of Θ(log n) fingerprints",
                 format!("the fullest block of 64 slots held at most {worst:.1} log2 n bits"),
                 worst < 10.0,
-            ),
+            )
+            .of(table.len()),
         ]
     }
 }

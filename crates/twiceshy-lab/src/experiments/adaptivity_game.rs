@@ -1,6 +1,6 @@
 //! 001 section 2: the adaptivity game, all filters against all adversaries that ask.
 
-use super::games::{self, Match, beaten};
+use super::games::{self, Match, nobody_wins};
 use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
@@ -91,22 +91,26 @@ impl Experiment for AdaptivityGame {
     }
 
     fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        let brooms = beaten(table.rows().filter(|row| row.text("filter").starts_with("broom")));
+        let brooms = table.rows().filter(|row| row.text("filter").starts_with("broom"));
         let plain = table.only("adversary", "repeat").only("filter", "quotient, plain");
         let least = plain.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN);
-        let telescoping = beaten(table.only("filter", "telescoping").rows());
-        let said = |lost: &[String]| {
-            if lost.is_empty() { "no win rate above the static rate beyond luck".into() } else { lost.join("; ") }
-        };
+        let telescoping = table.only("filter", "telescoping");
         vec![
-            Finding::new("001 Lemma 13: the broom filter's sustained rate is ε", said(&brooms), brooms.is_empty()),
+            nobody_wins("001 Lemma 13: the broom filter's sustained rate is ε", brooms, None),
             Finding::new(
                 "A filter that does not learn loses to whoever asks twice",
                 format!("the plain quotient filter loses at least {:.0} % of the games to `repeat`", least * 100.0),
                 least > 0.9,
             ),
-            Finding::new("004 Theorem 1: telescoping's sustained rate is ε", said(&telescoping), telescoping.is_empty())
-                .because("the theorem is for a filter with room for every selector. `repeat` asks 16/ε keys, up to 46 for each stored one, and `rounds` as many mistakes with few bits: beyond what the blocks' codes have room for, so that they are reset"),
+            nobody_wins(
+                "004 Theorem 1: telescoping's sustained rate is ε",
+                telescoping.rows(),
+                Some(
+                    "the theorem is for a filter with room for every selector. `repeat` asks 16/ε keys, up to 46 for each stored \
+                     one, and with few bits `rounds` makes as many mistakes: beyond what the blocks' codes have room for, so that \
+                     they are reset",
+                ),
+            ),
         ]
     }
 }

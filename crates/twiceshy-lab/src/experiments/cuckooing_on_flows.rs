@@ -145,6 +145,7 @@ fn always(table: &Table, size: Size) -> Finding {
         "where A/S is large a move brings old mistakes back that others had fixed for good, and real flows, which end, forgive \
          that more than these",
     )
+    .of(table.only("filter", "cuckooing").len())
 }
 
 fn factor(table: &Table, size: Size) -> Finding {

@@ -160,7 +160,8 @@ impl Experiment for FrontierOrRebuild {
                 "section 4.2: both pay O(1) on average",
                 format!("{:.1} entries written for a mistake with a frontier, {:.1} with rebuilds", mean[0], mean[1]),
                 mean.iter().all(|writes| *writes < 32.0),
-            ),
+            )
+            .of(table.len()),
             Finding::new(
                 "Both keep the rate of false positives",
                 format!("{:.4} with a frontier, {:.4} with rebuilds, of fresh queries", rates[0], rates[1]),

@@ -1,6 +1,6 @@
 //! Games against filters as experiments play them: one match a task, one line a match.
 
-use crate::experiment::{Axis, Contender, Curve, Line, Picture, Row, Setup, Table, Task, TaskError, line};
+use crate::experiment::{Axis, Contender, Curve, Finding, Line, Picture, Row, Setup, Table, Task, TaskError, line};
 use crate::game::{AdversaryName, Recipe, Settings, Tactics, run_with};
 use crate::interval::at_least;
 
@@ -155,13 +155,25 @@ pub(super) fn row_of<'a>(table: &'a Table, filter: &str, bits: u32) -> Option<Ro
 /// What happens less often than this is no luck, not even in one of thirty matches.
 const LUCK: f64 = 0.001;
 
-/// Filters that were beaten beyond their static rate, and not by luck.
-pub(super) fn beaten<'a>(rows: impl Iterator<Item = Row<'a>>) -> Vec<String> {
-    let above = |row: &Row<'_>| {
+/// The statement that nobody beats some filters beyond their static rates, but by luck; and why it may fail, where that is
+/// known.
+pub(super) fn nobody_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, why: Option<&str>) -> Finding {
+    let lucky = |row: &Row<'_>| {
         let (wins, games) = (row.number("wins")? as u64, row.number("games")? as u64);
-        Some(at_least(wins, games, row.number("static_rate")?) < LUCK)
+        Some(at_least(wins, games, row.number("static_rate")?) >= LUCK)
     };
-    rows.filter(|row| above(row) == Some(true))
-        .map(|row| format!("{} of {} bits: {}", row.text("filter"), row.text("bits"), wins(&row)))
-        .collect()
+    let (mut matches, mut beaten) = (0, Vec::new());
+    for row in rows {
+        matches += 1;
+        if lucky(&row) != Some(true) {
+            beaten.push(format!("{} of {} bits: {}", row.text("filter"), row.text("bits"), wins(&row)));
+        }
+    }
+    let measured =
+        if beaten.is_empty() { "no win rate above the static rate beyond luck".into() } else { beaten.join("; ") };
+    let finding = Finding::new(paper, measured, beaten.is_empty());
+    match why {
+        Some(why) => finding.because(why).of(matches),
+        None => finding.of(matches),
+    }
 }

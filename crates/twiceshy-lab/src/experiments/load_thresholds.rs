@@ -156,11 +156,14 @@ impl Experiment for LoadThresholds {
         };
         let worst =
             table.rows().filter(|row| row.text("shape") != "2×1").filter_map(|row| near(&row)).fold(0.0, f64::max);
-        findings.push(Finding::new(
-            "The thresholds of random hypergraphs (after 002's sources) are where tables end",
-            format!("the worst shape is {:.2} % of its threshold away", worst * 100.0),
-            worst < 0.01,
-        ));
+        findings.push(
+            Finding::new(
+                "The thresholds of random hypergraphs (after 002's sources) are where tables end",
+                format!("the worst shape is {:.2} % of its threshold away", worst * 100.0),
+                worst < 0.01,
+            )
+            .of(table.len()),
+        );
         findings
     }
 }

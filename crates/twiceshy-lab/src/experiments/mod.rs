@@ -72,7 +72,7 @@ pub struct NoSuchExperiment(String);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Setup, Size, contest::file_name};
+    use crate::experiment::{Setup, Size, Table, Verdict, contest::file_name};
 
     #[test]
     fn names_of_experiments_and_of_their_tasks_are_plain_and_unlike() {
@@ -90,6 +90,20 @@ mod tests {
                 assert_eq!(names.len(), tasks.len(), "{} at {size:?}", experiment.name());
             }
         }
+    }
+
+    #[test]
+    fn nothing_measured_agrees_with_nothing_and_is_drawn_without_harm() {
+        let mut vacuous = Vec::new();
+        for experiment in ALL {
+            let empty = Table::new(experiment.columns().iter().copied());
+            experiment.pictures(&empty).iter().for_each(|picture| assert!(crate::report::svg(picture).is_ok()));
+            for size in [Size::Quick, Size::Paper] {
+                let agreeing = experiment.findings(&empty, size).into_iter().filter(|it| it.verdict == Verdict::Agrees);
+                vacuous.extend(agreeing.map(|finding| format!("{}: {}", experiment.name(), finding.paper)));
+            }
+        }
+        assert!(vacuous.is_empty(), "{vacuous:#?}");
     }
 
     #[test]

@@ -99,7 +99,8 @@ impl Experiment for SelectorSpace {
                 "Theorem 4: at most 1/e + b/(b − 1)² bits a key",
                 format!("nearest to the bound: {at}, {:.0} % of it", of_bound * 100.0),
                 of_bound <= 1.0,
-            ),
+            )
+            .of(table.len()),
             Finding::new(
                 "The exact law of selectors (this project's) gives the bits found",
                 format!("within {:.1} %", off * 100.0),

@@ -141,11 +141,13 @@ fn of_way(table: &Table, asked: Asked) -> [Finding; 2] {
         .because(
             "Lemma 2 counts the ways to choose the colliding queries, but not the orders in which they collide: with repeated \
              queries the exact probability of k = 2 is ε²(c + c²), not ε²(c + c²/2)",
-        ),
+        )
+        .of(own.len()),
         Finding::new(
             format!("The exact law of selectors whose queries are asked {way} (this project's)"),
             format!("the worst count is {off:.1} standard deviations off"),
             off < 4.0,
-        ),
+        )
+        .of(own.len()),
     ]
 }

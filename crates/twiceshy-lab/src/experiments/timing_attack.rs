@@ -1,7 +1,7 @@
 //! 001 section 4.3: what is deleted must not be forgotten.
 
 use super::adaptivity_game::{pictures, tasks};
-use super::games::{self, beaten};
+use super::games::{self, nobody_wins};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
@@ -44,21 +44,17 @@ impl Experiment for TimingAttack {
     }
 
     fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        let brooms = beaten(table.rows().filter(|row| row.text("filter").starts_with("broom")));
+        let brooms = table.rows().filter(|row| row.text("filter").starts_with("broom"));
         let least = |filter: &str| {
             let own = table.only("filter", filter);
             own.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN)
         };
         let forgetful = ["telescoping", "extension"].map(least);
         vec![
-            Finding::new(
+            nobody_wins(
                 "section 4.3: ghosts of deleted keys keep what was learned; the broom filter is not beaten",
-                if brooms.is_empty() {
-                    "no win rate above the static rate beyond luck".into()
-                } else {
-                    brooms.join("; ")
-                },
-                brooms.is_empty(),
+                brooms,
+                None,
             ),
             Finding::new(
                 "section 4.3: a filter that forgets a deleted key's adaptivity is beaten",

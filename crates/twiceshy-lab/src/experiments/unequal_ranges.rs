@@ -97,6 +97,7 @@ impl Experiment for UnequalRanges {
                 format!("at {} points", of(wide)),
                 wide.0 * 4 >= wide.1 * 3,
             )
+            .of(wide.1)
             .open_if(size == Size::Quick, "too few false positives of 16 bits in tables this small"),
             Finding::new(
                 "section 4.1: with 12 bits there is a gain for A/S below 10 only",
@@ -112,7 +113,8 @@ impl Experiment for UnequalRanges {
                 "section 4.1: with 8 bits there is no benefit",
                 format!("below Swapping at {} points", of(narrow)),
                 narrow.0 == 0,
-            ),
+            )
+            .of(narrow.1),
         ]
     }
 }

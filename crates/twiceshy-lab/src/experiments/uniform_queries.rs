@@ -116,6 +116,7 @@ fn wins_at(table: &Table, bits: u32, ratios: &[u64]) -> Finding {
         worse == 0,
     )
     .because("selector bits cost fingerprint bits: where many keys share a bucket and few of their queries are repeats, more of them collide than learning takes back")
+    .of(pairs.len())
 }
 
 fn loses_when_many(table: &Table, ratios: &[u64]) -> Finding {
@@ -164,6 +165,7 @@ fn swapping_is_better(table: &Table, ratios: &[u64]) -> Finding {
         format!("not above the best Cyclic at {better} of {all} points with a hundred false positives or more"),
         better * 4 >= all * 3,
     )
+    .of(all)
 }
 
 fn repeats_help(table: &Table, ratios: &[u64]) -> Finding {
@@ -182,6 +184,7 @@ fn repeats_help(table: &Table, ratios: &[u64]) -> Finding {
         format!("12 bits: lower with 100 queries a key than with 10 at {better} of {all} points"),
         better == all,
     )
+    .of(all)
 }
 
 /// Where a key meets at most one stored key, Swapping errs once for it where the plain filter errs every time.

@@ -2,8 +2,9 @@
 
 use super::GameError;
 use super::adversary::Adversary;
+use super::named::Named;
 use super::notes::Notes;
-use super::oracle::{Key, Oracle};
+use super::oracle::Oracle;
 use super::stubborn::stubborn;
 
 /// 000 Theorem 9: asks a random key 2^s times, once for each fingerprint function of a cell. If it was wrong each time, it
@@ -23,9 +24,9 @@ use super::stubborn::stubborn;
 pub(super) struct Cyclic;
 
 impl Adversary for Cyclic {
-    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
         let functions = notes.functions(notes.anatomy().functions, 2);
         let elements = notes.tactics().elements(notes.anatomy().values, functions);
-        stubborn(oracle, notes, functions, elements)
+        stubborn(oracle, notes, functions, elements).map(Named::one)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::GameError;
 use super::adversary::Adversary;
+use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
@@ -13,8 +14,8 @@ use super::oracle::{Key, Oracle};
 pub(super) struct DeleteReinsert;
 
 impl Adversary for DeleteReinsert {
-    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
-        let Some(x) = notes.find_wrong(oracle)? else { return Ok(notes.fresh()) };
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
+        let Some(x) = notes.find_wrong(oracle)? else { return Ok(Named::one(notes.fresh())) };
         let mut suspect = None;
         for y in notes.shuffled_set() {
             if brings_back(oracle, &x, &y)? {
@@ -27,7 +28,7 @@ impl Adversary for DeleteReinsert {
         if let Some(y) = suspect {
             reinsert(oracle, &y)?;
         }
-        Ok(x)
+        Ok(Named::one(x))
     }
 }
 

@@ -1,9 +1,10 @@
 //! From a filter's name to filters that can be attacked.
 
 use super::anatomy::{Anatomy, divided};
-use super::defender::{Answer, Defender, Pair, learning, seam, settled};
+use super::defender::{Answer, Defender, Pair, Recover, learning, seam, settled};
 use super::{GameError, affordable};
 use crate::replay::FilterName;
+use std::sync::Arc;
 use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Selectors, SwappingFilter};
 use twiceshy::error::BuildError;
 use twiceshy::hash::HashKey;
@@ -58,10 +59,11 @@ impl Recipe {
     /// A broom filter as the options have it, in games of so many keys. Its remote also knows its keys in byte order.
     pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
         let (slots, width) = options.geometry()?;
+        let recover: Recover<BroomFilter, InKeyOrder> = Arc::new(move |_, remote| options.recover(remote));
         let build = move |hash| {
             let mut remote = InKeyOrder::new();
             let filter = options.build(hash, &mut remote).map_err(refused)?;
-            Ok(Box::new(Pair::broom(filter, remote)) as Box<dyn Defender>)
+            Ok(Box::new(Pair::broom(filter, remote, recover.clone())) as Box<dyn Defender>)
         };
         Ok(Recipe { has_phases: true, ..Recipe::in_slots(keys, slots, width, Box::new(build)) })
     }
@@ -86,14 +88,16 @@ pub(super) fn over_buckets<S, R>(
     answer: Answer<FullKeyCuckoo<S::Rule>, R>,
 ) -> Result<Recipe, GameError>
 where
-    S: cuckoo::RuleSpec + Sync + 'static,
-    R: Remote<Error = MemoryError> + 'static,
+    S: cuckoo::RuleSpec + Send + Sync + 'static,
+    R: Remote<Error = MemoryError> + Clone + 'static,
 {
     let (shape, width) = options.geometry()?;
+    let again = options.clone();
+    let recover: Recover<FullKeyCuckoo<S::Rule>, R> = Arc::new(move |_, remote| again.recover(remote));
     let build = move |hash| {
         let mut remote = remote();
         let filter = options.build(hash, &mut remote).map_err(refused)?;
-        Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
+        Ok(Box::new(Pair::new(filter, remote, answer, recover.clone())) as Box<dyn Defender>)
     };
     // What cannot be built is refused before any game, and before anything is worked out from it.
     drop(build(HashKey::fixed(0))?);
@@ -117,13 +121,15 @@ pub(super) fn over_slots<S>(
     answer: Answer<RankSelectFilter<S::Rule>, ByHash>,
 ) -> Result<Recipe, GameError>
 where
-    S: quotient::RuleSpec + Sync + 'static,
+    S: quotient::RuleSpec + Send + Sync + 'static,
 {
     let (slots, width) = options.geometry()?;
+    let again = options.clone();
+    let recover: Recover<RankSelectFilter<S::Rule>, ByHash> = Arc::new(move |_, remote| again.recover(remote));
     let build = move |hash| {
         let mut remote = ByHash::new();
         let filter = options.build(hash, &mut remote).map_err(refused)?;
-        Ok(Box::new(Pair::new(filter, remote, answer)) as Box<dyn Defender>)
+        Ok(Box::new(Pair::new(filter, remote, answer, recover.clone())) as Box<dyn Defender>)
     };
     Ok(Recipe::in_slots(keys, slots, width, Box::new(build)))
 }

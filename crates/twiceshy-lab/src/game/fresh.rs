@@ -2,14 +2,15 @@
 
 use super::GameError;
 use super::adversary::Adversary;
+use super::named::Named;
 use super::notes::Notes;
-use super::oracle::{Key, Oracle};
+use super::oracle::Oracle;
 
 /// Asks nothing and names a key that nobody asked for: it wins at the filter's static rate, whatever the filter learns.
 pub(super) struct Fresh;
 
 impl Adversary for Fresh {
-    fn play(&self, _: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
-        Ok(notes.fresh())
+    fn play(&self, _: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
+        Ok(Named::one(notes.fresh()))
     }
 }

@@ -6,22 +6,41 @@
 
 mod adversary;
 mod anatomy;
+mod avoiders;
+mod chain;
+mod crash;
 mod cyclic;
 mod defender;
 mod delete_reinsert;
 mod diary;
 mod dispatch;
+mod endless;
+mod few;
+mod flood;
 mod fresh;
+mod full_oracle;
+mod grandchildren;
+mod growth;
+mod lives;
+mod lottery;
+mod named;
 mod notes;
 mod oracle;
+mod phase_riders;
 mod play;
 mod prelude;
 mod repeat;
 mod report;
+mod revenants;
 mod rounds;
 mod search;
+mod seesaw;
 mod shaped;
+mod siblings;
+mod siblings_ages;
+mod siblings_frontier;
 mod stubborn;
+mod swap;
 mod swapping;
 mod tactics;
 mod unfixable;
@@ -112,7 +131,7 @@ pub enum GameError {
 pub fn run(settings: &Settings, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
     playable(settings)?;
     let recipe = Recipe::named(settings.filter, settings.keys, settings.epsilon)?;
-    play::all(settings, &recipe, &Tactics::default(), progress)
+    one_report(settings, &recipe, &Tactics::default(), progress)
 }
 
 /// The same against filters by a recipe for as many keys. The settings' filter is what the report calls them.
@@ -129,7 +148,31 @@ pub fn run_with(
 ) -> Result<Report, GameError> {
     playable(settings)?;
     tactics.check()?;
-    play::all(settings, recipe, tactics, progress)
+    one_report(settings, recipe, tactics, progress)
+}
+
+/// The same with several adversaries, whichever the settings name: a report for each, in this order. In a game all of them
+/// meet the same filter, each in a copy of its own, so that it is filled once.
+pub fn run_many(
+    settings: &Settings,
+    adversaries: &[AdversaryName],
+    recipe: &Recipe,
+    tactics: &Tactics,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<Report>, GameError> {
+    playable(settings)?;
+    tactics.check()?;
+    play::all(settings, adversaries, recipe, tactics, progress)
+}
+
+fn one_report(
+    settings: &Settings,
+    recipe: &Recipe,
+    tactics: &Tactics,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Report, GameError> {
+    let mut reports = play::all(settings, &[settings.adversary], recipe, tactics, progress)?;
+    reports.pop().ok_or_else(|| GameError::Seam("an adversary played and there is no report".into()))
 }
 
 fn playable(settings: &Settings) -> Result<(), GameError> {

@@ -2,14 +2,22 @@
 
 use super::anatomy::Anatomy;
 use super::diary::Diary;
+use super::named::Named;
 use super::oracle::{Key, Oracle};
 use super::tactics::Tactics;
 use super::{GameError, MOST_FRESH};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 
+/// No key is lower in byte order.
+const LOWEST: Key = [0; 8];
+
+/// How far a key may follow another that it follows closely: a million of them fill one part in 2^20 of all keys.
+const STEP: u64 = 1 << 24;
+
 /// What an adversary knows and draws: n and ε, the set as it was at the beginning (001 section 6.1 lets it choose the set at
 /// random), how the filter is made, keys that it has not used yet, and dice of its own. And what it writes down.
+#[derive(Clone)]
 pub(super) struct Notes<'a> {
     keys: Keys,
     used: u64,
@@ -58,6 +66,11 @@ impl<'a> Notes<'a> {
         self.keys.absent(self.used - 1)
     }
 
+    /// ε, the rate that the filter was asked for.
+    pub(super) fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
     /// How many fresh keys are worth asking to find a false positive: 16/ε. A filter whose own rate is half of ε has none
     /// among them once in 3,000 games.
     pub(super) fn enough(&self) -> u64 {
@@ -66,13 +79,63 @@ impl<'a> Notes<'a> {
 
     /// Asks fresh keys until one is a false positive; `None` where [`Notes::enough`] of them are none.
     pub(super) fn find_wrong(&mut self, oracle: &mut Oracle) -> Result<Option<Key>, GameError> {
-        for _ in 0..self.enough() {
-            let key = self.fresh();
-            if oracle.lookup(&key)? {
-                return Ok(Some(key));
+        self.find_wrong_above(oracle, &LOWEST)
+    }
+
+    /// The same with keys from `above` on in byte order. While the set is small, mistakes are as much rarer, and the search
+    /// as much longer.
+    pub(super) fn find_wrong_above(&mut self, oracle: &mut Oracle, above: &Key) -> Result<Option<Key>, GameError> {
+        let (n, stored) = (self.n() as f64, (self.n() - oracle.room()).max(1) as f64);
+        let most = (self.enough() as f64 * n / stored).min(MOST_FRESH).ceil() as u64;
+        let sought = oracle.seek(&self.keys, above, self.used, most)?;
+        self.used = sought.next;
+        Ok(sought.found)
+    }
+
+    /// Finds so many false positives, or fewer where a search ends without one.
+    pub(super) fn find_many(&mut self, oracle: &mut Oracle, count: usize) -> Result<Vec<Key>, GameError> {
+        self.find_many_above(oracle, count, &LOWEST)
+    }
+
+    /// The same with keys from `above` on in byte order.
+    pub(super) fn find_many_above(
+        &mut self,
+        oracle: &mut Oracle,
+        count: usize,
+        above: &Key,
+    ) -> Result<Vec<Key>, GameError> {
+        let mut found = Vec::with_capacity(count);
+        while found.len() < count {
+            match self.find_wrong_above(oracle, above)? {
+                Some(key) => found.push(key),
+                None => break,
             }
         }
-        Ok(None)
+        Ok(found)
+    }
+
+    /// One key of n in so many, and at least one.
+    pub(super) fn one_in(&self, count: u64) -> usize {
+        (self.n() / count).max(1) as usize
+    }
+
+    /// Names any of the keys that are absent; a fresh key where none is.
+    pub(super) fn name(&mut self, oracle: &Oracle, mut keys: Vec<Key>) -> Named {
+        keys.retain(|key| !oracle.holds(key));
+        Named::any_of(keys, || self.fresh())
+    }
+
+    /// The set as it was at the beginning, in byte order.
+    pub(super) fn sorted_set(&self) -> Vec<Key> {
+        let mut keys: Vec<Key> = self.set().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// A key that follows another closely in byte order. It is made up, not drawn: that somebody has the same is as unlikely
+    /// as that two random keys of eight bytes are equal.
+    pub(super) fn just_above(&mut self, key: &Key) -> Key {
+        u64::from_be_bytes(*key).wrapping_add(1 + self.rng.below(STEP)).to_be_bytes()
     }
 
     /// The set in a random order.

@@ -1,7 +1,7 @@
 //! The oracle of Figure 1: it holds filter, remote and set, and the adversary plays through it alone.
 
 use super::GameError;
-use super::defender::{Defender, Phase};
+use super::defender::{Defender, Phase, Sought};
 use super::dispatch::Recipe;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
@@ -40,6 +40,10 @@ pub(crate) struct Counts {
     pub(super) adapts: u64,
     pub(super) unfixable: u64,
     pub(crate) rebuilds: u64,
+    /// Insertions that the filter refused because it was full.
+    pub(super) refusals: u64,
+    /// The lowest load at which it did, in millionths.
+    pub(super) lowest_refused: Option<u64>,
 }
 
 impl Counts {
@@ -51,11 +55,20 @@ impl Counts {
         self.adapts += more.adapts;
         self.unfixable += more.unfixable;
         self.rebuilds += more.rebuilds;
+        self.refusals += more.refusals;
+        self.lowest_refused = lower(self.lowest_refused, more.lowest_refused);
     }
 }
 
-/// The adversary's only way to the filter. Its three operations are all that the adversary can do; the filter's bits, its
-/// hash key and the remote stay behind it, and so does whether it was rebuilt.
+/// The lower of two numbers that may not be there.
+fn lower(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.into_iter().chain(other).min()
+}
+
+/// The adversary's only way to the filter. It can ask, insert and delete, see whether an insertion was refused, and wait
+/// until the filter's owner makes it grow or its process dies. The filter's bits, its hash key and the remote stay behind
+/// the oracle, and so does whether the filter was rebuilt.
+#[derive(Clone)]
 pub(crate) struct Oracle {
     filter: Box<dyn Defender>,
     set: HashSet<Key>,
@@ -102,17 +115,27 @@ impl Oracle {
         Ok(present)
     }
 
-    /// Puts a key into the set, which has room for as many as the filter is made for.
+    /// Asks absent keys one after another, as [`Oracle::lookup`] would, until one is wrong or `most` were asked. Keys below
+    /// `above` are not asked.
+    pub(super) fn seek(&mut self, keys: &Keys, above: &Key, from: u64, most: u64) -> Result<Sought, GameError> {
+        let sought = self.filter.seek(keys, above, from, most);
+        self.counts.queries += sought.asked;
+        if let Some(key) = &sought.found {
+            // Asked once already: this is what the filter hears of it.
+            self.counts.queries -= 1;
+            self.lookup(key)?;
+        }
+        Ok(sought)
+    }
+
+    /// Puts a key into the set, which has room for as many as the filter is made for. Where the filter is full, its owner
+    /// gives it another hash key.
     pub(super) fn insert(&mut self, key: &Key) -> Result<(), GameError> {
-        if self.set.contains(key) {
-            return Err(Refusal::InTheSet.into());
-        }
-        if self.set.len() as u64 >= self.capacity {
-            return Err(Refusal::Full(self.capacity).into());
-        }
+        self.check_room(key)?;
         self.counts.insertions += 1;
         let mut tries = 0;
         while !self.filter.insert(key)? {
+            self.note_refusal();
             tries += 1;
             if tries == HASH_KEYS {
                 return Err(GameError::Full(HASH_KEYS));
@@ -123,6 +146,46 @@ impl Oracle {
         self.rebuild_if_wanted()
     }
 
+    /// The same, but a full filter refuses the key: `false`, and the set is as it was.
+    pub(super) fn try_insert(&mut self, key: &Key) -> Result<bool, GameError> {
+        self.check_room(key)?;
+        if !self.filter.insert(key)? {
+            self.note_refusal();
+            return Ok(false);
+        }
+        self.counts.insertions += 1;
+        self.set.insert(*key);
+        self.rebuild_if_wanted()?;
+        Ok(true)
+    }
+
+    /// Tries to insert keys, in this order, as long as the set has room.
+    pub(super) fn store<'k>(&mut self, keys: impl IntoIterator<Item = &'k Key>) -> Result<(), GameError> {
+        for key in keys {
+            if self.room() == 0 {
+                break;
+            }
+            self.try_insert(key)?;
+        }
+        Ok(())
+    }
+
+    fn check_room(&self, key: &Key) -> Result<(), GameError> {
+        if self.set.contains(key) {
+            return Err(Refusal::InTheSet.into());
+        }
+        if self.room() == 0 {
+            return Err(Refusal::Full(self.capacity).into());
+        }
+        Ok(())
+    }
+
+    fn note_refusal(&mut self) {
+        self.counts.refusals += 1;
+        let load = (self.filter.load() * 1e6).round() as u64;
+        self.counts.lowest_refused = lower(self.counts.lowest_refused, Some(load));
+    }
+
     /// Takes a key out of the set.
     pub(super) fn delete(&mut self, key: &Key) -> Result<(), GameError> {
         if !self.set.remove(key) {
@@ -131,6 +194,39 @@ impl Oracle {
         self.counts.deletions += 1;
         self.filter.remove(key)?;
         self.rebuild_if_wanted()
+    }
+
+    /// Deletes all of these keys.
+    pub(super) fn delete_all<'k>(&mut self, keys: impl IntoIterator<Item = &'k Key>) -> Result<(), GameError> {
+        keys.into_iter().try_for_each(|key| self.delete(key))
+    }
+
+    /// The filter's owner makes it grow to twice its cells. The set may not.
+    pub(super) fn grow(&mut self) -> Result<(), GameError> {
+        match self.filter.grow()? {
+            true => Ok(()),
+            false => self.rebuild(),
+        }
+    }
+
+    /// The process dies, and the filter is recovered from its remote. Where the keys do not fit then, the owner gives it
+    /// another hash key.
+    pub(super) fn crash(&mut self) -> Result<(), GameError> {
+        let hash = HashKey::fixed(self.rng.word());
+        match self.filter.crash(hash)? {
+            true => Ok(()),
+            false => self.rebuild(),
+        }
+    }
+
+    /// How many more keys the set takes. An adversary knows, since it knows what it did.
+    pub(super) fn room(&self) -> u64 {
+        self.capacity - self.set.len() as u64
+    }
+
+    /// Whether a key is in the set. An adversary knows, since it knows what it did and what was refused.
+    pub(super) fn holds(&self, key: &Key) -> bool {
+        self.set.contains(key)
     }
 
     /// The end of the game: whether the key that the adversary named is a false positive.

@@ -2,6 +2,7 @@
 
 use super::GameError;
 use super::adversary::Adversary;
+use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 use std::cmp::Reverse;
@@ -16,7 +17,7 @@ const AGAIN: u32 = 10;
 pub(super) struct Repeat;
 
 impl Adversary for Repeat {
-    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
         let mut wrong: Vec<(Key, u32)> = Vec::new();
         for _ in 0..notes.enough() {
             let key = notes.fresh();
@@ -30,6 +31,6 @@ impl Adversary for Repeat {
             }
         }
         let likeliest = wrong.into_iter().min_by_key(|(_, times)| Reverse(*times));
-        Ok(likeliest.map_or_else(|| notes.fresh(), |(key, _)| key))
+        Ok(Named::one(likeliest.map_or_else(|| notes.fresh(), |(key, _)| key)))
     }
 }

@@ -6,6 +6,9 @@ use super::search::Search;
 use crate::interval::{Z95, wilson};
 use serde::Serialize;
 
+/// Beyond four standard deviations nobody is just lucky.
+const LUCK: f64 = 4.0;
+
 /// Many games: sums over them unless a name says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -32,6 +35,15 @@ pub struct Report {
     pub win_rate_low: f64,
     /// The upper end.
     pub win_rate_high: f64,
+    /// Keys that the adversary might have named with equal reason.
+    pub nameable: u64,
+    /// Those of them that were false positives at the end.
+    pub nameable_wrong: u64,
+    /// The share of a game's nameable keys that were false positives: the mean over the games. It is the chance to win, with
+    /// less noise than the win rate.
+    pub pool_rate: f64,
+    /// Its standard error, the games being independent.
+    pub pool_rate_se: f64,
     /// Look-ups of the adversary; the one that decides a game is not counted.
     pub queries: u64,
     /// Those that were false positives.
@@ -46,6 +58,10 @@ pub struct Report {
     pub unfixable: u64,
     /// Rebuilds under a new hash key because the filter asked for one.
     pub rebuilds: u64,
+    /// Insertions that the filter refused because it was full.
+    pub refusals: u64,
+    /// The lowest load, keys over cells, at which it refused one.
+    pub lowest_refused_load: Option<f64>,
     /// Local bits over n before the adversary's first move: the mean over the games.
     pub local_bits_per_key_start: f64,
     /// Local bits over n after its last.
@@ -67,8 +83,10 @@ pub struct Report {
 impl Report {
     pub(super) fn new(settings: &Settings, static_rate: f64, sum: &Sum) -> Report {
         let games = settings.games as f64;
-        let win_rate = sum.wins as f64 / games;
-        let (win_rate_low, win_rate_high) = wilson(sum.wins, settings.games, Z95);
+        let outcome = &sum.outcome;
+        let win_rate = outcome.wins as f64 / games;
+        let (win_rate_low, win_rate_high) = wilson(outcome.wins, settings.games, Z95);
+        let (pool_rate, pool_rate_se) = outcome.pool_rate(settings.games);
         let per_key = |count: u128| count as f64 / games / settings.keys as f64;
         Report {
             filter: settings.filter.to_string(),
@@ -77,11 +95,15 @@ impl Report {
             epsilon: settings.epsilon,
             static_rate,
             games: settings.games,
-            wins: sum.wins,
+            wins: outcome.wins,
             win_rate,
             win_rate_sd: deviation(win_rate, games),
             win_rate_low,
             win_rate_high,
+            nameable: outcome.nameable,
+            nameable_wrong: outcome.nameable_wrong,
+            pool_rate,
+            pool_rate_se,
             queries: sum.counts.queries,
             false_positives: sum.counts.false_positives,
             insertions: sum.counts.insertions,
@@ -89,6 +111,8 @@ impl Report {
             adapts: sum.counts.adapts,
             unfixable: sum.counts.unfixable,
             rebuilds: sum.counts.rebuilds,
+            refusals: sum.counts.refusals,
+            lowest_refused_load: sum.counts.lowest_refused.map(|millionths| millionths as f64 * 1e-6),
             local_bits_per_key_start: per_key(sum.bits_at_start),
             local_bits_per_key_end: per_key(sum.bits_at_end),
             phases: settings.phases,
@@ -97,6 +121,12 @@ impl Report {
             seed: settings.seed,
             search: Search::new(settings, &sum.diary),
         }
+    }
+
+    /// `true` if the adversary wins more often than at a rate, by the games or by the keys that it might have named: four
+    /// standard deviations above it, so that it is no luck.
+    pub fn is_beaten(&self, rate: f64) -> bool {
+        self.deviations_above(rate) > LUCK || self.pool_rate > rate + LUCK * self.pool_rate_se
     }
 
     /// How many standard deviations the wins lie above a rate, where the games would be won at that rate.

@@ -2,6 +2,7 @@
 
 use super::GameError;
 use super::adversary::Adversary;
+use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
@@ -13,7 +14,7 @@ const ROUNDS: u32 = 32;
 pub(super) struct Rounds;
 
 impl Adversary for Rounds {
-    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
         let mut asked: Vec<Key> = (0..notes.n()).map(|_| notes.fresh()).collect();
         asked.sort_unstable();
         let mut survivor = None;
@@ -30,6 +31,6 @@ impl Adversary for Rounds {
             }
             asked = wrong;
         }
-        Ok(survivor.unwrap_or_else(|| notes.fresh()))
+        Ok(Named::one(survivor.unwrap_or_else(|| notes.fresh())))
     }
 }

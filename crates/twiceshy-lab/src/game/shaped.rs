@@ -64,7 +64,7 @@ impl Recipe {
 type Answers<S> =
     (Answer<FullKeyCuckoo<<S as RuleSpec>::Rule>, ByHash>, Answer<FullKeyCuckoo<<S as RuleSpec>::Rule>, Mirror>);
 
-fn buckets<S: RuleSpec + Sync + 'static>(
+fn buckets<S: RuleSpec + Send + Sync + 'static>(
     spec: &FilterSpec,
     options: Options<S>,
     keys: u64,

@@ -2,8 +2,9 @@
 
 use super::GameError;
 use super::adversary::Adversary;
+use super::named::Named;
 use super::notes::Notes;
-use super::oracle::{Key, Oracle};
+use super::oracle::Oracle;
 use super::stubborn::stubborn;
 
 /// How often a key must have been wrong in a row, for each cell of a bucket.
@@ -31,9 +32,9 @@ const TIMES_A_CELL: u64 = 8;
 pub(super) struct Swapping;
 
 impl Adversary for Swapping {
-    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
         let functions = notes.functions(notes.anatomy().cells_per_bucket, 4);
         let elements = notes.tactics().elements(notes.anatomy().values, functions);
-        stubborn(oracle, notes, TIMES_A_CELL * functions, elements)
+        stubborn(oracle, notes, TIMES_A_CELL * functions, elements).map(Named::one)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::GameError;
 use super::adversary::Adversary;
+use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
@@ -35,7 +36,7 @@ use super::oracle::{Key, Oracle};
 pub(super) struct Unfixable;
 
 impl Adversary for Unfixable {
-    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Key, GameError> {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
         let k = notes.functions(notes.anatomy().hashes(), 2);
         let mut suspects = suspects(oracle, notes, k)?;
         let count = suspects.len() as u64;
@@ -46,11 +47,11 @@ impl Adversary for Unfixable {
             notes.diary.too_many = 1;
         } else if let Some(key) = permutations(oracle, notes, &mut suspects, k)? {
             notes.diary.named = 1;
-            return Ok(key);
+            return Ok(Named::one(key));
         } else {
             notes.diary.no_permutation = 1;
         }
-        Ok(notes.fresh())
+        Ok(Named::one(notes.fresh()))
     }
 }
 

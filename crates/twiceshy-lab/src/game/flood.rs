@@ -1,0 +1,39 @@
+//! A filter full of its own mistakes.
+
+use super::GameError;
+use super::adversary::Adversary;
+use super::named::Named;
+use super::notes::Notes;
+use super::oracle::{Key, Oracle};
+
+/// Deletes half of the keys, and inserts mistakes as it finds them until the set is full again, every fourth left out. Names
+/// a mistake that was left out or refused, or a deleted key.
+///
+/// *Why it wins.* A mistake shares quotient and remainder with a stored key, so stored mistakes crowd into places that are
+/// taken. What a filter keeps for crowded places (a second level, a back yard, a long run) was planned for random keys and
+/// may run full long before the filter does. Besides, it is `swap` and `siblings` at once, with mistakes about mistakes.
+pub(super) struct Flood;
+
+impl Adversary for Flood {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
+        let mut known = make_room(oracle, notes)?;
+        let mut count = 0;
+        while oracle.room() > 0 && count < notes.n() {
+            let Some(key) = notes.find_wrong(oracle)? else { break };
+            count += 1;
+            if count % 4 != 0 {
+                oracle.try_insert(&key)?;
+            }
+            known.push(key);
+        }
+        Ok(notes.name(oracle, known))
+    }
+}
+
+/// Deletes half of the keys at random, and says which.
+pub(super) fn make_room(oracle: &mut Oracle, notes: &mut Notes) -> Result<Vec<Key>, GameError> {
+    let mut deleted = notes.shuffled_set();
+    deleted.truncate(deleted.len().div_ceil(2));
+    oracle.delete_all(&deleted)?;
+    Ok(deleted)
+}

@@ -1,0 +1,102 @@
+//! What an adversary names, and how many of the keys that it might have named were wrong.
+
+use super::oracle::{Key, Oracle};
+use crate::workload::rng::Rng;
+
+/// The keys that an adversary might name with equal reason. One of them, drawn at random, decides the game; the others say
+/// how sure that outcome is, so that a few games show what would take many to see in the wins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pool: Vec<Key>,
+}
+
+impl Named {
+    /// One key and no other.
+    pub(super) fn one(key: Key) -> Named {
+        Named { pool: vec![key] }
+    }
+
+    /// Any of these keys; `otherwise` where there are none.
+    pub(super) fn any_of(pool: Vec<Key>, otherwise: impl FnOnce() -> Key) -> Named {
+        if pool.is_empty() { Named::one(otherwise()) } else { Named { pool } }
+    }
+
+    /// The end of the game: who won, and how many keys of the pool were wrong.
+    pub(super) fn decide(&self, oracle: &Oracle, rng: &mut Rng) -> Outcome {
+        let drawn = rng.below(self.pool.len() as u64) as usize;
+        let nameable = self.pool.len() as u64;
+        let wrong = self.pool.iter().filter(|key| oracle.is_false_positive(key)).count() as u64;
+        let won = self.pool.get(drawn).is_some_and(|key| oracle.is_false_positive(key));
+        Outcome::new(u64::from(won), nameable, wrong)
+    }
+
+    #[cfg(test)]
+    pub(super) fn pool(&self) -> &[Key] {
+        &self.pool
+    }
+}
+
+/// Outcomes of games, added up. All are whole numbers, so the order of adding does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// Games won.
+    pub(super) wins: u64,
+    /// Keys in all pools.
+    pub(super) nameable: u64,
+    /// Those of them that were false positives.
+    pub(super) nameable_wrong: u64,
+    /// Wrong over nameable, in units of 2^-32, and its square.
+    share: u128,
+    share_squared: u128,
+}
+
+/// The unit of shares.
+const ONE: u64 = 1 << 32;
+
+impl Outcome {
+    fn new(wins: u64, nameable: u64, nameable_wrong: u64) -> Outcome {
+        let share = u128::from(nameable_wrong) * u128::from(ONE) / u128::from(nameable.max(1));
+        Outcome { wins, nameable, nameable_wrong, share, share_squared: share * share }
+    }
+
+    pub(super) fn add(&mut self, more: &Outcome) {
+        self.wins += more.wins;
+        self.nameable += more.nameable;
+        self.nameable_wrong += more.nameable_wrong;
+        self.share += more.share;
+        self.share_squared += more.share_squared;
+    }
+
+    /// The mean of the pools' shares of wrong keys, and its standard error. Keys of one game share a filter, so games are
+    /// what is independent, not keys.
+    pub(super) fn pool_rate(&self, games: u64) -> (f64, f64) {
+        let games = games.max(1) as f64;
+        let mean = self.share as f64 / ONE as f64 / games;
+        let square = self.share_squared as f64 / (ONE as f64 * ONE as f64) / games;
+        (mean, ((square - mean * mean).max(0.0) / games).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pool_rate_is_the_mean_of_the_games_with_the_error_of_that_mean() {
+        let mut sum = Outcome::default();
+        for (nameable, wrong) in [(4, 1), (10, 5), (1, 0), (8, 2)] {
+            sum.add(&Outcome::new(0, nameable, wrong));
+        }
+        let (mean, error) = sum.pool_rate(4);
+        assert!((mean - 0.25).abs() < 1e-9, "{mean}");
+        // Deviations of 0, 1/4, 1/4 and 0: a variance of 1/32, over four games.
+        assert!((error - f64::sqrt(1.0 / 128.0)).abs() < 1e-9, "{error}");
+        assert_eq!((sum.nameable, sum.nameable_wrong), (23, 8));
+    }
+
+    #[test]
+    fn an_empty_pool_names_another_key() {
+        assert_eq!(Named::any_of(Vec::new(), || [7; 8]), Named::one([7; 8]));
+        assert_eq!(Named::any_of(vec![[1; 8], [2; 8]], || [7; 8]).pool(), [[1; 8], [2; 8]]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Mistakes about the same key meet each other.
+
+use super::GameError;
+use super::adversary::Adversary;
+use super::named::Named;
+use super::notes::Notes;
+use super::oracle::{Key, Oracle};
+
+/// Finds n/4 mistakes, deletes all keys, inserts every second mistake and names one of the others.
+///
+/// *Why it wins.* Two mistakes about the same stored key share its quotient and remainder, so they share them with each
+/// other, and the filter was never told of that pair. If what it learned goes with the stored key, or is taken over only by
+/// a newcomer that matches all of it, one of them is stored without what tells it from the other.
+///
+/// *How many mistakes.* n/4 of them move three quarters of the keys to another function where keys do that: most mistakes are
+/// still of the present functions.
+pub(super) struct Siblings;
+
+impl Adversary for Siblings {
+    fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
+        let found = notes.find_many(oracle, notes.one_in(4))?;
+        let set: Vec<Key> = notes.set().collect();
+        confront(oracle, notes, &set, &found)
+    }
+}
+
+/// Deletes keys, stores every second of some others, and names one of the rest.
+pub(super) fn confront(
+    oracle: &mut Oracle,
+    notes: &mut Notes,
+    deleted: &[Key],
+    siblings: &[Key],
+) -> Result<Named, GameError> {
+    oracle.delete_all(deleted)?;
+    oracle.store(siblings.iter().step_by(2))?;
+    Ok(notes.name(oracle, siblings.to_vec()))
+}

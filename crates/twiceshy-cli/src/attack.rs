@@ -1,11 +1,14 @@
 //! `twiceshy attack`.
 
 mod flags;
+mod who;
 
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
-use flags::{Bounds, Geometry};
-use twiceshy_lab::game::{AdversaryName, Recipe, Report, Search, Settings, run_with};
+use flags::{Bounds, FormArg, Geometry};
+use twiceshy::quotient::BroomFilter;
+use twiceshy_lab::game::{Recipe, Report, Search, Settings, run_many};
 use twiceshy_lab::replay::FilterName;
+use who::Who;
 
 /// Play the adaptivity game: an adversary asks, inserts and deletes, names an absent key, and wins if the filter calls it
 /// present.
@@ -14,9 +17,9 @@ pub(crate) struct Args {
     /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom
     #[arg(long)]
     filter: FilterName,
-    /// The adversary: fresh, repeat, rounds, delete-reinsert, cyclic, swapping or unfixable
-    #[arg(long)]
-    adversary: AdversaryName,
+    /// The adversary, several with commas between, or `all` but those that search; --help explains each
+    #[arg(long, required = true, value_delimiter = ',', long_help = who::help())]
+    adversary: Vec<Who>,
     /// n, the keys that the filter is made for and holds
     #[arg(long, default_value_t = 500)]
     keys: u64,
@@ -25,6 +28,9 @@ pub(crate) struct Args {
     fpr: f64,
     #[command(flatten)]
     geometry: Geometry,
+    /// broom: where it keeps keys that its first level has no place for [default: by the size of remainders]
+    #[arg(long, conflicts_with = "bits")]
+    form: Option<FormArg>,
     #[command(flatten)]
     bounds: Bounds,
     /// How often a broom filter's frontier has gone round, and half way again, when the adversary begins
@@ -39,25 +45,19 @@ pub(crate) struct Args {
     /// How many games are played at once [default: one for each processor]
     #[arg(long)]
     jobs: Option<usize>,
-    /// Print one JSON object
+    /// Print one JSON object, or an array of them for several adversaries
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let tactics = args.bounds.tactics(args.adversary)?;
-    let spec = args.geometry.spec(args.filter);
-    let (recipe, epsilon) = match &spec {
-        Some(spec) => {
-            let recipe = Recipe::shaped(spec, args.keys, args.geometry.load)?;
-            let rate = recipe.static_rate();
-            (recipe, rate)
-        }
-        None => (Recipe::named(args.filter, args.keys, args.fpr)?, args.fpr),
-    };
+    let adversaries = who::names(&args.adversary);
+    let tactics = args.bounds.tactics(&adversaries)?;
+    let (recipe, epsilon) = recipe(args)?;
+    let Some(&adversary) = adversaries.first() else { anyhow::bail!("--adversary names nobody") };
     let settings = Settings {
         filter: args.filter,
-        adversary: args.adversary,
+        adversary,
         keys: args.keys,
         epsilon,
         phases: args.phases,
@@ -65,14 +65,63 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.seed,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
     };
-    let bar = progress_bar(args.games, &format!("{} against {}", args.adversary, args.filter));
-    let report = run_with(&settings, &recipe, &tactics, &|ended| bar.set_position(ended));
+    let who = if adversaries.len() == 1 { adversary.to_string() } else { format!("{} adversaries", adversaries.len()) };
+    let bar = progress_bar(args.games, &format!("{who} against {}", args.filter));
+    let reports = run_many(&settings, &adversaries, &recipe, &tactics, &|ended| bar.set_position(ended));
     bar.finish_and_clear();
-    let report = report?;
-    if args.json {
-        return print_json(&report);
+    match (&reports?[..], args.json) {
+        ([report], true) => print_json(report),
+        (reports, true) => print_json(&reports),
+        ([report], false) => print(&words(report)),
+        (reports, false) => print(&overview(reports)),
     }
-    print(&words(&report))
+}
+
+/// The filter that is attacked, and the ε that it must keep.
+fn recipe(args: &Args) -> anyhow::Result<(Recipe, f64)> {
+    if let Some(spec) = args.geometry.spec(args.filter) {
+        let recipe = Recipe::shaped(&spec, args.keys, args.geometry.load)?;
+        let rate = recipe.static_rate();
+        return Ok((recipe, rate));
+    }
+    let recipe = match args.form {
+        None => Recipe::named(args.filter, args.keys, args.fpr)?,
+        Some(form) if args.filter == FilterName::Broom => {
+            Recipe::broom(BroomFilter::options(args.keys, args.fpr)?.form(form.into()), args.keys)?
+        }
+        Some(_) => anyhow::bail!("--form is an option of --filter broom, not of {}", args.filter),
+    };
+    Ok((recipe, args.fpr))
+}
+
+/// The reports of several adversaries for people, a row for each.
+fn overview(reports: &[Report]) -> String {
+    let head = ["adversary", "win rate", "pool rate", "± error", "nameable", "wrong", "refused", "verdict"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for report in reports {
+        rows.push(vec![
+            report.adversary.clone(),
+            rate(report.win_rate),
+            rate(report.pool_rate),
+            rate(report.pool_rate_se),
+            grouped(report.nameable),
+            grouped(report.nameable_wrong),
+            grouped(report.refusals),
+            if report.is_beaten(report.epsilon) { "beaten" } else { "holds" }.to_owned(),
+        ]);
+    }
+    let first = reports.first();
+    let about = first.map_or_else(String::new, |report| {
+        let Report { filter, games, epsilon, seed, .. } = report;
+        let (keys, games) = (grouped(report.keys), grouped(*games));
+        format!("{filter}, {keys} keys, epsilon {}, {games} games for each adversary, seed {seed}\n\n", rate(*epsilon))
+    });
+    let beaten = reports.iter().filter(|report| report.is_beaten(report.epsilon)).count();
+    format!(
+        "{about}{}\n{beaten} of {} adversaries win more often than epsilon, by more than four standard errors.\n",
+        columns(&rows),
+        reports.len()
+    )
 }
 
 /// The report for people.
@@ -85,6 +134,9 @@ fn words(report: &Report) -> String {
         row("win rate", rate(report.win_rate)),
         row("  standard deviation", rate(report.win_rate_sd)),
         row("  95 % interval", format!("{} to {}", rate(report.win_rate_low), rate(report.win_rate_high))),
+        row("keys that it might have named", grouped(report.nameable)),
+        row("  that were false positives", grouped(report.nameable_wrong)),
+        row("  rate, mean of the games", format!("{} ± {}", rate(report.pool_rate), rate(report.pool_rate_se))),
         row("epsilon, as asked for", rate(report.epsilon)),
         row("  static rate of the filter", rate(report.static_rate)),
         row("look-ups a game", a_game(report.queries)),
@@ -104,6 +156,10 @@ fn words(report: &Report) -> String {
         if count > 0 {
             rows.push(row(name, grouped(count)));
         }
+    }
+    if let Some(load) = report.lowest_refused_load {
+        rows.push(row("insertions that the filter refused", grouped(report.refusals)));
+        rows.push(row("  lowest load at which it did", format!("{:.1} %", load * 100.0)));
     }
     let Report { adversary, filter, keys, seed, .. } = report;
     let keys = grouped(*keys);
@@ -133,18 +189,16 @@ fn searched(search: &Search, games: u64) -> Vec<Vec<String>> {
     rows
 }
 
-/// Beyond four standard deviations nobody is just lucky.
-const LUCK: f64 = 4.0;
-
-/// What the win rate means.
+/// What the rates mean.
 fn verdict(report: &Report) -> String {
     let (won, epsilon) = (rate(report.win_rate), rate(report.epsilon));
     let Report { adversary, filter, .. } = report;
-    if report.deviations_above(report.epsilon) > LUCK {
+    if report.is_beaten(report.epsilon) {
         format!(
             "An adaptive filter lets nobody win more often than epsilon; {adversary} wins {won} of its games against \
-             {filter}, {:.1} times epsilon.",
-            report.win_rate / report.epsilon
+             {filter}, and {} of the keys that it might have named are wrong: {:.1} times epsilon.",
+            rate(report.pool_rate),
+            report.win_rate.max(report.pool_rate) / report.epsilon
         )
     } else {
         format!(

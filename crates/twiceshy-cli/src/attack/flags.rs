@@ -1,6 +1,7 @@
 //! The flags of `attack` beyond the common ones: the filter's geometry, and how far an adversary goes.
 
 use clap::ValueEnum;
+use twiceshy::quotient::BroomForm;
 use twiceshy_lab::game::{AdversaryName, Tactics};
 use twiceshy_lab::replay::{FilterName, FilterSpec, RemoteName};
 
@@ -31,6 +32,24 @@ pub(super) struct Geometry {
 enum RemoteArg {
     ByHash,
     Mirror,
+}
+
+/// The forms of a broom filter.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum FormArg {
+    /// A second level, for small remainders
+    TwoLevels,
+    /// A back yard, for large remainders
+    BackYard,
+}
+
+impl From<FormArg> for BroomForm {
+    fn from(form: FormArg) -> BroomForm {
+        match form {
+            FormArg::TwoLevels => BroomForm::TwoLevels,
+            FormArg::BackYard => BroomForm::BackYard,
+        }
+    }
 }
 
 impl Geometry {
@@ -71,8 +90,8 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// The tactics that were asked for. Refuses bounds that the adversary does not have.
-    pub(super) fn tactics(&self, adversary: AdversaryName) -> anyhow::Result<Tactics> {
+    /// The tactics that were asked for. Refuses bounds that none of the adversaries has.
+    pub(super) fn tactics(&self, adversaries: &[AdversaryName]) -> anyhow::Result<Tactics> {
         use AdversaryName::{Cyclic, Swapping, Unfixable};
         let owned: [(bool, &str, &[AdversaryName]); 5] = [
             (self.effort.is_some(), "--effort", &[Cyclic, Swapping]),
@@ -81,10 +100,10 @@ impl Bounds {
             (self.most_suspects.is_some(), "--most-suspects", &[Unfixable]),
             (self.most_rounds.is_some(), "--most-rounds", &[Unfixable]),
         ];
-        if let Some((_, flag, owners)) = owned.iter().find(|(given, _, owners)| *given && !owners.contains(&adversary))
-        {
-            let owners: Vec<&str> = owners.iter().map(|owner| owner.as_str()).collect();
-            anyhow::bail!("{flag} is a bound of --adversary {}, not of {adversary}", owners.join(", "));
+        let nobodys = |owners: &[AdversaryName]| !adversaries.iter().any(|adversary| owners.contains(adversary));
+        if let Some((_, flag, owners)) = owned.iter().find(|(given, _, owners)| *given && nobodys(owners)) {
+            let list = |names: &[AdversaryName]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+            anyhow::bail!("{flag} is a bound of --adversary {}, not of {}", list(owners), list(adversaries));
         }
         let usual = Tactics::default();
         Ok(Tactics {

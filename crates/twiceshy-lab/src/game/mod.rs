@@ -8,6 +8,8 @@ mod adversary;
 mod anatomy;
 mod avoiders;
 mod chain;
+#[cfg(test)]
+mod conduct;
 mod crash;
 mod cyclic;
 mod defender;

@@ -280,6 +280,124 @@ mod tests {
         Keys::new(300, 1_000, 5).expect("few keys")
     }
 
+    /// A filter that refuses every key beyond so many insertions, and cannot be recovered.
+    #[derive(Clone)]
+    struct Refusing {
+        inner: Box<dyn Defender>,
+        left: u32,
+    }
+
+    impl Defender for Refusing {
+        fn says_present(&self, key: &Key) -> bool {
+            self.inner.says_present(key)
+        }
+        fn seek(&self, keys: &Keys, above: &Key, from: u64, most: u64) -> Sought {
+            self.inner.seek(keys, above, from, most)
+        }
+        fn insert(&mut self, key: &Key) -> Result<bool, GameError> {
+            match self.left.checked_sub(1) {
+                None => Ok(false),
+                Some(left) => {
+                    self.left = left;
+                    self.inner.insert(key)
+                }
+            }
+        }
+        fn remove(&mut self, key: &Key) -> Result<(), GameError> {
+            self.inner.remove(key)
+        }
+        fn adapt(&mut self, query: &Key) -> Result<Option<Adapted>, GameError> {
+            self.inner.adapt(query)
+        }
+        fn wants_rebuild(&self) -> bool {
+            self.inner.wants_rebuild()
+        }
+        fn rekey(&mut self, hash: HashKey) -> Result<bool, GameError> {
+            self.inner.rekey(hash)
+        }
+        fn grow(&mut self) -> Result<bool, GameError> {
+            Ok(false)
+        }
+        fn crash(&mut self, _: HashKey) -> Result<bool, GameError> {
+            Ok(false)
+        }
+        fn load(&self) -> f64 {
+            self.inner.load()
+        }
+        fn copy(&self) -> Box<dyn Defender> {
+            Box::new(self.clone())
+        }
+        fn local_bits(&self) -> u64 {
+            self.inner.local_bits()
+        }
+        fn phase(&self) -> Option<Phase<'_>> {
+            self.inner.phase()
+        }
+    }
+
+    #[test]
+    fn a_refused_key_is_not_in_the_set_and_the_lowest_load_is_kept() {
+        let Oracle { filter, set, capacity, rng, counts } = oracle(FilterName::Quotient);
+        let mut oracle = Oracle { filter: Box::new(Refusing { inner: filter, left: 1 }), set, capacity, rng, counts };
+        oracle.delete_all(&[keys().stored(1), keys().stored(2)]).expect("they are stored");
+        assert!(oracle.try_insert(&keys().absent(1)).expect("an answer"), "one is taken");
+        let first = oracle.filter.load();
+        assert!(!oracle.try_insert(&keys().absent(2)).expect("an answer"), "the next is not");
+        assert!(!oracle.holds(&keys().absent(2)) && oracle.room() == 1);
+        oracle.delete(&keys().stored(3)).expect("it is stored");
+        let second = oracle.filter.load();
+        oracle.store(&[keys().absent(3), keys().absent(4)]).expect("refusals are no errors");
+        assert_eq!((oracle.counts().refusals, oracle.counts().insertions, oracle.room()), (3, 1, 2));
+        let lowest = oracle.counts().lowest_refused.map(|load| load as f64 * 1e-6);
+        assert!(second < first && lowest.is_some_and(|lowest| (lowest - second).abs() < 1e-6), "{lowest:?}");
+        oracle.grow().expect("another hash key instead");
+        oracle.crash().expect("another hash key instead");
+        assert_eq!(oracle.counts().rebuilds, 2);
+        assert!(matches!(oracle.insert(&keys().absent(2)), Err(GameError::Full(_))), "an owner who never gives up");
+    }
+
+    #[test]
+    fn growth_and_crashes_lose_no_key_and_growth_halves_the_load() {
+        for &name in FilterName::OURS {
+            let mut oracle = oracle(name);
+            let load = oracle.filter.load();
+            oracle.grow().expect("room for all");
+            assert!(oracle.filter.load() <= 0.51 * load, "{name}: {} of {load}", oracle.filter.load());
+            oracle.crash().expect("the remote has all keys");
+            assert!(keys().stored_keys().all(|key| oracle.filter.says_present(&key)), "{name}");
+            oracle.delete(&keys().stored(7)).expect("it is stored");
+            assert!(oracle.try_insert(&keys().absent(7)).expect("an answer"), "{name}: as before the crash");
+        }
+    }
+
+    #[test]
+    fn a_copy_of_a_game_goes_its_own_way() {
+        for &name in FilterName::OURS {
+            let mut one = oracle(name);
+            let mut other = one.clone();
+            one.delete_all(keys().stored_keys().collect::<Vec<_>>().iter()).expect("they are stored");
+            assert!(keys().stored_keys().all(|key| other.filter.says_present(&key)), "{name}");
+            other.delete(&keys().stored(1)).expect("the copy has a remote of its own");
+        }
+    }
+
+    #[test]
+    fn a_search_asks_what_look_ups_would_ask() {
+        for &name in FilterName::OURS {
+            let (mut one, mut other) = (oracle(name), oracle(name));
+            let above = [128, 0, 0, 0, 0, 0, 0, 0];
+            let mut from = 0;
+            for _ in 0..5 {
+                let sought = one.seek(&keys(), &above, from, 200).expect("a search");
+                let asked = (from..sought.next).map(|number| keys().absent(number)).filter(|key| *key >= above);
+                let wrong: Vec<Key> = asked.filter(|key| other.lookup(key).expect("an answer")).collect();
+                assert_eq!(wrong, Vec::from_iter(sought.found), "{name}");
+                assert_eq!(one.counts(), other.counts(), "{name}");
+                from = sought.next;
+            }
+        }
+    }
+
     fn oracle(name: FilterName) -> Oracle {
         let recipe = Recipe::named(name, 300, 0.05).expect("a filter");
         Oracle::setup(&recipe, &keys(), Rng::new(1)).expect("room for all")

@@ -6,20 +6,22 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// Finds n/4 mistakes, deletes all keys, inserts every second mistake and names one of the others.
+/// Finds n/4 mistakes in the upper quarter in byte order, deletes all keys, inserts every second mistake and names one of
+/// the others.
 ///
 /// *Why it wins.* Two mistakes about the same stored key share its quotient and remainder, so they share them with each
 /// other, and the filter was never told of that pair. If what it learned goes with the stored key, or is taken over only by
 /// a newcomer that matches all of it, one of them is stored without what tells it from the other.
 ///
-/// *How many mistakes.* n/4 of them move three quarters of the keys to another function where keys do that: most mistakes are
-/// still of the present functions.
+/// *Why the upper quarter.* Where keys take another hash function in byte order, n/4 mistakes move three quarters of them, and
+/// queries above those keep the function that they were wrong under.
 pub(super) struct Siblings;
 
 impl Adversary for Siblings {
     fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
-        let found = notes.find_many(oracle, notes.one_in(4))?;
-        let set: Vec<Key> = notes.set().collect();
+        let set = notes.sorted_set();
+        let above = set.get(set.len() * 3 / 4).copied().unwrap_or_default();
+        let found = notes.find_many_above(oracle, notes.one_in(4), &above)?;
         confront(oracle, notes, &set, &found)
     }
 }

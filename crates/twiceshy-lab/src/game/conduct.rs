@@ -1,0 +1,151 @@
+//! Whether adversaries keep the rules and do what they say.
+
+use super::adversary::AdversaryName;
+use super::dispatch::Recipe;
+use super::named::Named;
+use super::notes::Notes;
+use super::oracle::{Key, Oracle};
+use super::tactics::Tactics;
+use crate::replay::FilterName;
+use crate::workload::keys::Keys;
+use crate::workload::rng::Rng;
+use std::collections::HashSet;
+
+const KEYS: u64 = 96;
+
+fn keys() -> Keys {
+    Keys::new(KEYS, 1 << 40, 5).expect("few keys")
+}
+
+/// A game to its end: the oracle, and what was named.
+fn played(filter: FilterName, adversary: AdversaryName) -> (Oracle, Named) {
+    let recipe = Recipe::named(filter, KEYS, 0.04).expect("a filter");
+    let mut oracle = Oracle::setup(&recipe, &keys(), Rng::new(1)).expect("room for all");
+    let brief = Tactics { most_queries: 5_000, most_rounds: 100, ..Tactics::default() };
+    let mut notes = Notes::new(keys(), 0.04, recipe.anatomy, &brief, Rng::new(3));
+    let named = adversary.adversary().play(&mut oracle, &mut notes);
+    let named = named.unwrap_or_else(|error| panic!("{adversary} against {filter}: {error}"));
+    (oracle, named)
+}
+
+/// How many of the first keys are stored at the end.
+fn left(oracle: &Oracle) -> u64 {
+    keys().stored_keys().filter(|key| oracle.holds(key)).count() as u64
+}
+
+fn upper(share: f64) -> HashSet<Key> {
+    let mut all: Vec<Key> = keys().stored_keys().collect();
+    all.sort_unstable();
+    all.split_off((KEYS as f64 * (1.0 - share)) as usize).into_iter().collect()
+}
+
+fn pool(named: &Named) -> HashSet<Key> {
+    named.pool().iter().copied().collect()
+}
+
+#[test]
+fn every_adversary_keeps_the_rules_and_names_absent_keys() {
+    for &filter in FilterName::OURS {
+        for adversary in AdversaryName::ALL {
+            let (oracle, named) = played(filter, adversary);
+            let what = format!("{adversary} against {filter}");
+            assert!(!named.pool().is_empty() && named.pool().iter().all(|key| !oracle.holds(key)), "{what}");
+            assert_eq!(pool(&named).len(), named.pool().len(), "{what}: a key twice");
+            let lost =
+                keys().stored_keys().find(|key| oracle.holds(key) && !oracle.clone().lookup(key).expect("an answer"));
+            assert_eq!(lost, None, "{what}: a stored key was lost");
+        }
+    }
+}
+
+#[test]
+fn swap_deletes_the_upper_half_and_inserts_an_eighth() {
+    for filter in [FilterName::Broom, FilterName::Telescoping, FilterName::Quotient] {
+        let (oracle, named) = played(filter, AdversaryName::Swap);
+        assert_eq!([oracle.counts().deletions, oracle.counts().insertions], [KEYS / 2, KEYS / 8], "{filter}");
+        assert_eq!(oracle.counts().false_positives, KEYS / 8, "{filter}");
+        assert_eq!(pool(&named), upper(0.5), "{filter}");
+    }
+}
+
+#[test]
+fn endless_replaces_four_keys_for_each_mistake_and_names_the_upper_three_quarters() {
+    let (oracle, named) = played(FilterName::Quotient, AdversaryName::Endless);
+    let counts = oracle.counts();
+    let (decoys, swapped) = (KEYS / 8, KEYS * 3 / 4);
+    assert_eq!(counts.false_positives, KEYS);
+    assert_eq!(counts.deletions, decoys + 4 * KEYS + swapped + 4 * swapped);
+    assert_eq!(counts.insertions, counts.deletions, "the set is full again");
+    assert_eq!((pool(&named), left(&oracle)), (upper(0.75), KEYS / 8));
+}
+
+#[test]
+fn siblings_store_half_of_the_mistakes_and_name_the_other_half() {
+    for (adversary, found, kept) in [
+        (AdversaryName::Siblings, KEYS / 4, 0),
+        (AdversaryName::SiblingsAges, KEYS / 4, 0),
+        (AdversaryName::SiblingsFrontier, KEYS / 5, KEYS * 3 / 4),
+        (AdversaryName::PhaseRiders, KEYS / 8, 0),
+    ] {
+        let (oracle, named) = played(FilterName::Telescoping, adversary);
+        assert_eq!(left(&oracle), kept, "{adversary}");
+        assert_eq!(KEYS - oracle.room() - kept, found.div_ceil(2), "{adversary}: mistakes that are stored");
+        assert_eq!(named.pool().len() as u64, found / 2, "{adversary}: the others");
+    }
+}
+
+#[test]
+fn growth_and_crash_name_mistakes_and_change_no_key() {
+    for (adversary, mistakes) in
+        [(AdversaryName::Growth, KEYS / 8), (AdversaryName::Crash, KEYS / 8), (AdversaryName::Lives, KEYS / 4)]
+    {
+        for &filter in FilterName::OURS {
+            let (oracle, named) = played(filter, adversary);
+            assert_eq!(oracle.counts().false_positives, mistakes, "{adversary} against {filter}");
+            assert_eq!((named.pool().len() as u64, left(&oracle)), (mistakes, KEYS), "{adversary} against {filter}");
+            assert_eq!(oracle.counts().insertions + oracle.counts().deletions, 0, "{adversary} against {filter}");
+        }
+    }
+}
+
+#[test]
+fn flood_fills_the_set_with_mistakes_and_full_oracle_leaves_a_little_room() {
+    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Flood);
+    assert_eq!((left(&oracle), oracle.room()), (KEYS / 2, 0));
+    // Every fourth mistake is left out; with the last one inserted, 48 of 63 are stored.
+    assert_eq!(named.pool().len() as u64, KEYS / 2 + 15);
+    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::FullOracle);
+    assert_eq!((left(&oracle), oracle.room()), (KEYS / 2, 5));
+    assert_eq!((named.pool().len(), oracle.counts().refusals), (1, 0), "a fresh key, since none was refused");
+    assert!(oracle.counts().insertions > 2 * KEYS, "it tried");
+}
+
+#[test]
+fn avoiders_name_keys_that_were_never_wrong_and_store_as_many_as_fit() {
+    let (oracle, named) = played(FilterName::Quotient, AdversaryName::Avoiders);
+    assert_eq!((left(&oracle), oracle.room()), (0, 0));
+    // Of 192 keys three rounds at less than 4 % leave about 175, and 96 of them are stored.
+    assert!((60..=95).contains(&named.pool().len()), "{}", named.pool().len());
+}
+
+#[test]
+fn families_are_mixed_as_each_adversary_says() {
+    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Few);
+    assert_eq!((left(&oracle), KEYS - oracle.room()), (KEYS / 16, KEYS / 16 + KEYS / 12));
+    assert_eq!(named.pool().len() as u64, KEYS / 12);
+    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Grandchildren);
+    assert_eq!((left(&oracle), KEYS - oracle.room()), (KEYS / 2, KEYS / 2 + KEYS / 16));
+    assert_eq!(named.pool().len() as u64, KEYS / 2 + KEYS / 16, "no child among them");
+    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Revenants);
+    assert_eq!((left(&oracle), oracle.counts().deletions), (KEYS, 6 * KEYS));
+    assert_eq!(named.pool().len() as u64, KEYS / 4);
+    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Seesaw);
+    assert_eq!((left(&oracle), KEYS - oracle.room()), (0, KEYS / 4));
+    assert_eq!(pool(&named), upper(1.0));
+    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Lottery);
+    assert_eq!(KEYS - oracle.room(), KEYS * 3 / 4);
+    // All keys that it knows: the set, an eighth, and eight times a thirty-second.
+    assert_eq!(named.pool().len() as u64, KEYS + KEYS / 8 + 8 * (KEYS / 32) - KEYS * 3 / 4);
+    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Chain);
+    assert!(oracle.counts().false_positives == 4 * (KEYS / 8) && !named.pool().is_empty());
+}

@@ -236,6 +236,7 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("attack --filter swapping --adversary cyclic --bits 6 --selector-bits 1", "option of --filter cyclic"),
         ("attack --filter broom --adversary cyclic --bits 6 --tables 2", "cuckoo, cyclic, swapping or cuckooing"),
         ("attack --filter broom --adversary cyclic --bits 6 --load 1.5", "up to 1"),
+        ("attack --filter cyclic --adversary fresh --form back-yard", "option of --filter broom"),
         ("attack --filter cyclic --adversary repeat --most-queries 9", "cyclic, swapping, unfixable, not of repeat"),
         ("attack --filter cyclic --adversary cyclic --most-rounds 9", "unfixable, not of cyclic"),
         ("attack --filter cyclic --adversary cyclic --effort 0", "above 0"),
@@ -304,6 +305,27 @@ fn an_attack_reports_every_promised_name_for_every_filter_and_adversary() {
             assert_eq!(at_end > 0.0, filter == "broom", "{what}: {at_end} phases");
         }
     }
+}
+
+#[test]
+fn all_adversaries_are_reported_as_each_would_be_alone() {
+    let attack = format!("attack --filter broom --keys 100 --fpr 0.05 --games 12 --json");
+    let all = object(&format!("{attack} --adversary all"));
+    let all = all.as_array().expect("an array");
+    assert_eq!(all.len(), 22);
+    for report in all {
+        let name = report["adversary"].as_str().expect("a name");
+        let number = |name: &str| report[name].as_f64().unwrap_or_else(|| panic!("no {name}"));
+        assert!(number("nameable") >= 12.0 && number("nameable_wrong") <= number("nameable"), "{name}");
+        assert!((0.0..=1.0).contains(&number("pool_rate")) && number("pool_rate_se") >= 0.0, "{name}");
+        assert_eq!(number("refusals") > 0.0, report["lowest_refused_load"].is_f64(), "{name}");
+        if ["swap", "crash", "lottery"].contains(&name) {
+            assert_eq!(*report, object(&format!("{attack} --adversary {name}")), "{name}");
+        }
+    }
+    let shown = twiceshy("attack --filter broom --keys 100 --games 2 --adversary swap,crash --form back-yard");
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(["swap ", "crash ", "pool rate", "of 2 adversaries"].iter().all(|row| text.contains(row)), "{text}");
 }
 
 #[test]

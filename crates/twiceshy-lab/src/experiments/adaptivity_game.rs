@@ -1,8 +1,9 @@
-//! 001 section 2: the adaptivity game, all filters against all adversaries that ask.
+//! 001 section 2: the adaptivity game, all filters against adversaries that ask, and against those that insert mistakes.
 
-use super::games::{self, Match, nobody_wins};
-use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Size, Table, Task};
+use super::games::{self, Match, no_pool_wins, nobody_wins};
+use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Row, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
+use crate::replay::FilterName;
 
 /// A broom filter loses no more than ε of the games, whoever asks.
 pub(super) struct AdaptivityGame;
@@ -10,6 +11,21 @@ pub(super) struct AdaptivityGame;
 const ADVERSARIES: [AdversaryName; 3] = [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds];
 
 const BITS: [u32; 4] = [3, 4, 6, 8];
+
+/// The widths at which adversaries play that change the set: where mistakes are common, and where they are rare.
+const MEDDLERS_BITS: [u32; 2] = [4, 8];
+
+/// The adversaries that change the set, or wait for growth or a crash. The timing attack has an experiment of its own.
+fn meddlers() -> Vec<AdversaryName> {
+    let others = |name: &AdversaryName| {
+        !name.searches() && !ADVERSARIES.contains(name) && *name != AdversaryName::DeleteReinsert
+    };
+    AdversaryName::ALL.into_iter().filter(others).collect()
+}
+
+/// How much more often than at the static rate keys may be wrong that avoid the same fingerprints: 1/(1 − 1/2c), since a
+/// phase ends after n/c mistakes with c = 3.
+const AVOIDANCE: f64 = 1.2;
 
 /// Filters with fingerprints or remainders of so many bits, and the phases that they have behind them.
 pub(super) fn contenders(bits: u32) -> Vec<(Contender, u64)> {
@@ -42,15 +58,33 @@ pub(super) fn tasks(setup: &Setup, adversaries: &[AdversaryName], keys: u64, gam
     tasks
 }
 
-/// A picture for each adversary.
-pub(super) fn pictures(name: &str, table: &Table) -> Vec<Picture> {
+/// All adversaries that change the set against each filter that learns, on the same filters.
+fn meddling(setup: &Setup, keys: u64, games: u64) -> Vec<Task> {
+    let all = meddlers();
+    let Some((&first, others)) = all.split_first() else { return Vec::new() };
+    let mut tasks = Vec::new();
+    for bits in MEDDLERS_BITS {
+        for (contender, phases) in contenders(bits) {
+            if contender.spec.name != FilterName::Quotient {
+                let game = Match::new(first, contender, bits, keys, games);
+                // They find some ten mistakes for each key together.
+                let work = game.work * (40.0 + 3.0 * f64::from(1 << bits));
+                tasks.push(Match { phases, work, others: others.to_vec(), ..game }.task(setup));
+            }
+        }
+    }
+    tasks
+}
+
+/// A picture for each adversary that is asked for.
+pub(super) fn pictures(name: &str, table: &Table, adversaries: &[AdversaryName]) -> Vec<Picture> {
     let looks: Vec<Contender> = contenders(8).into_iter().map(|(contender, _)| contender).collect();
-    let picture = |adversary: crate::experiment::Value| {
-        let own = table.only("adversary", adversary.clone());
+    let picture = |adversary: &AdversaryName| {
+        let own = table.only("adversary", adversary.as_str());
         let x = Axis::own_range("bits of a fingerprint or remainder");
         games::picture(format!("{name}-{adversary}"), format!("The adversary `{adversary}`"), x, "bits", &own, &looks)
     };
-    table.values("adversary").into_iter().map(picture).collect()
+    adversaries.iter().map(picture).collect()
 }
 
 impl Experiment for AdaptivityGame {
@@ -67,14 +101,21 @@ impl Experiment for AdaptivityGame {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        vec![format!(
+        let asking = format!(
             "The adversary asks, and names an absent key; it wins if the filter calls that key present. `fresh` names a key that \
              nobody asked for, `repeat` asks its finds again and again, `rounds` is the attack of section 6.1. {} games for each \
              filter and width, {} keys each, every game against a filter of its own. Filters have the same bits of fingerprint, not \
              the same memory; with so few keys what a filter has but once weighs most.",
             size.pick(150, 10_000),
             size.pick(100, 500)
-        )]
+        );
+        let meddling = format!(
+            "The other adversaries insert what the filter was wrong about, delete what those mistakes were about, or wait until the \
+             filter grows or its process dies; `twiceshy attack --help` explains each. They play {} games, and every key counts \
+             that an adversary might have named with equal reason, not only the one that decides a game.",
+            size.pick(20, 1_000)
+        );
+        vec![asking, meddling]
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -82,21 +123,29 @@ impl Experiment for AdaptivityGame {
     }
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let (keys, games) = setup.size.pick((100, 150), (500, 10_000));
-        tasks(setup, &ADVERSARIES, keys, games)
+        let (keys, games, meddled) = setup.size.pick((100, 150, 20), (500, 10_000, 1_000));
+        let mut tasks = tasks(setup, &ADVERSARIES, keys, games);
+        tasks.extend(meddling(setup, keys, meddled));
+        tasks
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
-        pictures(self.name(), table)
+        pictures(self.name(), table, &ADVERSARIES)
     }
 
     fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        let brooms = table.rows().filter(|row| row.text("filter").starts_with("broom"));
+        let asks = |row: &Row<'_>| ADVERSARIES.iter().any(|name| name.as_str() == row.text("adversary"));
+        let brooms = || table.rows().filter(|row| row.text("filter").starts_with("broom"));
         let plain = table.only("adversary", "repeat").only("filter", "quotient, plain");
         let least = plain.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN);
         let telescoping = table.only("filter", "telescoping");
         vec![
-            nobody_wins("001 Lemma 13: the broom filter's sustained rate is ε", brooms, None),
+            nobody_wins("001 Lemma 13: the broom filter's sustained rate is ε", brooms().filter(asks), None),
+            no_pool_wins(
+                "nor does it lose to adversaries that insert its mistakes, delete keys, or wait for growth or a crash",
+                brooms().filter(|row| !asks(row)),
+                AVOIDANCE,
+            ),
             Finding::new(
                 "A filter that does not learn loses to whoever asks twice",
                 format!("the plain quotient filter loses at least {:.0} % of the games to `repeat`", least * 100.0),
@@ -104,13 +153,28 @@ impl Experiment for AdaptivityGame {
             ),
             nobody_wins(
                 "004 Theorem 1: telescoping's sustained rate is ε",
-                telescoping.rows(),
+                telescoping.rows().filter(asks),
                 Some(
                     "the theorem is for a filter with room for every selector. `repeat` asks 16/ε keys, up to 46 for each stored \
                      one, and with few bits `rounds` makes as many mistakes: beyond what the blocks' codes have room for, so that \
                      they are reset",
                 ),
             ),
+            forgetful(table),
         ]
     }
+}
+
+/// A filter that is recovered under the same hash key makes its old mistakes again.
+fn forgetful(table: &Table) -> Finding {
+    let rows = table.only("adversary", AdversaryName::Crash.as_str());
+    let forgets = |row: &Row<'_>| ["telescoping", "extension"].contains(&row.text("filter").as_str());
+    let rates: Vec<f64> = rows.rows().filter(forgets).filter_map(|row| row.number("pool_rate")).collect();
+    let least = rates.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
+    Finding::new(
+        "A filter that is recovered under its old hash key makes its old mistakes again",
+        format!("after a crash telescoping and extension are wrong about at least {:.0} % of them", least * 100.0),
+        least > 0.5,
+    )
+    .of(rates.len())
 }

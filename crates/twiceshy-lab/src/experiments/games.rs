@@ -1,7 +1,7 @@
 //! Games against filters as experiments play them: one match a task, one line a match.
 
 use crate::experiment::{Axis, Contender, Curve, Finding, Line, Picture, Row, Setup, Table, Task, TaskError, line};
-use crate::game::{AdversaryName, Recipe, Settings, Tactics, run_with};
+use crate::game::{AdversaryName, Recipe, Report, Settings, Tactics, run_many};
 use crate::interval::at_least;
 
 pub(super) const COLUMNS: &[&str] = &[
@@ -25,15 +25,22 @@ pub(super) const COLUMNS: &[&str] = &[
     "unfixable",
     "rebuilds",
     "load",
+    "nameable",
+    "nameable_wrong",
+    "pool_rate",
+    "pool_rate_se",
+    "refusals",
 ];
 
 /// A load that small tables of all shapes take.
 const LOAD: f64 = 0.9;
 
-/// Many games of one adversary against one filter.
+/// Many games of one adversary, or several, against one filter.
 #[derive(Clone, Debug)]
 pub(super) struct Match {
     pub(super) adversary: AdversaryName,
+    /// Others who play against copies of the same filters.
+    pub(super) others: Vec<AdversaryName>,
     pub(super) contender: Contender,
     /// The bits by which it is drawn: those of a fingerprint or remainder.
     pub(super) bits: u32,
@@ -51,6 +58,7 @@ impl Match {
         let contender = contender.over_mirror();
         Match {
             adversary,
+            others: Vec::new(),
             contender,
             bits,
             keys,
@@ -65,7 +73,8 @@ impl Match {
     pub(super) fn task(self, setup: &Setup) -> Task {
         let Match { adversary, bits, keys, phases, .. } = self;
         let label = &self.contender.label;
-        let name = format!("{adversary} against {label}, {bits} bits, {keys} keys, {phases} phases");
+        let others = if self.others.is_empty() { String::new() } else { format!(" and {} others", self.others.len()) };
+        let name = format!("{adversary}{others} against {label}, {bits} bits, {keys} keys, {phases} phases");
         let seed = setup.seed;
         let settings = format!("{self:?}");
         Task::new(name, self.work, move || self.play(seed)).with_settings(&settings)
@@ -84,10 +93,15 @@ impl Match {
             seed,
             jobs: 1,
         };
-        let report = run_with(&settings, &recipe, &self.tactics, &|_| ())?;
+        let adversaries = [&[self.adversary], &self.others[..]].concat();
+        let reports = run_many(&settings, &adversaries, &recipe, &self.tactics, &|_| ())?;
+        Ok(reports.iter().map(|report| self.line(report)).collect())
+    }
+
+    fn line(&self, report: &Report) -> Line {
         let a_game = |count: u64| count as f64 / report.games as f64;
         let search = report.search.as_ref();
-        Ok(vec![line![
+        line![
             report.adversary.as_str(),
             self.contender.label.as_str(),
             self.bits,
@@ -108,7 +122,12 @@ impl Match {
             report.unfixable,
             report.rebuilds,
             self.load.unwrap_or(LOAD),
-        ]])
+            report.nameable,
+            report.nameable_wrong,
+            report.pool_rate,
+            report.pool_rate_se,
+            report.refusals,
+        ]
     }
 }
 
@@ -176,4 +195,30 @@ pub(super) fn nobody_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, 
         Some(why) => finding.because(why).of(matches),
         None => finding.of(matches),
     }
+}
+
+/// Beyond four standard errors nobody is just lucky.
+const ERRORS: f64 = 4.0;
+
+/// The statement that of the keys which adversaries might have named no more are wrong than the static rate times a factor,
+/// but by luck.
+pub(super) fn no_pool_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, factor: f64) -> Finding {
+    let holds = |row: &Row<'_>| {
+        let number = |column| row.number(column);
+        Some(number("pool_rate")? <= factor * number("static_rate")? + ERRORS * number("pool_rate_se")?)
+    };
+    let (mut matches, mut beaten) = (0, Vec::new());
+    for row in rows {
+        matches += 1;
+        if holds(&row) != Some(true) {
+            let percent = |column| row.number(column).unwrap_or(f64::NAN) * 100.0;
+            let (rate, error, fair) = (percent("pool_rate"), percent("pool_rate_se"), percent("static_rate"));
+            let (adversary, filter, bits) = (row.text("adversary"), row.text("filter"), row.text("bits"));
+            beaten.push(format!(
+                "`{adversary}` against {filter} of {bits} bits: {rate:.2} ± {error:.2} % for {fair:.2} %"
+            ));
+        }
+    }
+    let measured = if beaten.is_empty() { "no pool is wrong more often beyond luck".into() } else { beaten.join("; ") };
+    Finding::new(paper, measured, beaten.is_empty()).of(matches)
 }

@@ -40,7 +40,7 @@ impl Experiment for TimingAttack {
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
-        pictures(self.name(), table)
+        pictures(self.name(), table, &[AdversaryName::DeleteReinsert])
     }
 
     fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {

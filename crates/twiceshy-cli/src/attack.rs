@@ -152,7 +152,11 @@ fn words(report: &Report) -> String {
     if let Some(search) = &report.search {
         rows.extend(searched(search, report.games));
     }
-    for (name, count) in [("adaptations that nothing could make", report.unfixable), ("rebuilds", report.rebuilds)] {
+    for (name, count) in [
+        ("adaptations that nothing could make", report.unfixable),
+        ("rebuilds", report.rebuilds),
+        ("  that had no room", report.rebuilds_refused),
+    ] {
         if count > 0 {
             rows.push(row(name, grouped(count)));
         }

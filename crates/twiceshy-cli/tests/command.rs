@@ -309,7 +309,7 @@ fn an_attack_reports_every_promised_name_for_every_filter_and_adversary() {
 
 #[test]
 fn all_adversaries_are_reported_as_each_would_be_alone() {
-    let attack = format!("attack --filter broom --keys 100 --fpr 0.05 --games 12 --json");
+    let attack = "attack --filter broom --keys 100 --fpr 0.05 --games 12 --json";
     let all = object(&format!("{attack} --adversary all"));
     let all = all.as_array().expect("an array");
     assert_eq!(all.len(), 22);

@@ -143,11 +143,13 @@ impl<F: Backed + Clone + 'static, R: Remote + Clone + 'static> Defender for Pair
 
     fn seek(&self, keys: &Keys, above: &Key, from: u64, most: u64) -> Sought {
         let end = from.saturating_add(most.saturating_mul(PASSED_OVER));
+        // As numbers: comparing arrays of bytes is a call for each key.
+        let above = u64::from_be_bytes(*above);
         let (mut next, mut asked) = (from, 0);
         while asked < most && next < end {
             let key = keys.absent(next);
             next += 1;
-            if key < *above {
+            if u64::from_be_bytes(key) < above {
                 continue;
             }
             asked += 1;

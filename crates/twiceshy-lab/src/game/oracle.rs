@@ -40,6 +40,8 @@ pub(crate) struct Counts {
     pub(super) adapts: u64,
     pub(super) unfixable: u64,
     pub(crate) rebuilds: u64,
+    /// Rebuilds that the filter asked for and that had no room under any hash key: it goes on as it is.
+    pub(super) rebuilds_refused: u64,
     /// Insertions that the filter refused because it was full.
     pub(super) refusals: u64,
     /// The lowest load at which it did, in millionths.
@@ -55,6 +57,7 @@ impl Counts {
         self.adapts += more.adapts;
         self.unfixable += more.unfixable;
         self.rebuilds += more.rebuilds;
+        self.rebuilds_refused += more.rebuilds_refused;
         self.refusals += more.refusals;
         self.lowest_refused = lower(self.lowest_refused, more.lowest_refused);
     }
@@ -73,6 +76,8 @@ pub(crate) struct Oracle {
     filter: Box<dyn Defender>,
     set: HashSet<Key>,
     capacity: u64,
+    /// The keys of the set when a rebuild that the filter asked for had no room: there is none until they are fewer.
+    no_room_for: Option<usize>,
     /// Where new hash keys come from.
     rng: Rng,
     counts: Counts,
@@ -82,8 +87,14 @@ impl Oracle {
     /// A filter that holds the stored keys, which are as many as it is made for.
     pub(crate) fn setup(recipe: &Recipe, keys: &Keys, mut rng: Rng) -> Result<Oracle, GameError> {
         let filter = (recipe.build)(HashKey::fixed(rng.word()))?;
-        let mut oracle =
-            Oracle { filter, set: HashSet::new(), capacity: keys.stored_len(), rng, counts: Counts::default() };
+        let mut oracle = Oracle {
+            filter,
+            set: HashSet::new(),
+            capacity: keys.stored_len(),
+            no_room_for: None,
+            rng,
+            counts: Counts::default(),
+        };
         for key in keys.stored_keys() {
             oracle.insert(&key)?;
         }
@@ -256,7 +267,17 @@ impl Oracle {
     }
 
     fn rebuild_if_wanted(&mut self) -> Result<(), GameError> {
-        if self.filter.wants_rebuild() { self.rebuild() } else { Ok(()) }
+        if !self.filter.wants_rebuild() || self.no_room_for.is_some_and(|keys| self.set.len() >= keys) {
+            return Ok(());
+        }
+        match self.rebuild() {
+            Err(GameError::Full(_)) => {
+                self.counts.rebuilds_refused += 1;
+                self.no_room_for = Some(self.set.len());
+                Ok(())
+            }
+            outcome => outcome,
+        }
     }
 
     /// Another hash key, as `replay` takes one when the filter asks for it.
@@ -337,8 +358,8 @@ mod tests {
 
     #[test]
     fn a_refused_key_is_not_in_the_set_and_the_lowest_load_is_kept() {
-        let Oracle { filter, set, capacity, rng, counts } = oracle(FilterName::Quotient);
-        let mut oracle = Oracle { filter: Box::new(Refusing { inner: filter, left: 1 }), set, capacity, rng, counts };
+        let mut oracle = oracle(FilterName::Quotient);
+        oracle.filter = Box::new(Refusing { inner: oracle.filter.copy(), left: 1 });
         oracle.delete_all(&[keys().stored(1), keys().stored(2)]).expect("they are stored");
         assert!(oracle.try_insert(&keys().absent(1)).expect("an answer"), "one is taken");
         let first = oracle.filter.load();

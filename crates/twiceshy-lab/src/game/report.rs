@@ -58,6 +58,8 @@ pub struct Report {
     pub unfixable: u64,
     /// Rebuilds under a new hash key because the filter asked for one.
     pub rebuilds: u64,
+    /// Rebuilds that the filter asked for and that had no room under any hash key, so that it went on as it was.
+    pub rebuilds_refused: u64,
     /// Insertions that the filter refused because it was full.
     pub refusals: u64,
     /// The lowest load, keys over cells, at which it refused one.
@@ -111,6 +113,7 @@ impl Report {
             adapts: sum.counts.adapts,
             unfixable: sum.counts.unfixable,
             rebuilds: sum.counts.rebuilds,
+            rebuilds_refused: sum.counts.rebuilds_refused,
             refusals: sum.counts.refusals,
             lowest_refused_load: sum.counts.lowest_refused.map(|millionths| millionths as f64 * 1e-6),
             local_bits_per_key_start: per_key(sum.bits_at_start),

@@ -200,9 +200,10 @@ fn verdict(report: &Report) -> String {
     if report.is_beaten(report.epsilon) {
         format!(
             "An adaptive filter lets nobody win more often than epsilon; {adversary} wins {won} of its games against \
-             {filter}, and {} of the keys that it might have named are wrong: {:.1} times epsilon.",
+             {filter}, {:.1} times epsilon. Of all keys that it might have named {} are wrong, {:.1} times epsilon.",
+            report.win_rate / report.epsilon,
             rate(report.pool_rate),
-            report.win_rate.max(report.pool_rate) / report.epsilon
+            report.pool_rate / report.epsilon
         )
     } else {
         format!(

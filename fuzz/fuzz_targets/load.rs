@@ -17,7 +17,7 @@ use twiceshy::quotient::{
     BroomFilter, ExtensionFilter, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingFilter,
     RankSelectFilter, Saved as SavedQuotient, Selectors, TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, Generation, InKeyOrder, OrderWords, Plan, Remote, Schema, Write};
+use twiceshy::remote::{ByHash, Frontier, Generation, OrderWords, Plan, Remote, Schema, Write};
 
 /// Larger tables than this are loaded, and only looked at.
 const MOST_CELLS: u64 = 4_096;
@@ -32,7 +32,7 @@ const LONG_BOUNDS: [std::ops::Range<usize>; 2] = [68..70, 74..76];
 fuzz_target!(|input: &[u8]| {
     use_as_every_kind(input);
     if let Some((header, payload)) = input.split_first_chunk::<64>() {
-        let kind = u16::from(header[KIND_AT] % 10);
+        let kind = u16::from(header[KIND_AT] % 11);
         let mut payload = payload.to_vec();
         let bounds = match kind {
             4 => 2,
@@ -122,34 +122,50 @@ fn use_broom(file: &[u8]) {
     if filter.cells() > MOST_CELLS {
         return;
     }
-    let remote = key_order_for(file, filter.cells());
+    let remote = phase_for(file, filter.cells());
     use_all(filter, remote, |filter, query, remote| drop(filter.adapt(query, remote)));
 }
 
+/// The fields of a saved broom filter, by the offsets of `docs/format.md`: behind the header, each field behind the one before.
+mod broom {
+    /// `true` if each function has a table of its own; behind it the slots of both tables, and the widths.
+    pub const APART: usize = 64;
+    pub const LEVELS: usize = APART + 1 + 8 + 8 + 1 + 1;
+    /// Behind the levels, the pace and whether a rebuild reclaims: the kind of each function, the length of its key, and the key.
+    pub const OLD: usize = LEVELS + 1 + 1 + 1;
+    pub const KEY_IN_FUNCTION: usize = 1 + 8;
+    pub const NEW: usize = OLD + KEY_IN_FUNCTION + 16;
+    pub const FRONTIER: usize = NEW + KEY_IN_FUNCTION + 16;
+    pub const GENERATION: usize = FRONTIER + 8;
+}
+
 /// A remote in the phase that the file of a broom filter names, with a few keys of its own.
-fn key_order_for(file: &[u8], cells: u64) -> InKeyOrder {
-    // Behind the header, slots, widths, levels and pace: each function's kind, the length of its key, and the key.
+fn phase_for(file: &[u8], cells: u64) -> ByHash {
+    fn bytes<const N: usize>(file: &[u8], at: usize) -> [u8; N] {
+        *file[at..].first_chunk().expect("it was loaded")
+    }
     let hash_key = |at: usize| {
         let kind = if file[at] == 1 { HashKind::SipHash13 } else { HashKind::Xxh3 };
-        HashKey::from_bytes(kind, *file[at + 9..].first_chunk().expect("it was loaded"))
+        HashKey::from_bytes(kind, bytes(file, at + broom::KEY_IN_FUNCTION))
     };
-    let (levels, has_frontier, len) =
-        (file[74], file[127] == 1, u64::from_le_bytes(*file[128..].first_chunk().expect("it was loaded")));
-    let (frontier, rest) = file[136..].split_at(len as usize);
-    let frontier = has_frontier.then_some(frontier);
-    let generation = u32::from_le_bytes(*rest.first_chunk().expect("it was loaded"));
-    let ages = [(hash_key(77), Generation(generation)), (hash_key(102), Generation(generation.saturating_add(1)))];
-    let schema = |hash| Schema { hash, orders: levels, cells, cells_per_bucket: 1 };
+    let levels = file[broom::LEVELS];
+    let frontier = Frontier(u64::from_le_bytes(bytes(file, broom::FRONTIER)));
+    let generation = u32::from_le_bytes(bytes(file, broom::GENERATION));
+    let old = (hash_key(broom::OLD), Generation(generation));
+    let new = (hash_key(broom::NEW), Generation(generation.saturating_add(1)));
+    let schema = |hash| Schema { hash, orders: levels + 1, cells, cells_per_bucket: 1 };
     let mut writes: Vec<Write> =
-        ages.map(|(hash, generation)| Write::Begin { generation, schema: schema(hash) }).into();
+        [old, new].map(|(hash, generation)| Write::Begin { generation, schema: schema(hash) }).into();
+    let position = |hash: &HashKey, key: &[u8]| hash.words(key).word(0).rotate_left(32).min(u64::MAX - 1);
     for key in keys().step_by(3) {
-        let (hash, generation) = ages[usize::from(frontier.is_some_and(|frontier| &key[..] <= frontier))];
-        let words = [0, 1 << 32].map(|first| hash.words(&key).word(first));
-        let words = OrderWords::new(&words[..usize::from(levels)]);
-        writes.push(Write::Add { generation, key: key[..].into(), words, cell: None });
+        let (hash, generation) = if position(&old.0, &key) < frontier.0 { new } else { old };
+        let mut words: Vec<u64> = [0, 1 << 32].map(|first| hash.words(&key).word(first)).into();
+        words.truncate(levels.into());
+        words.push(position(&hash, &key));
+        writes.push(Write::Add { generation, key: key[..].into(), words: OrderWords::new(&words), cell: None });
     }
-    writes.push(Write::Frontier { key: frontier.map(Into::into) });
-    let mut remote = InKeyOrder::new();
+    writes.push(Write::Frontier { at: frontier });
+    let mut remote = ByHash::new();
     remote.commit(&Plan { sequence: 1, writes }).expect("two generations can begin");
     remote
 }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::remote::{ByHash, InKeyOrder, Mirror};
+use twiceshy::remote::{ByHash, Mirror};
 use twiceshy::testing::{Variant, decode, run};
 use twiceshy::with_variant;
 
@@ -19,9 +19,7 @@ fuzz_target!(|input: &[u8]| {
     let operations = decode(&operations[..operations.len().min(MOST_BYTES)]);
     let seed = u64::from(*seed);
     let ended = with_variant!(variant, |Kind| {
-        if variant.needs_key_order() {
-            run::<Kind, _>(variant, cells, bits, seed, InKeyOrder::new(), &operations)
-        } else if mirror % 2 == 0 || !variant.has_cells() {
+        if mirror % 2 == 0 || !variant.has_cells() {
             run::<Kind, _>(variant, cells, bits, seed, ByHash::new(), &operations)
         } else {
             run::<Kind, _>(variant, cells, bits, seed, Mirror::new(), &operations)

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Queries for each absent key of uniform and zipf, on average [default: 100]
     #[arg(long)]
     per_key: Option<u64>,
-    /// Clients may choose their queries to do harm
+    /// Clients may choose what they ask, insert and delete to do harm: recommends the broom filter, and says what it costs
     #[arg(long)]
     hostile: bool,
     /// Where all randomness comes from

@@ -1,4 +1,5 @@
-//! How many adaptivity bits a broom filter holds in the long run (001, Lemmas 14 and 16), and what its mistakes cost R.
+//! How many adaptivity bits a broom filter holds in the long run (001, Lemmas 9 and 15), and what its mistakes cost R. Nothing is
+//! removed: for Lemmas 14 and 16, which are about removals, see `broom_traffic`.
 //!
 //! Fresh absent queries at 95 % load, with an adaptation to each that the filter is wrong about. A row after 1, 3, 10, 30 …
 //! times as many adaptations as there are keys, with the adaptivity bits a key; what it calls most is the most so far, looked

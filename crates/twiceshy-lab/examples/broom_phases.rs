@@ -7,7 +7,7 @@
 use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomFilter;
-use twiceshy::remote::{Counting, InKeyOrder};
+use twiceshy::remote::{ByHash, Counting};
 
 /// Keys are spread numbers: stored ones from below 2^40, absent ones from above.
 fn key(number: u64) -> [u8; 8] {
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let half_phases: u64 = args.next().map_or(Ok(12), |phases| phases.parse())?;
     let c: u32 = args.next().map_or(Ok(3), |c| c.parse())?;
     let keys = slots * 95 / 100;
-    let mut remote = Counting::new(InKeyOrder::new());
+    let mut remote = Counting::new(ByHash::new());
     let mut filter = BroomFilter::with_slots(slots, bits).reclaim(c).build(HashKey::fixed(1), &mut remote)?;
     for number in 0..keys {
         filter.insert(&key(number), &mut remote)?;

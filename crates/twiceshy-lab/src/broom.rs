@@ -7,7 +7,7 @@ use twiceshy::error::{BuildError, InsertError, OptionsError};
 use twiceshy::filter::{Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomOptions};
-use twiceshy::remote::{Counting, InKeyOrder, Key, MemoryError, Remote};
+use twiceshy::remote::{ByHash, Counting, Key, MemoryError, Remote};
 
 /// More stored keys than an experiment has, and as many absent ones.
 const MOST: u64 = 1 << 48;
@@ -26,7 +26,7 @@ const MOST: u64 = 1 << 48;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Subject<R = InKeyOrder> {
+pub struct Subject<R = ByHash> {
     /// L.
     pub filter: BroomFilter,
     /// R.
@@ -44,7 +44,7 @@ pub fn loaded(keys: u64, width: u32) -> BroomOptions {
 impl Subject {
     /// An empty filter.
     pub fn new(options: BroomOptions) -> Result<Subject, BuildError<MemoryError>> {
-        Subject::over(InKeyOrder::new(), options, 1)
+        Subject::over(ByHash::new(), options, 1)
     }
 }
 

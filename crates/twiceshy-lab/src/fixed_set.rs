@@ -3,22 +3,19 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use twiceshy::remote::{
-    CommitError, Generation, Key, KeyOrder, Order, OrderWords, Phase, Place, Plan, Position, Remote, Schema, Write,
+    CommitError, Frontier, Generation, Key, Order, OrderWords, Phase, Place, Plan, Position, Remote, Schema, Write,
 };
 
-/// A remote by hash that also knows its keys in byte order, for one set of keys that is known beforehand. It answers as
-/// [`InKeyOrder`](twiceshy::remote::InKeyOrder) does, several times as fast: a key is a number in the sorted set, and an order
-/// is a list of short lists.
+/// A remote by hash for one set of keys that is known beforehand. It answers as [`ByHash`](twiceshy::remote::ByHash) does,
+/// several times as fast: a key is a number in the sorted set, and an order is a list of short lists.
 #[derive(Clone, Debug)]
 pub struct FixedSet {
     /// All keys, in byte order.
     keys: Vec<Key>,
     numbers: HashMap<Key, u32>,
-    /// Whether a key is in, in any generation.
-    present: Vec<bool>,
     generations: HashMap<Generation, Entries>,
     in_use: Option<Generation>,
-    frontier: Option<Key>,
+    frontier: Frontier,
     sequence: u64,
 }
 
@@ -37,11 +34,10 @@ impl FixedSet {
         keys.dedup();
         FixedSet {
             numbers: keys.iter().cloned().zip(0..).collect(),
-            present: vec![false; keys.len()],
             keys,
             generations: HashMap::new(),
             in_use: None,
-            frontier: None,
+            frontier: Frontier::START,
             sequence: 0,
         }
     }
@@ -57,7 +53,6 @@ impl FixedSet {
 
     fn change(&mut self, generation: Generation, key: &Key, words: &OrderWords, adds: bool) {
         let Some(number) = self.numbers.get(key).copied() else { return };
-        self.present[number as usize] = adds;
         let shift = 64 - self.bits();
         let Some(entries) = self.generations.get_mut(&generation) else { return };
         for (Order(order), word) in words.iter() {
@@ -86,7 +81,7 @@ impl FixedSet {
                 self.in_use = Some(*generation);
             }
             Write::Abandon { generation } => drop(self.generations.remove(generation)),
-            Write::Frontier { key } => self.frontier.clone_from(key),
+            Write::Frontier { at } => self.frontier = *at,
             Write::Move { .. } => {}
         }
     }
@@ -152,31 +147,10 @@ impl Remote for FixedSet {
         Ok(self.in_use.and_then(|generation| self.schema(generation)))
     }
 
-    fn key_order(&self) -> Option<&dyn KeyOrder<Error = Infallible>> {
-        Some(self)
-    }
-}
-
-impl KeyOrder for FixedSet {
-    type Error = Infallible;
-
-    fn walk_keys(&self, after: Option<&[u8]>, limit: usize, found: &mut dyn FnMut(Key)) -> Result<(), Infallible> {
-        let first = match after {
-            None => 0,
-            Some(after) => match self.numbers.get(after) {
-                Some(number) => *number as usize + 1,
-                None => self.keys.partition_point(|key| &**key <= after),
-            },
-        };
-        let present = (first..self.keys.len()).filter(|number| self.present[*number]);
-        present.take(limit).for_each(|number| found(self.keys[number].clone()));
-        Ok(())
-    }
-
     fn phase(&self) -> Result<Option<Phase>, Infallible> {
         let Some(old) = self.in_use else { return Ok(None) };
         let both = self.schema(old).zip(self.schema(Generation(old.0.saturating_add(1))));
-        Ok(both.map(|(old, new)| Phase { old, new, frontier: self.frontier.clone() }))
+        Ok(both.map(|(old, new)| Phase { old, new, frontier: self.frontier }))
     }
 }
 
@@ -186,13 +160,13 @@ mod tests {
     use twiceshy::filter::{Adaptive, Backed, Filter};
     use twiceshy::hash::HashKey;
     use twiceshy::quotient::BroomFilter;
-    use twiceshy::remote::InKeyOrder;
+    use twiceshy::remote::ByHash;
 
     #[test]
-    fn a_filter_cannot_tell_it_from_a_remote_in_key_order() {
+    fn a_filter_cannot_tell_it_from_a_remote_by_hash() {
         let key = |number: u64| number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
         let mut fixed = FixedSet::new((0..900).map(|number| Key::from(&key(number)[..])));
-        let mut trees = InKeyOrder::new();
+        let mut trees = ByHash::new();
         let options = BroomFilter::with_slots(1_000, 4);
         let mut one = options.build(HashKey::fixed(2), &mut fixed).expect("an empty remote");
         let mut other = options.build(HashKey::fixed(2), &mut trees).expect("an empty remote");

@@ -44,11 +44,11 @@ impl<S: Store> Inner<S> {
         let mut writer = self.lock()?;
         self.forget_stale_snapshot(&mut writer);
         let stored = self.may_hold(&wish.key) && self.store.contains(Space::Values, &wish.key).map_err(Error::Store)?;
-        let mut batch = Batch::default();
-        batch.wish(&wish);
         if stored == wish.value.is_some() {
             // The set stays as it is: a new value, or nothing to take away.
             if stored {
+                let mut batch = Batch::default();
+                batch.wish(&wish);
                 self.commit_batch(&mut writer, batch, self.durability).map_err(of_commit)?;
             }
             return Ok(stored);
@@ -56,7 +56,7 @@ impl<S: Store> Inner<S> {
         self.make_room(&mut writer, u64::from(wish.value.is_some()))?;
         let keys = vec![wish.key.clone()];
         self.pending.enter(&keys);
-        let changed = self.commit_one(&mut writer, &wish, batch);
+        let changed = self.commit_one(&mut writer, &wish);
         if writer.doubt.is_none() {
             self.pending.leave(&keys);
         }
@@ -65,20 +65,30 @@ impl<S: Store> Inner<S> {
         Ok(stored)
     }
 
-    fn commit_one(&self, writer: &mut Writer, wish: &Wish, mut batch: Batch) -> Result<(), Error<S::Error>> {
-        let nothing = Batch::default();
-        let plan = match self.plan_change(&writer.state, &nothing, wish) {
+    fn commit_one(&self, writer: &mut Writer, wish: &Wish) -> Result<(), Error<S::Error>> {
+        let planned = match self.plan_one(writer, wish) {
             Err(Trouble::Lost) => {
                 self.rebuild(writer)?;
-                self.plan_change(&writer.state, &nothing, wish)
+                self.plan_one(writer, wish)
             }
             planned => planned,
         };
-        let plan = plan.map_err(of_trouble)?;
-        let mut after = writer.state.clone();
-        let deed = wish.deed();
-        after.advance(&plan, deed, writer.tag(), &mut batch);
+        let (after, mut batch) = planned.map_err(of_trouble)?;
+        batch.wish(wish);
         self.commit(writer, after, batch, vec![wish.key.clone()], self.durability)
+    }
+
+    /// Has the filter plan a change, and grow if it must: the state after it, and what is to be committed.
+    fn plan_one(&self, writer: &mut Writer, wish: &Wish) -> Result<(State, Batch), Trouble<S::Error>> {
+        let (before, mut batch) = (writer.state.clone(), Batch::default());
+        let planned = self.plan_change(writer, &mut batch, wish);
+        let mut after = std::mem::replace(&mut writer.state, before);
+        if planned.is_err() && after.last != writer.state.last {
+            // It has grown in a way that the store has not heard of.
+            self.lose_filter();
+        }
+        after.advance(&planned?, wish.deed(), writer.tag(), &mut batch);
+        Ok((after, batch))
     }
 
     /// Commits, and notes whether a disk has heard of it.
@@ -122,10 +132,10 @@ impl<S: Store> Inner<S> {
     }
 
     /// Has the filter plan a change of the set over those of a batch, and grow if it must.
-    fn plan_change(&self, state: &State, batch: &Batch, wish: &Wish) -> Result<Plan, Trouble<S::Error>> {
+    fn plan_change(&self, writer: &mut Writer, batch: &mut Batch, wish: &Wish) -> Result<Plan, Trouble<S::Error>> {
         let mut tries = 0;
         loop {
-            let planned = self.plan(state, batch, |filter, view| match wish.value {
+            let planned = self.plan(&writer.state, batch, |filter, view| match wish.value {
                 Some(_) => filter.insert(&wish.key, view).map(drop),
                 None => filter.remove(&wish.key, view).map(drop),
             });
@@ -134,7 +144,7 @@ impl<S: Store> Inner<S> {
                 Ok(Planned::Waits(plan)) => return Ok(plan),
                 // It believes that there is nothing to do: the store knows better.
                 Ok(Planned::Done(())) => return Err(Trouble::Lost),
-                Err(Trouble::Full) if tries < 8 => self.grow_now(state, batch, tries)?,
+                Err(Trouble::Full) if tries < 8 => self.grow_now(writer, batch, tries)?,
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -180,7 +190,7 @@ impl<S: Store> Inner<S> {
             };
             stored_before += u64::from(stored);
             if stored != wish.value.is_some() {
-                let plan = self.plan_change(&writer.state, &batch, wish).map_err(of_trouble)?;
+                let plan = self.plan_change(writer, &mut batch, wish).map_err(of_trouble)?;
                 let tag = writer.tag();
                 writer.state.advance(&plan, wish.deed(), tag, &mut batch);
                 self.resolve(&writer.state);

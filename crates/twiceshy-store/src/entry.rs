@@ -43,6 +43,11 @@ fn increment(bytes: &mut Vec<u8>) {
     bytes.push(u8::MAX);
 }
 
+/// The generation of an index entry; none where the bytes are no entry.
+pub(crate) fn generation(entry: &[u8]) -> Option<Generation> {
+    Some(Generation(u32::from_be_bytes(*entry.first_chunk()?)))
+}
+
 /// Word and key of an index entry; none where the bytes are no entry.
 pub(crate) fn parse_index(entry: &[u8]) -> Option<(u64, &[u8])> {
     let (head, key) = entry.split_at_checked(HEAD)?;

@@ -2,13 +2,13 @@
 
 use crate::batch::Batch;
 use crate::changing::of_trouble;
+use crate::entry::Deed;
 use crate::error::Error;
 use crate::inner::{Inner, Planned, Trouble, Writer, capacity};
 use crate::kind::{AnyFilter, Size};
-use crate::state::State;
-use crate::store::Store;
+use crate::store::{Durability, Store};
+use crate::view::{Stop, View};
 use std::sync::PoisonError;
-use twiceshy::filter::Progress;
 
 /// How full a filter is when it begins to grow. Those that come until it is full bring many more along than there are.
 const GROWS_AT: f64 = 0.85;
@@ -25,18 +25,16 @@ const AT_ONCE: u64 = 256;
 impl<S: Store> Inner<S> {
     /// Sees to it that so many keys more will fit.
     pub(crate) fn make_room(&self, writer: &mut Writer, more: u64) -> Result<(), Error<S::Error>> {
-        let nothing = Batch::default();
         let made = match self.need(writer, more) {
             Need::Nothing => Ok(()),
-            Need::Growth(pace) => self
-                .begin_growth(&writer.state, &nothing, more)
-                .and_then(|()| self.bring_along(&writer.state, &nothing, pace))
-                .map(drop),
+            Need::Growth(pace) => {
+                self.begin_growth(writer, None, more).and_then(|()| self.bring_along(writer, None, pace)).map(drop)
+            }
             Need::Rebuild(cells) => {
                 writer.content_until = writer.state.last.number.saturating_add(writer.state.len / 2 + 1_000);
-                self.begin(&writer.state, &nothing, cells)
+                self.begin(writer, None, cells)
             }
-            Need::MoreKeys(pace) => self.bring_along(&writer.state, &nothing, pace).map(drop),
+            Need::MoreKeys(pace) => self.bring_along(writer, None, pace).map(drop),
         };
         match made {
             Ok(()) => Ok(()),
@@ -63,24 +61,29 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    fn begin_growth(&self, state: &State, batch: &Batch, more: u64) -> Result<(), Trouble<S::Error>> {
-        let keys = capacity(state.len.saturating_add(more)).saturating_mul(4) / 3;
-        let size = Size::from_choice(&state.choice, keys).ok_or(Trouble::Lost)?;
-        self.begin(state, batch, size.cells().map_err(|_| Trouble::Full)?)
+    fn begin_growth(&self, writer: &mut Writer, batch: Option<&mut Batch>, more: u64) -> Result<(), Trouble<S::Error>> {
+        let keys = capacity(writer.state.len.saturating_add(more)).saturating_mul(4) / 3;
+        let size = Size::from_choice(&writer.state.choice, keys).ok_or(Trouble::Lost)?;
+        self.begin(writer, batch, size.cells().map_err(|_| Trouble::Full)?)
     }
 
-    fn begin(&self, state: &State, batch: &Batch, cells: u64) -> Result<(), Trouble<S::Error>> {
-        self.plan(state, batch, |filter, view| filter.begin_grow(cells.max(filter.cells()), view)).map(drop)
+    fn begin(&self, writer: &mut Writer, batch: Option<&mut Batch>, cells: u64) -> Result<(), Trouble<S::Error>> {
+        self.grow(writer, batch, |filter, view| filter.begin_grow(cells.max(filter.cells()), view))
     }
 
     /// Brings so many keys into the larger table. Whether it is the one that answers now.
-    fn bring_along(&self, state: &State, batch: &Batch, keys: u64) -> Result<bool, Trouble<S::Error>> {
+    fn bring_along(
+        &self,
+        writer: &mut Writer,
+        mut batch: Option<&mut Batch>,
+        keys: u64,
+    ) -> Result<bool, Trouble<S::Error>> {
         let mut left = keys;
         while left > 0 {
             let some = left.min(AT_ONCE);
             left -= some;
-            let step = self.plan(state, batch, |filter, view| filter.rebuild_step(some as usize, view))?;
-            if matches!(step, Planned::Done(Progress::Done)) {
+            self.grow(writer, batch.as_deref_mut(), |filter, view| filter.rebuild_step(some as usize, view).map(drop))?;
+            if !self.grows() {
                 self.counters.grown.add(1);
                 return Ok(true);
             }
@@ -88,13 +91,48 @@ impl<S: Store> Inner<S> {
         Ok(false)
     }
 
-    /// Grows to the end: there is no room for the next key. With each try that was not enough the table is larger.
-    pub(crate) fn grow_now(&self, state: &State, batch: &Batch, tries: u32) -> Result<(), Trouble<S::Error>> {
-        let grows = |filter: &Option<AnyFilter>| filter.as_ref().is_some_and(AnyFilter::is_rebuilding);
-        if !grows(&self.filter.read().unwrap_or_else(PoisonError::into_inner)) {
-            self.begin_growth(state, batch, state.len.saturating_mul(1 << tries.min(16)))?;
+    fn grows(&self) -> bool {
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        filter.as_ref().is_some_and(AnyFilter::is_rebuilding)
+    }
+
+    /// One step of growth. A filter whose growth writes to the index has that committed at once; or put into a batch, with the
+    /// changes before it.
+    fn grow(
+        &self,
+        writer: &mut Writer,
+        batch: Option<&mut Batch>,
+        work: impl FnMut(&mut AnyFilter, &mut View<'_, S>) -> Result<(), Stop<S::Error>>,
+    ) -> Result<(), Trouble<S::Error>> {
+        let nothing = Batch::default();
+        let Planned::Waits(plan) = self.plan(&writer.state, batch.as_deref().unwrap_or(&nothing), work)? else {
+            return Ok(());
+        };
+        let tag = writer.tag();
+        match batch {
+            Some(batch) => {
+                writer.state.advance(&plan, Deed::Other, tag, batch);
+                self.resolve(&writer.state);
+                Ok(())
+            }
+            None => {
+                let (mut after, mut batch) = (writer.state.clone(), nothing);
+                after.advance(&plan, Deed::Other, tag, &mut batch);
+                self.commit(writer, after, batch, Vec::new(), Durability::Seen).map_err(|error| match error {
+                    Error::Store(error) | Error::Unknown(error) => Trouble::Store(error),
+                    _ => Trouble::Lost,
+                })
+            }
         }
-        while !self.bring_along(state, batch, AT_ONCE)? {}
+    }
+
+    /// Grows to the end, within a batch: there is no room for the next key. With each try that was not enough the table is larger.
+    pub(crate) fn grow_now(&self, writer: &mut Writer, batch: &mut Batch, tries: u32) -> Result<(), Trouble<S::Error>> {
+        if !self.grows() {
+            let more = writer.state.len.saturating_mul(1 << tries.min(16));
+            self.begin_growth(writer, Some(batch), more)?;
+        }
+        while !self.bring_along(writer, Some(batch), AT_ONCE)? {}
         Ok(())
     }
 }

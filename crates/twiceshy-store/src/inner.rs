@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::kind::{AnyFilter, Size};
+use crate::kind::AnyFilter;
 use crate::pending::Pending;
 use crate::policy::Policy;
 use crate::queue::Queue;
@@ -158,22 +158,6 @@ impl<S: Store> Inner<S> {
     fn ensure_filter(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         let is_there = self.filter.read().unwrap_or_else(PoisonError::into_inner).is_some();
         if is_there { Ok(()) } else { self.rebuild(writer) }
-    }
-
-    /// Makes a filter from the index. Look-ups go to the store meanwhile.
-    pub(crate) fn rebuild(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        self.lose_filter();
-        let size = Size::from_choice(&writer.state.choice, capacity(writer.state.len)).ok_or(Error::Damaged)?;
-        let batch = Batch::default();
-        let mut view = View::new(&writer.state, &batch, Source::Store(&self.store));
-        let filter = size.recover(&mut view).map_err(|error| match error.into() {
-            Stop::Store(error) => Error::Store(error),
-            Stop::Full => Error::NoRoom,
-            _ => Error::Damaged,
-        })?;
-        *self.filter.write().unwrap_or_else(PoisonError::into_inner) = Some(filter);
-        self.counters.rebuilt.add(1);
-        Ok(())
     }
 
     pub(crate) fn read_state(&self) -> Result<State, Error<S::Error>> {

@@ -78,12 +78,17 @@ macro_rules! kinds {
                 }
             }
 
-            /// A filter for the keys that a remote holds.
-            pub(crate) fn recover<R: Remote>(&self, remote: &mut R) -> Result<AnyFilter, BuildError<R::Error>> {
+            /// A filter for the keys that a remote holds. One that must not go on with the remote's functions takes others, from
+            /// this hash key.
+            pub(crate) fn recover<R: Remote>(
+                &self,
+                hash: HashKey,
+                remote: &mut R,
+            ) -> Result<AnyFilter, BuildError<R::Error>> {
                 match self.kind {
                     $(FilterKind::$kind => {
-                        let filter = <$filter>::options(self.keys, self.rate)?.recover(remote)?;
-                        Ok(AnyFilter::$kind(Box::new(filter)))
+                        let options = <$filter>::options(self.keys, self.rate)?;
+                        Ok(AnyFilter::$kind(Box::new(recover!($kind, options, hash, remote)?)))
                     })*
                 }
             }
@@ -124,6 +129,16 @@ macro_rules! settled {
     }};
 }
 
+/// Only a broom filter takes new functions.
+macro_rules! recover {
+    (Broom, $options:expr, $hash:expr, $remote:expr) => {
+        $options.recover($hash, $remote)
+    };
+    ($kind:ident, $options:expr, $hash:expr, $remote:expr) => {
+        $options.recover($remote)
+    };
+}
+
 /// The first part of a geometry as a number of cells.
 macro_rules! cells {
     (Cuckoo, $shape:expr) => {
@@ -160,7 +175,8 @@ kinds! {
     TelescopingPlain(PlainTelescopingFilter) = 7, "telescoping-plain", learns;
     /// The extension filter. One index entry for each key.
     Extension(ExtensionFilter) = 8, "extension", learns;
-    /// The broom filter. One or two index entries for each key, and its adaptations write to the index.
+    /// The broom filter, for hostile clients. Two or three index entries for each key. Its adaptations, its growth and its
+    /// recovery after a crash write to the index.
     Broom(BroomFilter) = 9, "broom", learns;
 }
 

@@ -120,8 +120,11 @@ impl<S: Store> Inner<S> {
                 self.forget_stale_snapshot(writer);
                 let (mut after, mut batch) = (writer.state.clone(), Batch::default());
                 after.advance(&plan, Deed::Other, writer.tag(), &mut batch);
-                // Whoever crashes now finds the filter as it was: no disk need hear of it.
-                self.commit(writer, after, batch, Vec::new(), Durability::Seen)?;
+                // No disk need hear of what was learned: after a crash the filter takes new functions. But that it has learned
+                // something must be known then, so the first time is synced.
+                let durability = if writer.state.learned { Durability::Seen } else { Durability::Synced };
+                after.learned = true;
+                self.commit(writer, after, batch, Vec::new(), durability)?;
                 self.keep_log_short(writer);
                 Ok((!self.may_hold(query)).then_some(Adapted::Fixed))
             }

@@ -46,6 +46,7 @@ mod options;
 mod pending;
 mod policy;
 mod queue;
+mod rebuilding;
 mod recorder;
 #[cfg(feature = "redb")]
 mod redb_store;

@@ -1,6 +1,6 @@
 //! An empty remote that keeps what it is told: for making a filter before its store has heard of it.
 
-use twiceshy::remote::{CommitError, Generation, Key, KeyOrder, Phase, Place, Plan, Position, Remote, Schema};
+use twiceshy::remote::{CommitError, Generation, Place, Plan, Position, Remote, Schema};
 
 /// Takes one plan.
 #[derive(Debug, Default)]
@@ -35,22 +35,6 @@ impl Remote for Recorder {
     }
 
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, Self::Error> {
-        Ok(None)
-    }
-
-    fn key_order(&self) -> Option<&dyn KeyOrder<Error = Self::Error>> {
-        Some(self)
-    }
-}
-
-impl KeyOrder for Recorder {
-    type Error = std::convert::Infallible;
-
-    fn walk_keys(&self, _: Option<&[u8]>, _: usize, _: &mut dyn FnMut(Key)) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn phase(&self) -> Result<Option<Phase>, Self::Error> {
         Ok(None)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::entry::{Deed, Record};
-use crate::kind::{AnyFilter, Size};
+use crate::kind::{AnyFilter, FilterKind, Size};
 use crate::snapshot::Snapshot;
 use crate::state::{Mark, State};
 use crate::store::{Space, Store};
@@ -34,6 +34,10 @@ pub(crate) fn restore<S: Store>(snapshot: Snapshot, state: &State, store: &S) ->
         _ => return Ok(Restored::Refused),
     };
     let behind = state.last.number - snapshot.mark.number;
+    // What a broom filter has learned since is lost, and with it its right to its functions.
+    if size.kind == FilterKind::Broom && (behind > 0 || state.learned) {
+        return Ok(Restored::Refused);
+    }
     if behind == 0 {
         return Ok(if filter.len() == state.len { Restored::Filter(filter, 0) } else { Restored::Refused });
     }
@@ -85,7 +89,7 @@ fn toggle(changed: &mut BTreeMap<Key, bool>, key: Key, came: bool) {
 /// A filter on its way from a snapshot's commit to the store's last.
 ///
 /// It sees the set as it was then, without the keys that have come and with those that have gone, and each step changes what it
-/// sees. First the frontier goes to where the store's is, if there is one; then keys go, so that there is room; then they come.
+/// sees. First keys go, so that there is room; then they come.
 struct Rolling<'a, S> {
     filter: AnyFilter,
     store: &'a S,
@@ -98,18 +102,12 @@ struct Rolling<'a, S> {
     changed: BTreeMap<Key, bool>,
 }
 
-/// How many keys the frontier passes at a time.
-const PASSED: usize = 64;
-
 impl<'a, S: Store> Rolling<'a, S> {
     /// None where the log has gaps, or making the filter anew is less work.
     fn begin(filter: AnyFilter, since: Mark, now: &'a State, store: &'a S) -> Result<Option<Rolling<'a, S>>, S::Error> {
         let Some(changed) = difference(since.number, now, store)? else { return Ok(None) };
         let then = State { last: since, ..now.clone() };
         let mut rolling = Rolling { filter, store, now, then, batch: Batch::default(), changed };
-        if !rolling.undo_frontier()? {
-            return Ok(None);
-        }
         for (key, came) in &rolling.changed {
             let (generation, words) = rolling.filter.entries(key);
             let (key, cell) = (key.clone(), None);
@@ -127,41 +125,8 @@ impl<'a, S: Store> Rolling<'a, S> {
         Ok(Some(rolling))
     }
 
-    /// Has the keys that a frontier has passed since be where they were. Whether that is possible, and they are not too many.
-    fn undo_frontier(&mut self) -> Result<bool, S::Error> {
-        let AnyFilter::Broom(filter) = &self.filter else { return Ok(true) };
-        if self.now.in_use != Some(filter.generation()) {
-            return Ok(false);
-        }
-        let own = filter.frontier().map(Key::from);
-        self.then.frontier.clone_from(&own);
-        let Some(to) = &self.now.frontier else { return Ok(own.is_none()) };
-        let mut passed: Vec<Key> = Vec::new();
-        let most = (self.now.len / 8).max(10_000);
-        let from = own.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        self.store.scan(Space::Values, from, &mut |key, _| {
-            let passes = *key <= **to;
-            if passes {
-                passed.push(Key::from(key));
-            }
-            passes && passed.len() as u64 <= most
-        })?;
-        for key in &passed {
-            let [(old, old_words), (new, new_words)] = filter.entries_of_both(key);
-            let (key, cell) = (key.clone(), None);
-            self.batch.index(&[
-                Write::Remove { generation: new, key: key.clone(), words: new_words, cell },
-                Write::Add { generation: old, key, words: old_words, cell },
-            ]);
-        }
-        Ok(passed.len() as u64 <= most && own.is_none_or(|own| own <= *to))
-    }
-
     /// None where the filter cannot be brought there.
     fn roll(mut self) -> Result<Option<AnyFilter>, S::Error> {
-        if !self.follow_frontier()? {
-            return Ok(None);
-        }
         let (came, went): (Vec<_>, Vec<_>) = std::mem::take(&mut self.changed).into_iter().partition(|(_, came)| *came);
         for (key, came) in went.into_iter().chain(came) {
             let step = self.step(|filter, view| match came {
@@ -172,44 +137,8 @@ impl<'a, S: Store> Rolling<'a, S> {
                 return Ok(None);
             }
         }
-        self.hold_frontier(false);
-        if let AnyFilter::Broom(filter) = &self.filter
-            && filter.frontier() != self.now.frontier.as_deref()
-        {
-            return Ok(None);
-        }
         self.filter.stand_at(self.now.last.number);
         Ok(Some(self.filter).filter(|filter| filter.len() == self.now.len))
-    }
-
-    /// Brings a frontier to where the store's is, and holds it there.
-    fn follow_frontier(&mut self) -> Result<bool, S::Error> {
-        let (AnyFilter::Broom(_), Some(to)) = (&self.filter, self.now.frontier.clone()) else {
-            self.hold_frontier(true);
-            return Ok(true);
-        };
-        loop {
-            let step = self.step(|filter, view| match filter {
-                AnyFilter::Broom(filter) => Ok(filter.follow(&to, PASSED, view).map(drop)?),
-                _ => Ok(()),
-            })?;
-            let there = matches!(&self.filter, AnyFilter::Broom(filter) if filter.frontier() == Some(&*to));
-            match step {
-                Step::Impossible => return Ok(false),
-                _ if there => break,
-                Step::Committed => {}
-                Step::Nothing => return Ok(false),
-            }
-        }
-        self.then.frontier = Some(to);
-        self.hold_frontier(true);
-        Ok(true)
-    }
-
-    fn hold_frontier(&mut self, held: bool) {
-        if let AnyFilter::Broom(filter) = &mut self.filter {
-            filter.hold_frontier(held);
-        }
     }
 
     /// One operation of the filter, whose plan is committed to what it sees.

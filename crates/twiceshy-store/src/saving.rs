@@ -53,7 +53,10 @@ impl<S: Store> Inner<S> {
         writer.saved = Some(now);
         writer.state.log_from = writer.state.last;
         self.counters.snapshots.add(1);
-        self.commit_state(writer, Durability::Seen)
+        // Else a broom filter would be made anew after a crash, although all that it has learned is in the snapshot.
+        let durability = if writer.state.learned { Durability::Synced } else { Durability::Seen };
+        writer.state.learned = false;
+        self.commit_state(writer, durability)
     }
 
     /// Has every commit so far be on disk.

@@ -3,15 +3,14 @@
 use crate::batch::Batch;
 use crate::store::Space;
 use twiceshy::hash::{HashKey, HashKind};
-use twiceshy::remote::{Generation, Key, Phase, Schema, Write};
+use twiceshy::remote::{Frontier, Generation, Phase, Schema, Write};
 
 /// The record's key.
 const STATE: &[u8] = b"state";
-/// The frontier's, which is a user's key and may be long.
-const FRONTIER: &[u8] = b"frontier";
 
-/// The version of the record and of everything else in the store.
-const VERSION: u8 = 1;
+/// The version of the record and of everything else in the store. In version 1 a broom filter had its frontier in byte order,
+/// in a record of its own; its index is written anew when the store is opened.
+const VERSION: u8 = 2;
 
 /// A commit: its number, and the random tag that tells it from another of the same number, should it have been lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +36,11 @@ pub(crate) struct State {
     pub(crate) choice: Vec<u8>,
     pub(crate) in_use: Option<Generation>,
     pub(crate) generations: Vec<(Generation, Schema)>,
-    /// Kept in a record of its own.
-    pub(crate) frontier: Option<Key>,
+    /// Of a broom filter.
+    pub(crate) frontier: Frontier,
+    /// `true` if a broom filter has learned something that no snapshot has. Should that be lost, its functions must not be used
+    /// again: the adversary knows what was learned.
+    pub(crate) learned: bool,
 }
 
 /// Why a state was not understood.
@@ -66,7 +68,8 @@ impl State {
             choice,
             in_use: None,
             generations: Vec::new(),
-            frontier: None,
+            frontier: Frontier::START,
+            learned: false,
         }
     }
 
@@ -83,7 +86,7 @@ impl State {
                 self.generations.retain(|(kept, _)| kept == generation);
             }
             Write::Abandon { generation } => self.generations.retain(|(other, _)| other != generation),
-            Write::Frontier { key } => self.frontier.clone_from(key),
+            Write::Frontier { at } => self.frontier = *at,
             Write::Add { .. } | Write::Remove { .. } | Write::Move { .. } => {}
         }
     }
@@ -97,25 +100,19 @@ impl State {
         let old = self.in_use?;
         let new = Generation(old.0.checked_add(1)?);
         let (old, new) = ((old, self.schema(old)?), (new, self.schema(new)?));
-        Some(Phase { old, new, frontier: self.frontier.clone() })
+        Some(Phase { old, new, frontier: self.frontier })
     }
 
     /// Puts it into a batch.
     pub(crate) fn write(&self, batch: &mut Batch) {
         batch.put(Space::Meta, STATE, self.to_bytes());
-        match &self.frontier {
-            Some(key) => batch.put(Space::Meta, FRONTIER, &**key),
-            None => batch.delete(Space::Meta, FRONTIER),
-        }
     }
 
     /// Reads it from a store; none where there is none yet.
     pub(crate) fn read<E>(
         get: impl Fn(&[u8]) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<Result<Option<State>, StateError>, E> {
-        let Some(bytes) = get(STATE)? else { return Ok(Ok(None)) };
-        let frontier = get(FRONTIER)?.map(Key::from);
-        Ok(State::from_bytes(&bytes).map(|state| Some(State { frontier, ..state })))
+        Ok(get(STATE)?.map(|bytes| State::from_bytes(&bytes)).transpose())
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -130,6 +127,8 @@ impl State {
         out.extend(&self.choice);
         out.push(self.in_use.is_some().into());
         out.extend(self.in_use.unwrap_or(Generation(0)).0.to_le_bytes());
+        out.extend(self.frontier.0.to_le_bytes());
+        out.push(self.learned.into());
         for (generation, schema) in &self.generations {
             out.extend(generation.0.to_le_bytes());
             out.push(schema.hash.kind().code());
@@ -144,20 +143,20 @@ impl State {
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<State, StateError> {
-        match bytes.first() {
+        let version = match bytes.first() {
             Some(version) if *version > VERSION => return Err(StateError::Newer(*version)),
-            Some(&VERSION) => {}
+            Some(version @ 1..=VERSION) => *version,
             _ => return Err(StateError::Damaged),
-        }
+        };
         let (body, sum) = bytes.split_last_chunk::<4>().ok_or(StateError::Damaged)?;
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
             return Err(StateError::Damaged);
         }
         let mut from = Fields(&body[1..]);
-        State::parse(&mut from).filter(|_| from.0.is_empty()).ok_or(StateError::Damaged)
+        State::parse(version, &mut from).filter(|_| from.0.is_empty()).ok_or(StateError::Damaged)
     }
 
-    fn parse(from: &mut Fields<'_>) -> Option<State> {
+    fn parse(version: u8, from: &mut Fields<'_>) -> Option<State> {
         let identity = from.array::<16>()?;
         let last = Mark { number: from.u64()?, tag: from.u64()? };
         let log_from = Mark { number: from.u64()?, tag: from.u64()? };
@@ -166,6 +165,10 @@ impl State {
         let choice = from.take(choice.into())?.to_vec();
         let used = from.u8()? == 1;
         let in_use = Generation(from.u32()?);
+        let (frontier, learned) = match version {
+            1 => (Frontier::START, false),
+            _ => (Frontier(from.u64()?), from.u8()? == 1),
+        };
         let mut generations = Vec::new();
         while !from.0.is_empty() {
             let generation = Generation(from.u32()?);
@@ -175,8 +178,7 @@ impl State {
             generations.push((generation, schema));
         }
         let in_use = used.then_some(in_use);
-        let frontier = None;
-        Some(State { identity, last, log_from, log_oldest, len, choice, in_use, generations, frontier })
+        Some(State { identity, last, log_from, log_oldest, len, choice, in_use, generations, frontier, learned })
     }
 }
 
@@ -219,7 +221,8 @@ mod tests {
         let schema = |seed| Schema { hash: HashKey::fixed(seed), orders: 2, cells: 1 << 33, cells_per_bucket: 1 };
         state.apply(&Write::Begin { generation: Generation(4), schema: schema(1) });
         state.apply(&Write::Begin { generation: Generation(5), schema: schema(2) });
-        state.apply(&Write::Frontier { key: Some(Key::from(&b"key"[..])) });
+        state.apply(&Write::Frontier { at: Frontier(77) });
+        state.learned = true;
         state
     }
 
@@ -239,12 +242,26 @@ mod tests {
         assert_eq!(again(&state), Ok(Some(state.clone())));
         assert_eq!(state.in_use, Some(Generation(4)));
         state.apply(&Write::Switch { generation: Generation(5) });
-        state.apply(&Write::Frontier { key: None });
+        state.apply(&Write::Frontier { at: Frontier::START });
         assert_eq!(again(&state), Ok(Some(state.clone())));
         assert_eq!((state.in_use, state.generations.len()), (Some(Generation(5)), 1));
         let empty = State::new([0; 16], Vec::new());
         assert_eq!(again(&empty), Ok(Some(empty)));
         assert_eq!(State::read(|_| Ok::<_, ()>(None)), Ok(Ok(None)));
+    }
+
+    #[test]
+    fn a_state_of_version_1_is_read_without_frontier() {
+        let state = state();
+        let mut bytes = state.to_bytes();
+        // Version, identity, six numbers, the choice of six bytes and the generation in use come before the frontier.
+        let at = 1 + 16 + 6 * 8 + 1 + 6 + 1 + 4;
+        bytes.drain(at..at + 9);
+        bytes[0] = 1;
+        bytes.truncate(bytes.len() - 4);
+        let sum = crc32fast::hash(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        assert_eq!(State::from_bytes(&bytes), Ok(State { frontier: Frontier::START, learned: false, ..state }));
     }
 
     #[test]
@@ -258,7 +275,7 @@ mod tests {
             assert!(State::from_bytes(&damaged).is_err(), "byte {at}");
         }
         let mut newer = bytes;
-        newer[0] = 2;
-        assert_eq!(State::from_bytes(&newer), Err(StateError::Newer(2)));
+        newer[0] = VERSION + 1;
+        assert_eq!(State::from_bytes(&newer), Err(StateError::Newer(VERSION + 1)));
     }
 }

@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::store::{Space, Store};
 use std::collections::BTreeMap;
 use twiceshy::error::{BuildError, InsertError, RebuildError, SeamError};
-use twiceshy::remote::{CommitError, Generation, Key, KeyOrder, Order, Phase, Place, Plan, Position, Remote, Schema};
+use twiceshy::remote::{CommitError, Generation, Key, Order, Phase, Place, Plan, Position, Remote, Schema};
 
 /// What the store has answered so far.
 pub(crate) type Answers = BTreeMap<Question, Vec<Vec<u8>>>;
@@ -62,7 +62,7 @@ impl<E> From<SeamError<Ask<E>>> for Stop<E> {
     fn from(error: SeamError<Ask<E>>) -> Stop<E> {
         match error {
             SeamError::Remote(Ask::Fetch(question)) => Stop::Fetch(question),
-            SeamError::Remote(Ask::Store(error)) => Stop::Store(error),
+            SeamError::Remote(Ask::Store(error)) | SeamError::Unknown(Ask::Store(error)) => Stop::Store(error),
             SeamError::Unknown(Ask::Commit) => Stop::Commit,
             _ => Stop::Disagree,
         }
@@ -161,21 +161,6 @@ impl<S: Store> Remote for View<'_, S> {
 
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, Self::Error> {
         Ok(self.state.in_use.and_then(|generation| Some((generation, self.state.schema(generation)?))))
-    }
-
-    fn key_order(&self) -> Option<&dyn KeyOrder<Error = Self::Error>> {
-        Some(self)
-    }
-}
-
-impl<S: Store> KeyOrder for View<'_, S> {
-    type Error = Ask<S::Error>;
-
-    fn walk_keys(&self, after: Option<&[u8]>, limit: usize, found: &mut dyn FnMut(Key)) -> Result<(), Self::Error> {
-        let from = after.map_or_else(Vec::new, |after| just_behind(after.to_vec()));
-        let keys = self.keys(Question { space: Space::Values, from, to: None, limit })?;
-        keys.into_iter().for_each(|key| found(Key::from(key)));
-        Ok(())
     }
 
     fn phase(&self) -> Result<Option<Phase>, Self::Error> {

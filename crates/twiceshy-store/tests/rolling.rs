@@ -90,13 +90,15 @@ fn a_filter_from_an_older_snapshot_is_brought_to_the_set_of_the_store() {
             check(&guard, &set, &when);
             guard.close().expect("a folder");
         }
-        assert!(rolled >= 30 && rebuilt == 0, "{kind}: {rolled} brought forward, {rebuilt} made anew");
+        // What a broom filter has learned since cannot be brought forward, so it takes new functions.
+        let expected = if *kind == FilterKind::Broom { (0, 40) } else { (rolled.max(30), 0) };
+        assert_eq!((rolled, rebuilt), expected, "{kind}: brought forward, and made anew");
     }
 }
 
 #[test]
 fn what_a_filter_has_learned_is_still_known_when_it_is_brought_forward() {
-    for kind in FilterKind::ALL.iter().filter(|kind| kind.learns()) {
+    for kind in FilterKind::ALL.iter().filter(|kind| kind.learns() && **kind != FilterKind::Broom) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("filter");
         let memory = Memory::new();
@@ -124,23 +126,4 @@ fn what_a_filter_has_learned_is_still_known_when_it_is_brought_forward() {
             "{kind}: wrong about {wrong}, and {again} when it was brought forward"
         );
     }
-}
-
-#[test]
-fn a_broom_filter_of_an_earlier_phase_is_made_anew() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("filter");
-    let (memory, mut set, mut random) = (Memory::new(), BTreeSet::new(), Random(5));
-    let guard = open(&memory, FilterKind::Broom, RATE, Some(&path));
-    guard.insert_all((0..600).map(|number| (key(number), b""))).expect("memory");
-    set.extend(0..600);
-    guard.close().expect("a folder");
-    let guard = open(&memory, FilterKind::Broom, RATE, None);
-    work(&guard, &mut set, &mut random, 1_000);
-    (20_000..30_000).for_each(|number| assert!(!guard.contains(&key(number)).expect("memory")));
-    assert!(guard.stats().expect("memory").adapted > 300, "at three keys an adaptation the frontier has gone round");
-    drop(guard);
-    let guard = open(&memory, FilterKind::Broom, RATE, Some(&path));
-    assert_eq!(guard.stats().expect("memory").rebuilt, 1);
-    check(&guard, &set, "made anew");
 }

@@ -90,9 +90,6 @@ pub enum BuildError<E> {
     /// A filter of the quotient family was given a remote that mirrors cells.
     #[error("this filter needs a remote ordered by hash, not a mirror of cells: use `ByHash` or a store's index")]
     NeedsRemoteByHash,
-    /// A broom filter was given a remote that does not know its keys in byte order.
-    #[error("this filter needs a remote that also walks its keys in byte order: use `InKeyOrder`")]
-    NeedsKeyOrder,
     /// The remote holds no set that this kind of filter could be built for.
     #[error(
         "the remote holds no set of {expected} order(s), which this filter needs: build a new one and insert the keys"

@@ -7,7 +7,7 @@ use twiceshy::persist::LoadError;
 use twiceshy::quotient::{
     BroomFilter, BroomForm, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, InKeyOrder, Remote};
+use twiceshy::remote::{ByHash, Remote};
 use twiceshy::testing::Subject;
 
 /// A saved filter and the way to load it.
@@ -61,8 +61,8 @@ fn samples() -> [Sample; 12] {
         sample!("telescoping", TelescopingFilter::with_slots(60, 3).side_table(1)),
         sample!("plain telescoping", PlainTelescopingFilter::with_slots(60, 7)),
         sample!("extension", ExtensionFilter::with_slots(60, 3).side_table(1)),
-        sample!("broom", broom.form(BroomForm::TwoLevels).reclaim_by_rebuild(), InKeyOrder::new()),
-        sample!("broom with a back yard", broom.form(BroomForm::BackYard), InKeyOrder::new()),
+        sample!("broom", broom.form(BroomForm::TwoLevels).reclaim_by_rebuild(), ByHash::new()),
+        sample!("broom with a back yard", broom.form(BroomForm::BackYard), ByHash::new()),
     ]
 }
 

@@ -5,7 +5,7 @@ use twiceshy::error::{RebuildError, SeamError};
 use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomForm, TelescopingFilter};
-use twiceshy::remote::{ByHash, InKeyOrder, MemoryError, Place, Remote};
+use twiceshy::remote::{ByHash, MemoryError, Place, Remote};
 use twiceshy::through;
 
 fn key(number: u32) -> [u8; 4] {
@@ -98,7 +98,7 @@ fn a_filter_behind_its_remote_does_not_say_that_a_key_is_not_stored() {
     let filter = CyclicFilter::with_cells(400, 9).build(hash, &mut remote).expect("an empty remote");
     a_key_that_came_later_is_not_called_absent(filter, remote);
     for form in [BroomForm::TwoLevels, BroomForm::BackYard] {
-        let mut remote = InKeyOrder::new();
+        let mut remote = ByHash::new();
         let filter = BroomFilter::with_slots(400, 9).form(form).build(hash, &mut remote).expect("an empty remote");
         a_key_that_came_later_is_not_called_absent(filter, remote);
     }

@@ -1,7 +1,7 @@
 //! Any sequence of operations against an exact set, over every filter with a remote and the kinds of remote that it can have.
 
 use proptest::prelude::*;
-use twiceshy::remote::{ByHash, InKeyOrder, Mirror};
+use twiceshy::remote::{ByHash, Mirror};
 use twiceshy::testing::{Variant, decode, run};
 use twiceshy::with_variant;
 
@@ -17,23 +17,12 @@ fn bytes(seed: u64, len: usize) -> Vec<u8> {
     (0..len).map(|_| next()).collect()
 }
 
-/// Runs a variant over the remote by hash that it can have.
-macro_rules! by_hash {
-    ($kind:ty, $variant:expr, $cells:expr, $bits:expr, $seed:expr, $operations:expr) => {
-        if $variant.needs_key_order() {
-            run::<$kind, _>($variant, $cells, $bits, $seed, InKeyOrder::new(), $operations)
-        } else {
-            run::<$kind, _>($variant, $cells, $bits, $seed, ByHash::new(), $operations)
-        }
-    };
-}
-
 fn ten_thousand_operations(variant: Variant) {
     for (seed, cells, bits) in [(1, 150, 8), (2, 400, 6), (3, 60, 11), (4, 520, 17)] {
         let operations = decode(&bytes(seed + 100 * variant as u64, 3 * 2_500));
         let bits = bits.max(variant.narrowest());
         with_variant!(variant, |Kind| {
-            let by_hash = by_hash!(Kind, variant, cells, bits, seed, &operations);
+            let by_hash = run::<Kind, _>(variant, cells, bits, seed, ByHash::new(), &operations);
             assert_eq!(by_hash, Ok(()), "{variant:?} by hash, seed {seed}, {cells} cells of {bits} bits");
             if variant.has_cells() {
                 let mirror = run::<Kind, _>(variant, cells, bits, seed, Mirror::new(), &operations);
@@ -99,7 +88,7 @@ proptest! {
         let bits = variant.narrowest() + extra;
         let operations = decode(&input);
         with_variant!(variant, |Kind| {
-            prop_assert_eq!(by_hash!(Kind, variant, cells, bits, seed, &operations), Ok(()));
+            prop_assert_eq!(run::<Kind, _>(variant, cells, bits, seed, ByHash::new(), &operations), Ok(()));
             if variant.has_cells() {
                 prop_assert_eq!(run::<Kind, _>(variant, cells, bits, seed, Mirror::new(), &operations), Ok(()));
             }

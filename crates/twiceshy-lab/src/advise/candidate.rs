@@ -56,7 +56,7 @@ impl Candidate {
         !matches!(self, Candidate::Cuckoo | Candidate::Quotient)
     }
 
-    /// Whether it keeps its rate whoever asks, whatever is stored and removed (001).
+    /// `true` if it keeps its rate whatever its clients ask, insert and remove: see `docs/broom.md`.
     pub fn is_adaptive(self) -> bool {
         self == Candidate::Broom
     }

@@ -65,7 +65,8 @@ impl Experiment for AdaptivityBits {
     fn method(&self, _: Size) -> Vec<String> {
         vec![format!(
             "Broom filters of {REMAINDER}-bit remainders at 95 % load are asked for fresh absent keys and adapt to each \
-             mistake; c = 3 keys take the next hash function for each extension. A phase is over when all keys have."
+             mistake; c = 3 keys take the next hash function for each extension. A phase is over when all keys have. No key is \
+             removed: Lemmas 14 and 16, which are about removals, are measured by `--example broom_traffic`."
         )]
     }
 

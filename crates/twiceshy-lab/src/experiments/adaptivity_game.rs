@@ -5,7 +5,7 @@ use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Row, Setu
 use crate::game::AdversaryName;
 use crate::replay::FilterName;
 
-/// A broom filter loses no more than ε of the games, whoever asks.
+/// A broom filter loses no more than ε of the games, whatever its adversary asks, inserts and deletes.
 pub(super) struct AdaptivityGame;
 
 const ADVERSARIES: [AdversaryName; 3] = [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds];
@@ -93,7 +93,7 @@ impl Experiment for AdaptivityGame {
     }
 
     fn claim(&self) -> &'static str {
-        "A broom filter loses no more than ε of the games, whoever asks"
+        "A broom filter loses no more than ε of the games, whatever its adversary asks, inserts and deletes"
     }
 
     fn source(&self) -> &'static str {
@@ -140,14 +140,19 @@ impl Experiment for AdaptivityGame {
         let least = plain.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN);
         let telescoping = table.only("filter", "telescoping");
         vec![
-            nobody_wins("001 Lemma 13: the broom filter's sustained rate is ε", brooms().filter(asks), None),
+            nobody_wins(
+                "001 Lemma 13: the broom filter's sustained rate is ε; here against adversaries that only ask",
+                brooms().filter(asks),
+                None,
+            ),
             no_pool_wins(
-                "nor does it lose to adversaries that insert its mistakes, delete keys, or wait for growth or a crash",
+                "docs/broom.md, beyond 001: nor does it lose to adversaries that insert its mistakes, delete keys, or wait for \
+                 growth or a crash",
                 brooms().filter(|row| !asks(row)),
                 AVOIDANCE,
             ),
             Finding::new(
-                "A filter that does not learn loses to whoever asks twice",
+                "A filter that does not learn loses to an adversary that asks twice",
                 format!("the plain quotient filter loses at least {:.0} % of the games to `repeat`", least * 100.0),
                 least > 0.9,
             ),

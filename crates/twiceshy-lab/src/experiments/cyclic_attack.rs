@@ -90,7 +90,7 @@ impl Experiment for CyclicAttack {
                 cyclic2.and_then(|row| row.number("win_rate_low")).is_some_and(|low| low > 0.8),
             ),
             nobody_wins(
-                "001 Lemma 13 and 004 Theorem 1: broom and telescoping are adaptive; nobody wins more than ε",
+                "001 Lemma 13 and 004 Theorem 1: this adversary, which only asks, wins no more than ε against broom and telescoping",
                 adaptive,
                 Some(
                     "telescoping keeps its promise only as long as its blocks have room for all selectors, and this adversary asks thousands \

@@ -85,7 +85,7 @@ impl Experiment for SwappingAttack {
                 worst.and_then(|row| row.number("win_rate_low")).is_some_and(|low| low > 0.7),
             ),
             nobody_wins(
-                "001 and 004: broom and telescoping are adaptive; nobody wins more than ε",
+                "001 and 004: this adversary, which only asks, wins no more than ε against broom and telescoping",
                 others,
                 Some(
                     "telescoping keeps its promise only as long as its blocks have room for all selectors, and this adversary asks thousands \

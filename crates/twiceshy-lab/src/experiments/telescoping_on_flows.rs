@@ -51,6 +51,7 @@ impl Experiment for TelescopingOnFlows {
              filter that lists all its mistakes (001 Lemma 28), whose memory grows.",
             BITS - 1
         ));
+        method.push(contest::LARGER_EXTENSIONS.into());
         method
     }
 

@@ -70,13 +70,14 @@ impl Experiment for WhittlingStream {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        vec![format!(
+        let stream = format!(
             "A set Q of random absent keys is asked ten times over in each round; keys that were never wrong in a round leave Q. It \
              ends when |Q| is 1 % of the stored keys, or after {MOST_ROUNDS} rounds; the rate is that of the last round, 0 where Q \
              is empty. {} stored keys at 95 % load, {} trials, {BITS} bits a cell or slot for every filter.",
             size.pick("2,000", "65,536"),
             size.pick(2, 10)
-        )]
+        );
+        vec![stream, contest::LARGER_EXTENSIONS.into()]
     }
 
     fn columns(&self) -> &'static [&'static str] {

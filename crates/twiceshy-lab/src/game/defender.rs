@@ -52,7 +52,7 @@ pub(super) trait Defender {
     fn local_bits(&self) -> u64;
 
     /// Where the filter stands; `None` from one whose keys keep their hash function.
-    fn phase(&self) -> Option<Phase<'_>>;
+    fn phase(&self) -> Option<Phase>;
 }
 
 impl Clone for Box<dyn Defender> {
@@ -72,12 +72,12 @@ pub(super) struct Sought {
     pub(super) asked: u64,
 }
 
-/// Where a filter stands whose keys take another hash function one after another, in byte order.
-pub(super) struct Phase<'a> {
+/// Where a filter stands whose keys take another hash function one after another.
+pub(super) struct Phase {
     /// How often all keys have done so.
     pub(super) ended: u64,
-    /// The last key that has done so since.
-    pub(super) frontier: Option<&'a [u8]>,
+    /// The share of the keys that have done so since.
+    pub(super) part: f64,
 }
 
 /// A filter over its remote. Whether it learns, and in phases, is settled when it is made.
@@ -87,7 +87,7 @@ pub(super) struct Pair<F, R: Remote> {
     remote: R,
     answer: Answer<F, R>,
     recover: Recover<F, R>,
-    phase: fn(&F) -> Option<Phase<'_>>,
+    phase: fn(&F) -> Option<Phase>,
 }
 
 /// What is done about a false positive.
@@ -124,7 +124,7 @@ impl<R: Remote> Pair<BroomFilter, R> {
             remote,
             answer: learning,
             recover,
-            phase: |filter| Some(Phase { ended: filter.phases(), frontier: filter.frontier() }),
+            phase: |filter| Some(Phase { ended: filter.phases(), part: filter.frontier().share() }),
         }
     }
 }
@@ -222,7 +222,7 @@ impl<F: Backed + Clone + 'static, R: Remote + Clone + 'static> Defender for Pair
         self.filter.local_bits()
     }
 
-    fn phase(&self) -> Option<Phase<'_>> {
+    fn phase(&self) -> Option<Phase> {
         (self.phase)(&self.filter)
     }
 }

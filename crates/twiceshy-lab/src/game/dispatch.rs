@@ -12,7 +12,7 @@ use twiceshy::quotient::{
     self, BroomFilter, BroomOptions, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter,
     TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, InKeyOrder, MemoryError, Remote};
+use twiceshy::remote::{ByHash, MemoryError, Remote};
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
 /// How to make one kind of filter in one size, again and again.
@@ -56,12 +56,12 @@ impl Recipe {
         }
     }
 
-    /// A broom filter as the options have it, in games of so many keys. Its remote also knows its keys in byte order.
+    /// A broom filter as the options have it, in games of so many keys.
     pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
         let (slots, width) = options.geometry()?;
-        let recover: Recover<BroomFilter, InKeyOrder> = Arc::new(move |_, remote| options.recover(remote));
+        let recover: Recover<BroomFilter, ByHash> = Arc::new(move |hash, remote| options.recover(hash, remote));
         let build = move |hash| {
-            let mut remote = InKeyOrder::new();
+            let mut remote = ByHash::new();
             let filter = options.build(hash, &mut remote).map_err(refused)?;
             Ok(Box::new(Pair::broom(filter, remote, recover.clone())) as Box<dyn Defender>)
         };

@@ -254,16 +254,13 @@ impl Oracle {
     }
 
     /// Where the filter stands in its phases, if it has any.
-    pub(super) fn phase(&self) -> Option<Phase<'_>> {
+    pub(super) fn phase(&self) -> Option<Phase> {
         self.filter.phase()
     }
 
-    /// How many keys have taken another hash function: the whole set for each phase that ended, and those up to the frontier.
+    /// How many keys of a full set have taken another hash function: all for each phase that ended, and a part since.
     pub(super) fn moved_on(&self) -> u64 {
-        self.phase().map_or(0, |phase| {
-            let up_to = |frontier: &[u8]| self.set.iter().filter(|key| key[..] <= *frontier).count() as u64;
-            phase.ended * self.set.len() as u64 + phase.frontier.map_or(0, up_to)
-        })
+        self.phase().map_or(0, |phase| ((phase.ended as f64 + phase.part) * self.capacity as f64) as u64)
     }
 
     fn rebuild_if_wanted(&mut self) -> Result<(), GameError> {
@@ -351,7 +348,7 @@ mod tests {
         fn local_bits(&self) -> u64 {
             self.inner.local_bits()
         }
-        fn phase(&self) -> Option<Phase<'_>> {
+        fn phase(&self) -> Option<Phase> {
             self.inner.phase()
         }
     }

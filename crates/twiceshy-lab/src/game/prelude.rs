@@ -1,7 +1,7 @@
 //! Before the adversary comes.
 
 use super::dispatch::Recipe;
-use super::oracle::{Key, Oracle};
+use super::oracle::Oracle;
 use super::{GameError, Settings};
 use crate::workload::keys::Keys;
 
@@ -14,7 +14,7 @@ const PATIENCE: u64 = 16;
 /// The keys that a prelude can draw from.
 pub(super) const MOST_STRANGERS: u64 = PATIENCE * MOST_EXPECTED as u64;
 
-/// Gives a filter a past: it hears of false positives until its frontier has gone round so often and half way again. Then
+/// Gives a filter a past: it hears of false positives until its frontier has gone round that often and half way again. Then
 /// both hash functions are in use, and mistakes about keys of either have left their bits.
 pub(super) struct Prelude {
     phases: u64,
@@ -53,9 +53,8 @@ impl Prelude {
         if self.phases == 0 {
             return Ok(());
         }
-        let middle = middle(keys);
         for number in first..first + self.most {
-            if oracle.lookup(&keys.absent(number))? && self.is_over(oracle, &middle) {
+            if oracle.lookup(&keys.absent(number))? && self.is_over(oracle) {
                 oracle.forget_counts();
                 return Ok(());
             }
@@ -65,19 +64,9 @@ impl Prelude {
     }
 
     /// A frontier that goes round in a step or two may never be seen half way: then the next round will do.
-    fn is_over(&self, oracle: &Oracle, middle: &Key) -> bool {
-        oracle.phase().is_some_and(|phase| {
-            let half_way = || phase.frontier.is_some_and(|frontier| *frontier >= middle[..]);
-            phase.ended > self.phases || phase.ended == self.phases && half_way()
-        })
+    fn is_over(&self, oracle: &Oracle) -> bool {
+        oracle.phase().is_some_and(|phase| phase.ended > self.phases || phase.ended == self.phases && phase.part >= 0.5)
     }
-}
-
-/// The key of the set with as many below as above.
-fn middle(keys: &Keys) -> Key {
-    let mut all: Vec<Key> = keys.stored_keys().collect();
-    let at = all.len() / 2;
-    *all.select_nth_unstable(at).1
 }
 
 #[cfg(test)]

@@ -80,7 +80,12 @@ pub fn open(
     guard.insert_all((keys..keys + changes / 2).map(|number| (key(number), value(number))))?;
     guard.remove_all((0..changes - changes / 2).map(key))?;
     guard.close()?;
-    let (rolled_forward_seconds, _) = opened(&|guard| Ok(guard.stats()?.rolled_forward == changes))?;
+    // What a broom filter has learned since would be lost, so it is made anew, under new functions.
+    let (rolled_forward_seconds, rebuilt_seconds) = opened(&|guard| {
+        let stats = guard.stats()?;
+        Ok(if kind == FilterKind::Broom { stats.rebuilt == 1 } else { stats.rolled_forward == changes })
+    })?;
+    let rolled_forward_seconds = if kind == FilterKind::Broom { rebuilt_seconds } else { rolled_forward_seconds };
 
     std::fs::remove_file(&snapshot)?;
     let (unfiltered_seconds, rebuilt_seconds) = opened(&|guard| Ok(guard.stats()?.rebuilt == 1))?;

@@ -15,7 +15,7 @@ const SELECTOR: f64 = 8.0;
 /// The adaptivity bits of 64 slots, in three words (001 section 5.1).
 const ADAPTIVITY: f64 = 3.0;
 /// The slots of a broom filter's second level over those of the first, and how many bits its remainders have more.
-const SECOND: (f64, u32) = (1.0 / 40.0, 4);
+const SECOND: (f64, u32) = (1.0 / 64.0, 4);
 /// The share of the keys that a broom filter at 95 % load has in its second level, as measured.
 const ASIDE: f64 = 0.005;
 /// Bits of a word of the back yard; there are two for each key that is expected there.

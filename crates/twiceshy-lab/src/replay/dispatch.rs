@@ -10,7 +10,7 @@ use twiceshy::cuckoo::{CuckooFilter, FullKeyCuckoo, Options, RuleSpec};
 use twiceshy::error::BuildError;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{self, BroomFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter};
-use twiceshy::remote::{ByHash, Counting, InKeyOrder, Mirror, Remote};
+use twiceshy::remote::{ByHash, Counting, Mirror, Remote};
 
 /// Builds the filter that the settings name, and drives it.
 pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
@@ -80,10 +80,9 @@ fn over<R: Remote + Send + 'static>(
     }
 }
 
-/// The broom filter needs a remote that also knows its keys in byte order.
 fn broom(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
     drive(settings, progress, |slots, hash| {
-        let mut remote = Counting::new(InKeyOrder::new());
+        let mut remote = Counting::new(ByHash::new());
         let options = BroomFilter::with_slots(slots, settings.filter.bits);
         let filter = options.build(hash, &mut remote).map_err(refused)?;
         Ok(Pair::learning(filter, remote))

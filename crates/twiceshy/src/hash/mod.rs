@@ -124,6 +124,15 @@ impl HashKey {
     }
 }
 
+impl HashKey {
+    /// Key number `number` of those that only the holder of this one can tell. A filter whose functions are numbered never has
+    /// the same one twice, even if it is given the same hash key again.
+    pub(crate) fn numbered(&self, number: u64) -> HashKey {
+        let words = Absorbed::new(self.k0, self.k1, b"twiceshy numbered");
+        HashKey { kind: self.kind, k0: words.finish(2 * number), k1: words.finish(2 * number + 1) }
+    }
+}
+
 /// Shows the kind and nothing of the secret.
 impl fmt::Debug for HashKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

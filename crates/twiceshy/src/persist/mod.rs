@@ -70,6 +70,7 @@ fn name_of(kind: u16) -> String {
         "TelescopingFilter",
         "PlainTelescopingFilter",
         "ExtensionFilter",
+        "BroomFilter of an earlier kind",
         "BroomFilter",
     ];
     names.get(usize::from(kind)).map_or_else(|| format!("filter of kind {kind}"), |name| (*name).to_owned())
@@ -121,6 +122,13 @@ pub enum LoadError {
         /// The kind in the header.
         found: u16,
     },
+
+    /// A broom filter as earlier versions saved it. It could be attacked by inserting its mistakes.
+    #[error(
+        "the file holds a broom filter of an earlier kind, which does not keep its promise: make a new one from its remote \
+         with `BroomOptions::recover`"
+    )]
+    Outdated,
 
     /// The file goes on after the payload.
     #[error("bytes follow the end of the saved filter: fetch a clean copy, or rebuild the filter from its remote")]

@@ -32,6 +32,8 @@ mod telescoping_plain;
 mod twin;
 mod validate;
 
+#[cfg(feature = "testing")]
+pub use broom::BroomRule;
 pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
 pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
 pub use options::{Coded, Options, RuleSpec};

@@ -1,7 +1,8 @@
 //! The remote by hash, in memory.
 
 use super::{
-    CommitError, Generation, Key, MemoryError, Order, OrderWords, Place, Plan, Position, Remote, Schema, Write,
+    CommitError, Frontier, Generation, Key, MemoryError, Order, OrderWords, Phase, Place, Plan, Position, Remote,
+    Schema, Write,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -31,6 +32,10 @@ pub struct ByHash {
     sequence: u64,
     in_use: Option<Generation>,
     generations: BTreeMap<Generation, Entries>,
+    frontier: Frontier,
+    /// `true` if a frontier was ever written: two generations are then the two functions of a phase, and not the old and the
+    /// new one of a rebuild.
+    phases: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -45,20 +50,22 @@ impl ByHash {
         ByHash::default()
     }
 
-    /// How many keys the generation in use holds.
+    /// How many keys it holds: those of the generation in use, and in a phase those of both.
     pub fn len(&self) -> usize {
-        let used = self.in_use.and_then(|generation| self.generations.get(&generation));
-        used.and_then(|entries| entries.orders.first()).map_or(0, BTreeSet::len)
+        let keys = |generation: Generation| {
+            let entries = self.generations.get(&generation);
+            entries.and_then(|entries| entries.orders.first()).map_or(0, BTreeSet::len)
+        };
+        match (self.in_use, self.phase()) {
+            (_, Ok(Some(phase))) => keys(phase.old.0) + keys(phase.new.0),
+            (Some(generation), _) => keys(generation),
+            (None, _) => 0,
+        }
     }
 
     /// Whether it holds no key.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// What the entries of a generation look like.
-    pub(crate) fn schema(&self, generation: Generation) -> Option<Schema> {
-        self.generations.get(&generation).map(|entries| entries.schema)
     }
 
     fn entries(&self, generation: Generation) -> Result<&Entries, MemoryError> {
@@ -77,8 +84,7 @@ impl ByHash {
                     known.insert(*generation);
                     continue;
                 }
-                Write::Move { .. } => continue,
-                Write::Frontier { .. } => return Err(MemoryError::NoFrontier),
+                Write::Move { .. } | Write::Frontier { .. } => continue,
                 Write::Add { generation, .. }
                 | Write::Remove { generation, .. }
                 | Write::Switch { generation }
@@ -104,7 +110,11 @@ impl ByHash {
             Write::Remove { generation, key, words, .. } => self.each(*generation, words, |set, word| {
                 set.remove(&(word, Arc::clone(key)));
             }),
-            Write::Move { .. } | Write::Frontier { .. } => {}
+            Write::Frontier { at } => {
+                self.frontier = *at;
+                self.phases = true;
+            }
+            Write::Move { .. } => {}
             Write::Switch { generation } => {
                 self.generations.retain(|kept, _| kept == generation);
                 self.in_use = Some(*generation);
@@ -178,6 +188,13 @@ impl Remote for ByHash {
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, MemoryError> {
         let with_schema = |generation| Ok((generation, self.entries(generation)?.schema));
         self.in_use.map(with_schema).transpose()
+    }
+
+    fn phase(&self) -> Result<Option<Phase>, MemoryError> {
+        let Some(old) = self.in_use()?.filter(|_| self.phases) else { return Ok(None) };
+        let after = Generation(old.0.0.saturating_add(1));
+        let Some(entries) = self.generations.get(&after) else { return Ok(None) };
+        Ok(Some(Phase { old, new: (after, entries.schema), frontier: self.frontier }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A wrapper that counts what a remote is asked.
 
-use super::{CommitError, Generation, Key, KeyOrder, Phase, Place, Plan, Position, Remote, Schema, Write};
+use super::{CommitError, Generation, Phase, Place, Plan, Position, Remote, Schema, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a remote was asked so far.
@@ -14,7 +14,7 @@ pub struct Counts {
     pub writes: u64,
     /// Commits.
     pub commits: u64,
-    /// Keys that walks brought: growth, re-keying, and the frontier of a filter whose keys age.
+    /// Keys that walks brought: growth, re-keying and recovery.
     pub keys_walked: u64,
     /// How often a frontier was written.
     pub frontier_moves: u64,
@@ -133,26 +133,7 @@ impl<R: Remote> Remote for Counting<R> {
         self.inner.knows_cells()
     }
 
-    fn key_order(&self) -> Option<&dyn KeyOrder<Error = R::Error>> {
-        self.inner.key_order().is_some().then_some(self)
-    }
-}
-
-impl<R: Remote> KeyOrder for Counting<R> {
-    type Error = R::Error;
-
-    fn walk_keys(&self, after: Option<&[u8]>, limit: usize, found: &mut dyn FnMut(Key)) -> Result<(), R::Error> {
-        let mut keys = 0;
-        let Some(ordered) = self.inner.key_order() else { return Ok(()) };
-        let result = ordered.walk_keys(after, limit, &mut |key| {
-            keys += 1;
-            found(key);
-        });
-        self.keys_walked.fetch_add(keys, Ordering::Relaxed);
-        result
-    }
-
     fn phase(&self) -> Result<Option<Phase>, R::Error> {
-        self.inner.key_order().map_or(Ok(None), KeyOrder::phase)
+        self.inner.phase()
     }
 }

@@ -4,22 +4,18 @@
 //! holds, it asks R. This module has the [`Remote`] trait and, in memory, its kinds:
 //!
 //! * [`ByHash`]: an ordered set of (order, hash word, whole key). A pure function of the set and the hash key; kicks,
-//!   swaps, adaptations and growth write nothing to it. This is the form for stores.
+//!   swaps, adaptations and growth write nothing to it, but for the broom filter's. This is the form for stores.
 //! * [`Mirror`]: the papers' exact copy of the filter's cells (003 section 3), which knows the owner of each cell and
 //!   hears of every move.
-//!
-//! [`InKeyOrder`] is a remote by hash that also knows its keys in byte order, which the broom filter needs ([`KeyOrder`]).
 //!
 //! [`Counting`] wraps any of them and counts what they are asked.
 
 mod by_hash;
 mod counting;
-mod key_order;
 mod mirror;
 
 pub use by_hash::ByHash;
 pub use counting::{Counting, Counts};
-pub use key_order::{InKeyOrder, KeyOrder, Phase};
 pub use mirror::Mirror;
 
 use crate::hash::HashKey;
@@ -37,8 +33,8 @@ pub struct CellId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Generation(pub u32);
 
-/// One of the orders in which L is addressed: the table's number in the cuckoo family, the level's in a broom filter, 0 in the
-/// rest of the quotient family.
+/// One of the orders in which L is addressed: the table's number in the cuckoo family, 0 in the quotient family. A broom filter
+/// has an order for each level, and one more in which its frontier moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Order(pub u8);
 
@@ -153,12 +149,43 @@ pub enum Write {
         /// Which.
         generation: Generation,
     },
-    /// The frontier moves, between the keys of the generation in use and those of the one after it. Only for remotes with
-    /// [`Remote::key_order`].
+    /// The frontier moves, between the keys of the generation in use and those of the one after it: see [`Phase`]. Only the
+    /// broom filter writes it. A remote that is not meant for one refuses the commit.
     Frontier {
-        /// The last key of the later generation; none where it has none yet.
-        key: Option<Key>,
+        /// Where it is from now on.
+        at: Frontier,
     },
+}
+
+/// How far the keys of a broom filter have moved on to the next hash function: those whose position is below this number
+/// have. Positions are the words of the last order, spread evenly over all 64-bit numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Frontier(pub u64);
+
+impl Frontier {
+    /// Where a phase begins: no key has moved on.
+    pub const START: Frontier = Frontier(0);
+
+    /// The share of all positions that the frontier has passed, from 0 to 1.
+    ///
+    /// ```
+    /// use twiceshy::remote::Frontier;
+    /// assert_eq!(Frontier(1 << 62).share(), 0.25);
+    /// ```
+    pub fn share(self) -> f64 {
+        self.0 as f64 / 18_446_744_073_709_551_616.0
+    }
+}
+
+/// Two hash functions in use at once, and the frontier between their keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The function of the keys above the frontier: the generation in use.
+    pub old: (Generation, Schema),
+    /// The function of the keys below the frontier: the generation after it.
+    pub new: (Generation, Schema),
+    /// What the last [`Write::Frontier`] said.
+    pub frontier: Frontier,
 }
 
 /// What R commits as a whole or not at all.
@@ -238,9 +265,10 @@ pub trait Remote {
         false
     }
 
-    /// The remote as one that also knows its keys in byte order, if it does.
-    fn key_order(&self) -> Option<&dyn KeyOrder<Error = Self::Error>> {
-        None
+    /// The phase that the remote is in; none where no filter with two hash functions was built on it. Only remotes that a broom
+    /// filter is built on need to know it.
+    fn phase(&self) -> Result<Option<Phase>, Self::Error> {
+        Ok(None)
     }
 }
 
@@ -260,8 +288,8 @@ pub enum MemoryError {
     /// A mirror of so many cells cannot be allocated.
     #[error("a mirror of {0} cells cannot be allocated: take fewer")]
     NoRoom(u64),
-    /// A remote without key order was told of a frontier.
-    #[error("this remote does not know its keys in byte order: use `InKeyOrder`")]
+    /// A mirror was told of a frontier.
+    #[error("a mirror of cells has no frontier: use `ByHash`")]
     NoFrontier,
     /// A mirror was not told the cell of a key.
     #[error("a mirror of cells must be told the cell of every key")]

@@ -1,6 +1,6 @@
 //! A remote that fails on command.
 
-use crate::remote::{CommitError, Generation, Key, KeyOrder, Phase, Place, Plan, Position, Remote, Schema};
+use crate::remote::{CommitError, Generation, Phase, Place, Plan, Position, Remote, Schema};
 use std::cell::Cell;
 
 /// The failure that was asked for, or one of the remote inside.
@@ -115,21 +115,8 @@ impl<R: Remote> Remote for Faulty<R> {
         self.inner.knows_cells()
     }
 
-    fn key_order(&self) -> Option<&dyn KeyOrder<Error = Self::Error>> {
-        self.inner.key_order().is_some().then_some(self)
-    }
-}
-
-impl<R: Remote> KeyOrder for Faulty<R> {
-    type Error = Injected<R::Error>;
-
-    fn walk_keys(&self, after: Option<&[u8]>, limit: usize, found: &mut dyn FnMut(Key)) -> Result<(), Self::Error> {
-        self.call()?;
-        self.inner.key_order().map_or(Ok(()), |ordered| ordered.walk_keys(after, limit, found)).map_err(Injected::Inner)
-    }
-
     fn phase(&self) -> Result<Option<Phase>, Self::Error> {
         self.call()?;
-        self.inner.key_order().map_or(Ok(None), KeyOrder::phase).map_err(Injected::Inner)
+        self.inner.phase().map_err(Injected::Inner)
     }
 }

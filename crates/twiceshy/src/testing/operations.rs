@@ -4,7 +4,7 @@ use super::{Faulty, Subject, Variant};
 use crate::error::{InsertError, RebuildError, SeamError};
 use crate::filter::{Adapted, Inserted, Progress, Removed};
 use crate::hash::HashKey;
-use crate::remote::{Generation, Key, Position, Remote};
+use crate::remote::{Position, Remote};
 use std::collections::BTreeSet;
 
 /// One step of a test.
@@ -260,18 +260,11 @@ fn rebuilt<E: std::error::Error>(result: Result<(), RebuildError<E>>) -> Result<
 
 /// The keys of the generation in use, or of both where keys age.
 fn keys<R: Remote>(remote: &R) -> Result<BTreeSet<Vec<u8>>, String> {
-    if let Some(ordered) = remote.key_order() {
-        let mut keys = BTreeSet::new();
-        let mut add = |key: Key| {
-            keys.insert(key.to_vec());
-        };
-        ordered.walk_keys(None, usize::MAX, &mut add).map_err(|error| error.to_string())?;
-        return Ok(keys);
-    }
-    let in_use: Option<Generation> =
-        remote.in_use().map_err(|error| error.to_string())?.map(|(generation, _)| generation);
+    let phase = remote.phase().map_err(|error| error.to_string())?;
+    let in_use = remote.in_use().map_err(|error| error.to_string())?;
+    let generations = in_use.into_iter().chain(phase.map(|phase| phase.new)).map(|(generation, _)| generation);
     let mut keys = BTreeSet::new();
-    if let Some(generation) = in_use {
+    for generation in generations {
         let mut add = |at: Position| {
             keys.insert(at.key.to_vec());
         };

@@ -74,11 +74,11 @@ impl Variant {
         use Variant::{Extension, ExtensionSide, Quotient, Telescoping, TelescopingPlain, TelescopingSide};
         let learns_in_place =
             matches!(self, Telescoping | TelescopingSide | TelescopingPlain | Extension | ExtensionSide);
-        self != Quotient && !learns_in_place && !self.needs_key_order()
+        self != Quotient && !learns_in_place && !self.has_phases()
     }
 
-    /// Whether the variant's remote must know its keys in byte order.
-    pub fn needs_key_order(self) -> bool {
+    /// `true` if the variant's keys have one of two hash functions, and move on from one to the other.
+    pub fn has_phases(self) -> bool {
         matches!(self, Variant::Broom | Variant::BroomBackYard | Variant::BroomByRebuild)
     }
 

@@ -52,9 +52,9 @@ macro_rules! through {
             self.$field.knows_cells()
         }
     };
-    (@key_order $field:tt) => {
-        fn key_order(&self) -> Option<&dyn $crate::remote::KeyOrder<Error = Self::Error>> {
-            self.$field.key_order()
+    (@phase $field:tt) => {
+        fn phase(&self) -> Result<Option<$crate::remote::Phase>, Self::Error> {
+            self.$field.phase()
         }
     };
 }

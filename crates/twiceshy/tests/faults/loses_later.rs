@@ -13,7 +13,7 @@ pub(crate) struct LosesLater<R> {
 
 impl<R: Remote> Remote for LosesLater<R> {
     type Error = Injected<R::Error>;
-    through!(inner: candidates, walk, sequence, in_use, knows_cells);
+    through!(inner: candidates, walk, sequence, in_use, knows_cells, phase);
 
     fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<Self::Error>> {
         if self.commits_left == 0 {

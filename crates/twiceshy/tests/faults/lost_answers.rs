@@ -117,8 +117,8 @@ fn adaptation<F: Subject, R: Remote + Clone + Default>(variant: Variant) {
     let Some(mistake) = scene.mistake() else { return };
     let committed = lose_the_answer(&scene, &Deed::Adapt(mistake), &name::<R>(variant));
     let in_place = format!("{variant:?}").starts_with("Cyclic");
-    let hears = scene.remote.knows_cells() && !in_place || matches!(variant, Variant::Broom | Variant::BroomBackYard);
-    assert_eq!(committed, hears, "only a mirror hears of moves, and a remote of a broom filter of its frontier");
+    let hears = scene.remote.knows_cells() && !in_place || variant.has_phases();
+    assert_eq!(committed, hears, "only a mirror hears of moves, and a remote of a broom filter of each mistake");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn steps<F: Subject, R: Remote + Clone + Default>(variant: Variant) {
         [(false, true, 1), (true, true, 1), (true, false, 1), (true, true, 5), (true, false, 5)]
     {
         let scene = Scene::<F, R>::rebuilding(variant, rekey, 0);
-        let writes = rekey || scene.remote.knows_cells();
+        let writes = rekey || scene.remote.knows_cells() || variant.has_phases();
         let mut lost = 0;
         for step in 0.. {
             let when = format!("{variant:?}, rekey {rekey}, happens {happens}, step {step} of {limit}");

@@ -13,11 +13,7 @@ macro_rules! everywhere {
     ($check:ident) => {
         for variant in twiceshy::testing::Variant::ALL {
             twiceshy::with_variant!(variant, |Kind| {
-                if variant.needs_key_order() {
-                    $check::<Kind, twiceshy::remote::InKeyOrder>(variant);
-                } else {
-                    $check::<Kind, twiceshy::remote::ByHash>(variant);
-                }
+                $check::<Kind, twiceshy::remote::ByHash>(variant);
                 if variant.has_cells() {
                     $check::<Kind, twiceshy::remote::Mirror>(variant);
                 }

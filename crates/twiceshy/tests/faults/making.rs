@@ -11,8 +11,8 @@ use twiceshy::error::{BuildError, RebuildError, SeamError};
 use twiceshy::filter::Backed;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
-    ExtensionFilter, Options as QuotientOptions, PlainTelescopingFilter, QuotientFilter, RankSelectFilter,
-    RuleSpec as QuotientRuleSpec, TelescopingFilter,
+    BroomFilter, BroomOptions, ExtensionFilter, Options as QuotientOptions, PlainTelescopingFilter, QuotientFilter,
+    RankSelectFilter, RuleSpec as QuotientRuleSpec, TelescopingFilter,
 };
 use twiceshy::remote::{ByHash, Mirror, Remote};
 use twiceshy::testing::{Faulty, Injected, Subject, Variant, build};
@@ -95,6 +95,18 @@ macro_rules! recovers {
             }
         }
     };
+}
+
+impl Recovers for BroomOptions {
+    type Made = BroomFilter;
+
+    fn make<R: Remote>(&self, remote: &mut R) -> Result<Self::Made, BuildError<R::Error>> {
+        self.build(HashKey::fixed(5), remote)
+    }
+
+    fn recover_from<R: Remote>(&self, remote: &mut R) -> Result<Self::Made, BuildError<R::Error>> {
+        self.recover(HashKey::fixed(6), remote)
+    }
 }
 
 recovers!(Options, RuleSpec, FullKeyCuckoo);
@@ -186,6 +198,7 @@ fn a_recovery_that_fails_at_any_call_leaves_the_set_and_the_next_one_works() {
     every_kind!(recovering, ByHash);
     every_kind!(recovering, Mirror);
     every_quotient_kind!(recovering);
+    recovering::<_, ByHash>(&BroomFilter::with_slots(CELLS, BITS));
 }
 
 #[test]
@@ -194,6 +207,8 @@ fn a_recovery_by_hash_commits_nothing_and_one_into_a_mirror_survives_any_lost_an
     assert_eq!(every_quotient_kind!(recovering_without_an_answer), [0; 4]);
     // The new mirror begins, takes 40 keys, and is switched to.
     assert_eq!(every_kind!(recovering_without_an_answer, Mirror), [42; 4]);
+    // New functions begin, take all keys at once, and are switched to.
+    assert_eq!(recovering_without_an_answer::<_, ByHash>(&BroomFilter::with_slots(CELLS, BITS)), 3);
 }
 
 #[test]
@@ -203,7 +218,7 @@ fn a_quotient_filter_refuses_a_mirror_before_it_touches_it() {
         with_variant!(variant, |Kind| {
             let mut remote = Faulty::new(Mirror::default());
             let made = made::<Kind, Mirror>(variant, &mut remote);
-            let refused = matches!(made, Err(BuildError::NeedsRemoteByHash | BuildError::NeedsKeyOrder));
+            let refused = matches!(made, Err(BuildError::NeedsRemoteByHash));
             assert!(refused, "{variant:?}");
             assert_eq!(state(remote.inner()), untouched, "{variant:?}");
         });

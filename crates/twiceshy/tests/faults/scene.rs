@@ -147,12 +147,8 @@ pub(crate) struct State {
 pub(crate) fn state<R: Remote>(remote: &R) -> State {
     let in_use = remote.in_use().expect("a remote inside does not fail");
     let mut keys = Keys::new();
-    if let Some(ordered) = remote.key_order() {
-        let mut note = |key: twiceshy::remote::Key| {
-            keys.insert(key.to_vec());
-        };
-        ordered.walk_keys(None, usize::MAX, &mut note).unwrap_or_else(|_| panic!("a remote inside does not fail"));
-    } else if let Some((generation, _)) = in_use {
+    let phase = remote.phase().expect("a remote inside does not fail");
+    for (generation, _) in in_use.into_iter().chain(phase.map(|phase| phase.new)) {
         let mut note = |at: twiceshy::remote::Position| {
             keys.insert(at.key.to_vec());
         };

@@ -14,7 +14,7 @@ use twiceshy::error::SeamError;
 use twiceshy::filter::{Adaptive, Filter};
 use twiceshy::persist::{LoadError, Writer};
 use twiceshy::quotient::BroomFilter;
-use twiceshy::remote::{Counting, InKeyOrder};
+use twiceshy::remote::{ByHash, Counting};
 use twiceshy::testing::Subject;
 
 /// Loads a file, and uses what loads over remotes that agree with it less and more.
@@ -24,9 +24,8 @@ fn survive(payload: &Payload) -> Result<(), LoadError> {
     let (held, read) = (filter.local_bits() / 8, file.len() as u64);
     assert!(held < 6 * read + 4096, "{held} bytes from a file of {read}");
     assert_eq!(filter.to_bytes(), file, "a file that loads is written as it was read");
-    let frontier = (payload.has_frontier == 1).then_some(&payload.frontier[..]);
     let others =
-        [Shifted { inner: InKeyOrder::new(), by: 0 }, payload.remote(20, None), payload.remote(KEYS, frontier)];
+        [Shifted { inner: ByHash::new(), by: 0 }, payload.remote(20, 0), payload.remote(KEYS, payload.frontier)];
     for remote in others {
         let used = use_all(filter.clone(), remote, 250, 5);
         assert!(used.stats().second_level <= used.len());
@@ -70,7 +69,7 @@ fn a_slot_that_too_many_keys_match_is_a_disagreement_at_once() {
     // A small file over a large set: hundreds of keys for a slot, and a way from each slot to all others of both levels.
     let payload = Payload::sound(1).with_second_level(20);
     let filter = BroomFilter::from_bytes(&payload.forge()).expect("every fingerprint can be");
-    let mut remote = Counting::new(payload.remote(200_000, Some(&payload.frontier)));
+    let mut remote = Counting::new(payload.remote(200_000, payload.frontier));
     let mistakes = (1 << 40..).map(key).filter(|query| filter.contains(query));
     for query in mistakes.take(30) {
         remote.reset();

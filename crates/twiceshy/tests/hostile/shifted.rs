@@ -12,7 +12,7 @@ pub(crate) struct Shifted<R> {
 
 impl<R: Remote> Remote for Shifted<R> {
     type Error = R::Error;
-    through!(inner: candidates, walk, in_use, knows_cells, key_order);
+    through!(inner: candidates, walk, in_use, knows_cells, phase);
 
     fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<R::Error>> {
         // No number comes after the last.

@@ -4,7 +4,7 @@ use super::{HASH_KEYS, Tally, hash_keys, key};
 use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomForm};
-use twiceshy::remote::InKeyOrder;
+use twiceshy::remote::ByHash;
 use twiceshy::sizing::quotient_rate;
 
 const FORMS: [BroomForm; 2] = [BroomForm::TwoLevels, BroomForm::BackYard];
@@ -12,8 +12,8 @@ const FORMS: [BroomForm; 2] = [BroomForm::TwoLevels, BroomForm::BackYard];
 /// More than a segment, so that some keys find no slot in the first level.
 const SLOTS: u64 = 10_007;
 
-fn filled(form: BroomForm, slots: u64, width: u32, hash: HashKey) -> (BroomFilter, InKeyOrder) {
-    let mut remote = InKeyOrder::new();
+fn filled(form: BroomForm, slots: u64, width: u32, hash: HashKey) -> (BroomFilter, ByHash) {
+    let mut remote = ByHash::new();
     let options = BroomFilter::with_slots(slots, width).form(form);
     let mut filter = options.build(hash, &mut remote).expect("options that can be");
     for number in 0..slots * 95 / 100 {
@@ -45,7 +45,7 @@ fn second_level(filter: &BroomFilter) -> f64 {
     match filter.form() {
         BroomForm::BackYard => 0.0,
         BroomForm::TwoLevels => {
-            let slots = filter.cells() / 40 + 64;
+            let slots = filter.cells() / 64 + 64;
             quotient_rate(filter.stats().second_level as f64 / slots as f64, (filter.width() + 4).min(32))
         }
     }
@@ -77,7 +77,7 @@ fn broom_filters_that_have_not_learned_are_wrong_as_often_as_the_formula_says() 
 }
 
 /// Adapts to every mistake about queries that are not asked again, for so many phases.
-fn age(filter: &mut BroomFilter, remote: &mut InKeyOrder, phases: u64) {
+fn age(filter: &mut BroomFilter, remote: &mut ByHash, phases: u64) {
     for query in (1 << 50..).map(key) {
         if filter.contains(&query) {
             filter.adapt(&query, remote).expect("a remote that does not fail");

@@ -7,7 +7,7 @@ use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
     BroomFilter, BroomForm, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, InKeyOrder};
+use twiceshy::remote::ByHash;
 
 fn rate(design: Design) -> f64 {
     design.static_rate(0.95).expect("a filter")
@@ -64,7 +64,7 @@ fn a_filter_takes_the_bits_that_its_design_says() {
     for (design, width, form) in
         [(Design::BroomTwoLevels { bits: 7 }, 7, BroomForm::TwoLevels), (yard, 12, BroomForm::BackYard)]
     {
-        let filter = BroomFilter::with_slots(CELLS, width).form(form).build(hash, &mut InKeyOrder::new());
+        let filter = BroomFilter::with_slots(CELLS, width).form(form).build(hash, &mut ByHash::new());
         bits.push((design, filter.expect("options").local_bits()));
     }
     for (design, found) in bits {

@@ -1,13 +1,19 @@
-//! The back yard (001 section 5.4): whole hashes of the few keys that the first level has no place for.
+//! The back yard (001 section 5.4): whole hashes of the few keys that the levels have no place for.
 //!
 //! A hash is a word: the low bits of the quotient, the remainder, and what comes behind it. Its quotient leads to two buckets
 //! of eight words, and it goes to the emptier one and stays there; so an operation reads sixteen words, and with two choices
 //! no bucket of a yard that is half full overflows. Those with the same quotient are all in the same two buckets: that is
 //! where a newcomer of the first level looks for hashes that its fingerprint must not be a prefix of.
+//!
+//! **Overflow.** Who inserts the filter's mistakes brings keys that all meet a signature, and may bring as many of one quotient
+//! as it likes. A hash whose buckets are full goes to an ordered set. So there is always room, and whether a key is refused
+//! depends on the number of keys alone: a refusal that depended on the hash would be an answer. How far the set can grow is the
+//! frontier's business: see `settle`. A filter with two levels has a yard without buckets.
 
-use super::level::Hash;
+use super::level::{Behind, Hash};
 use crate::hash::{mix, reduce};
 use crate::touched;
+use std::collections::BTreeSet;
 
 /// The words of a bucket.
 const BUCKET: usize = 8;
@@ -19,27 +25,40 @@ const TAKEN: u64 = 1 << 63;
 /// gets some adaptivity bits that it did not need.
 const QUOTIENT_BITS: u32 = 16;
 
-/// The buckets for so many slots, by measurement: signatures collide with probability 2^−bits, and at 95 % load and over
+/// The buckets for a level of `slots` slots, by measurement: signatures collide with probability 2^−bits, and at 95 % load and over
 /// phases 0.5 % of the keys find no free slot. Twice as many words as that.
 pub(crate) fn buckets(slots: u64, signature: u32) -> u64 {
     let share = (-f64::from(signature)).exp2() + 1.0 / 200.0;
     (slots as f64 * share * 2.0 / BUCKET as f64) as u64 + 4
 }
 
+/// A hash that its buckets had no room for: the quotient, and the remainder with what comes behind it.
+pub(crate) type Overflown = (u64, u64);
+
+/// The bits of one in the set, with what a node of it leaves empty.
+const OVERFLOWN_BITS: u64 = 200;
+
 #[derive(Clone, Debug)]
 pub(crate) struct BackYard {
     buckets: Vec<[u64; BUCKET]>,
+    overflow: BTreeSet<Overflown>,
     width: u32,
+    /// Hashes in the buckets.
     used: u64,
     journal: Option<Vec<Change>>,
 }
 
-/// A word before it was changed.
+/// How to take a change back.
 #[derive(Clone, Copy, Debug)]
-struct Change {
-    bucket: usize,
-    at: usize,
-    word: u64,
+enum Change {
+    /// What was in a word.
+    Word {
+        bucket: usize,
+        at: usize,
+        word: u64,
+    },
+    Came(Overflown),
+    Went(Overflown),
 }
 
 impl BackYard {
@@ -49,29 +68,41 @@ impl BackYard {
         let mut buckets = Vec::new();
         buckets.try_reserve_exact(size).ok()?;
         buckets.resize(size, [0; BUCKET]);
-        Some(BackYard { buckets, width, used: 0, journal: None })
+        Some(BackYard { buckets, overflow: BTreeSet::new(), width, used: 0, journal: None })
     }
 
-    /// A yard that was saved: as many words as it has, each a hash or nothing.
-    pub(crate) fn from_words(words: &[u64], buckets: u64, width: u32) -> Option<BackYard> {
+    /// A yard that was saved: as many words as it has, each a hash or nothing, and what has overflown, in order.
+    pub(crate) fn from_words(words: &[u64], overflown: &[Overflown], buckets: u64, width: u32) -> Option<BackYard> {
         let (saved, rest) = words.as_chunks::<BUCKET>();
         let whole = saved.len() as u64 == buckets && rest.is_empty();
         let sound = words.iter().all(|word| *word == 0 || word & TAKEN != 0);
         let used = words.iter().filter(|word| **word != 0).count() as u64;
-        (whole && sound).then(|| BackYard { buckets: saved.to_vec(), width, used, journal: None })
+        let overflow = overflown.iter().copied().collect();
+        let ordered = overflown.is_sorted_by(|a, b| a < b);
+        (whole && sound && ordered).then(|| BackYard { buckets: saved.to_vec(), overflow, width, used, journal: None })
     }
 
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> + '_ {
         self.buckets.iter().flatten().copied()
     }
 
+    /// The hashes that its buckets have no room for, in order.
+    pub(crate) fn overflown(&self) -> impl Iterator<Item = Overflown> + '_ {
+        self.overflow.iter().copied()
+    }
+
     /// Hashes in the yard.
     pub(crate) fn used(&self) -> u64 {
-        self.used
+        self.used + self.overflow.len() as u64
+    }
+
+    /// The words of its buckets.
+    pub(crate) fn capacity(&self) -> u64 {
+        (self.buckets.len() * BUCKET) as u64
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
-        (self.buckets.capacity() * size_of::<[u64; BUCKET]>()) as u64 * 8
+        (self.buckets.capacity() * size_of::<[u64; BUCKET]>()) as u64 * 8 + self.overflow.len() as u64 * OVERFLOWN_BITS
     }
 
     /// What the words of a quotient and remainder begin with, and how many bits that is.
@@ -86,32 +117,52 @@ impl BackYard {
         head | hash.tail << bits | TAKEN
     }
 
+    fn overflown_as(&self, hash: Hash) -> Overflown {
+        (hash.quotient, u64::from(hash.remainder) | hash.tail << self.width)
+    }
+
+    /// What has overflown of a quotient and remainder, each as remainder and what comes behind it.
+    fn overflown_at(&self, quotient: u64, remainder: u32) -> impl Iterator<Item = u64> + '_ {
+        let of_quotient = self.overflow.range((quotient, 0)..=(quotient, u64::MAX));
+        let alike = (1u64 << self.width) - 1;
+        let rests = of_quotient.inspect(|overflown| touched::note_one(*overflown)).map(|(_, rest)| *rest);
+        rests.filter(move |rest| rest & alike == u64::from(remainder))
+    }
+
     #[inline]
-    fn choices(&self, quotient: u64) -> [usize; 2] {
-        let mixed = mix(quotient);
-        let choices = [mixed, mixed.rotate_left(32)].map(|word| reduce(word, self.buckets.len() as u64) as usize);
-        choices.iter().for_each(|bucket| touched::note_one(&self.buckets[*bucket]));
-        choices
+    fn choices(&self, quotient: u64) -> impl Iterator<Item = usize> {
+        let (mixed, buckets) = (mix(quotient), self.buckets.len() as u64);
+        let choices = [mixed, mixed.rotate_left(32)].map(|word| reduce(word, buckets) as usize);
+        let some = if buckets == 0 { 0 } else { 2 };
+        choices.into_iter().take(some).inspect(|bucket| touched::note_one(&self.buckets[*bucket]))
     }
 
     /// Whether a hash is here. What comes behind its remainder is asked for only where that is not enough.
     #[inline]
-    pub(crate) fn contains(&self, quotient: u64, remainder: u32, tail: impl FnOnce() -> u64) -> bool {
-        let (head, bits) = self.head(quotient, remainder);
-        let alike = |word: &u64| *word & TAKEN != 0 && (*word ^ head) & ((1 << bits) - 1) == 0;
-        let words = || self.choices(quotient).into_iter().flat_map(|bucket| &self.buckets[bucket]);
-        if !words().any(alike) {
+    pub(crate) fn contains<B: Behind>(&self, quotient: u64, behind: impl FnOnce() -> B) -> bool {
+        if self.used() == 0 {
             return false;
         }
-        let whole = self.word(Hash { quotient, remainder, tail: tail() });
-        words().any(|word| *word == whole)
+        let behind = behind();
+        let remainder = behind.remainder();
+        let (head, bits) = self.head(quotient, remainder);
+        let alike = |word: &u64| *word & TAKEN != 0 && (*word ^ head) & ((1 << bits) - 1) == 0;
+        let words = || self.choices(quotient).flat_map(|bucket| &self.buckets[bucket]);
+        let in_buckets = words().any(alike);
+        let in_overflow = !self.overflow.is_empty() && self.overflown_at(quotient, remainder).next().is_some();
+        if !in_buckets && !in_overflow {
+            return false;
+        }
+        let hash = Hash { quotient, remainder, tail: behind.tail() };
+        let whole = self.word(hash);
+        in_buckets && words().any(|word| *word == whole) || self.overflow.contains(&self.overflown_as(hash))
     }
 
     /// How many adaptivity bits tell a fingerprint of the first level from every hash here; `None` where none do.
     pub(crate) fn apart(&self, hash: Hash) -> Option<u32> {
         let (head, bits) = self.head(hash.quotient, hash.remainder);
         let own = self.word(hash);
-        let words = self.choices(hash.quotient).into_iter().flat_map(|bucket| &self.buckets[bucket]);
+        let words = self.choices(hash.quotient).flat_map(|bucket| &self.buckets[bucket]);
         let mut apart = 0;
         for word in words.filter(|word| **word & TAKEN != 0 && (**word ^ head) & ((1 << bits) - 1) == 0) {
             if *word == own {
@@ -119,48 +170,61 @@ impl BackYard {
             }
             apart = apart.max((word ^ own).trailing_zeros() - bits + 1);
         }
+        let (_, own) = self.overflown_as(hash);
+        for rest in self.overflown_at(hash.quotient, hash.remainder) {
+            if rest == own {
+                return None;
+            }
+            apart = apart.max((rest ^ own).trailing_zeros() - self.width + 1);
+        }
         Some(apart)
     }
 
-    /// The bucket for one more hash: `None` where both are full, or where the same hash is here already.
-    fn bucket_for(&self, hash: Hash) -> Option<usize> {
-        if self.contains(hash.quotient, hash.remainder, || hash.tail) {
-            return None;
-        }
-        let taken = |bucket: usize| self.buckets[bucket].iter().filter(|word| **word != 0).count();
-        self.choices(hash.quotient).into_iter().min_by_key(|bucket| taken(*bucket)).filter(|it| taken(*it) < BUCKET)
-    }
-
-    pub(crate) fn has_room(&self, hash: Hash) -> bool {
-        self.bucket_for(hash).is_some()
-    }
-
-    /// Brings a hash in; `false` where there is no room.
+    /// Brings a hash in; `false` where the same one is here already.
     pub(crate) fn insert(&mut self, hash: Hash) -> bool {
-        let Some(bucket) = self.bucket_for(hash) else { return false };
-        let Some(at) = self.buckets[bucket].iter().position(|word| *word == 0) else { return false };
-        self.set(bucket, at, self.word(hash));
-        self.used += 1;
+        if self.contains(hash.quotient, || hash) {
+            return false;
+        }
+        let free = |bucket: usize| self.buckets[bucket].iter().filter(|word| **word == 0).count();
+        let emptier = self.choices(hash.quotient).max_by_key(|bucket| free(*bucket));
+        let place = emptier.and_then(|bucket| Some((bucket, self.buckets[bucket].iter().position(|word| *word == 0)?)));
+        match place {
+            Some((bucket, at)) => {
+                self.set(bucket, at, self.word(hash));
+                self.used += 1;
+            }
+            None => {
+                let overflown = self.overflown_as(hash);
+                self.overflow.insert(overflown);
+                self.note(Change::Came(overflown));
+            }
+        }
         true
     }
 
     /// Takes a hash out; `false` where it is not here.
     pub(crate) fn remove(&mut self, hash: Hash) -> bool {
-        let whole = self.word(hash);
-        for bucket in self.choices(hash.quotient) {
-            if let Some(at) = self.buckets[bucket].iter().position(|word| *word == whole) {
-                self.set(bucket, at, 0);
-                self.used = self.used.saturating_sub(1);
-                return true;
-            }
+        let overflown = self.overflown_as(hash);
+        if self.overflow.remove(&overflown) {
+            self.note(Change::Went(overflown));
+            return true;
         }
-        false
+        let whole = self.word(hash);
+        let at = |bucket: usize| Some((bucket, self.buckets[bucket].iter().position(|word| *word == whole)?));
+        let Some((bucket, at)) = self.choices(hash.quotient).find_map(at) else { return false };
+        self.set(bucket, at, 0);
+        self.used = self.used.saturating_sub(1);
+        true
     }
 
     fn set(&mut self, bucket: usize, at: usize, word: u64) {
         let before = std::mem::replace(&mut self.buckets[bucket][at], word);
+        self.note(Change::Word { bucket, at, word: before });
+    }
+
+    fn note(&mut self, change: Change) {
         if let Some(journal) = &mut self.journal {
-            journal.push(Change { bucket, at, word: before });
+            journal.push(change);
         }
     }
 
@@ -177,8 +241,14 @@ impl BackYard {
     /// Puts everything back as it was when the operation began.
     pub(crate) fn undo(&mut self) {
         for change in self.journal.take().unwrap_or_default().into_iter().rev() {
-            let after = std::mem::replace(&mut self.buckets[change.bucket][change.at], change.word);
-            self.used = self.used + u64::from(change.word != 0) - u64::from(after != 0);
+            match change {
+                Change::Word { bucket, at, word } => {
+                    let after = std::mem::replace(&mut self.buckets[bucket][at], word);
+                    self.used = self.used + u64::from(word != 0) - u64::from(after != 0);
+                }
+                Change::Came(overflown) => drop(self.overflow.remove(&overflown)),
+                Change::Went(overflown) => drop(self.overflow.insert(overflown)),
+            }
         }
     }
 }
@@ -194,54 +264,59 @@ mod tests {
 
     #[test]
     fn a_yard_agrees_with_a_list_of_hashes_and_undoes_what_did_not_hold() {
-        for width in [2, 9, 20, 32] {
+        for (width, buckets) in [(2, 6), (9, 6), (20, 6), (32, 6), (5, 0), (32, 0)] {
             let mut rng = SplitMix64::from_state(width.into());
-            let mut yard = BackYard::new(6, width).expect("a small one");
+            let mut yard = BackYard::new(buckets, width).expect("a small one");
             let mut list: Vec<Hash> = Vec::new();
-            let (mut refused, mut undone) = (0, 0);
+            let (mut overflown, mut undone) = (0, 0);
             for step in 0..3_000u32 {
-                let before = (yard.buckets.clone(), list.clone());
+                let before = (yard.buckets.clone(), yard.overflow.clone(), list.clone());
                 yard.begin();
                 for _ in 0..1 + rng.below(4) {
                     if rng.below(100) < 52 {
                         let new = hash(&mut rng, 40, width);
-                        if yard.insert(new) {
-                            list.push(new);
-                        } else {
-                            refused += 1;
-                        }
+                        assert!(yard.insert(new), "there is always room");
+                        list.push(new);
                     } else if !list.is_empty() {
                         let gone = list.swap_remove(rng.below(list.len() as u64) as usize);
-                        assert!(yard.remove(gone) && !yard.contains(gone.quotient, gone.remainder, || gone.tail));
+                        assert!(yard.remove(gone) && !yard.contains(gone.quotient, || gone));
                     }
                 }
+                overflown = overflown.max(yard.overflow.len());
                 if rng.below(4) == 0 {
                     yard.undo();
-                    assert_eq!(yard.buckets, before.0);
-                    list = before.1;
+                    assert_eq!((&yard.buckets, &yard.overflow), (&before.0, &before.1));
+                    list = before.2;
                     undone += 1;
                 } else {
                     yard.keep();
                 }
                 assert_eq!(yard.used(), list.len() as u64, "step {step}");
-                assert!(list.iter().all(|hash| yard.contains(hash.quotient, hash.remainder, || hash.tail)));
+                assert!(list.iter().all(|hash| yard.contains(hash.quotient, || *hash)));
                 let other = hash(&mut rng, 40, width);
-                assert!(!yard.contains(other.quotient, other.remainder, || other.tail), "64 bits differ somewhere");
+                assert!(!yard.contains(other.quotient, || other), "64 bits differ somewhere");
+                let shared = |stored: &Hash| {
+                    let alike = (stored.quotient, stored.remainder) == (other.quotient, other.remainder);
+                    if alike { (stored.tail ^ other.tail).trailing_zeros() + 1 } else { 0 }
+                };
+                assert_eq!(yard.apart(other), list.iter().map(shared).max().or(Some(0)), "step {step}");
             }
-            assert!(refused > 20 && undone > 500, "{refused} refused, {undone} undone");
+            assert!(overflown > 20 && undone > 500, "{overflown} overflown, {undone} undone");
         }
     }
 
     #[test]
     fn a_fingerprint_gets_as_many_bits_as_tell_it_from_the_hashes_here() {
-        let mut yard = BackYard::new(4, 10).expect("a small one");
-        let stored = Hash { quotient: 70_000, remainder: 5, tail: 0b1011_0110 };
-        assert!(yard.insert(stored) && !yard.insert(stored), "the same hash does not come in twice");
-        assert_eq!(yard.apart(Hash { tail: 0b1011_0111, ..stored }), Some(1));
-        assert_eq!(yard.apart(Hash { tail: 0b1011_1110, ..stored }), Some(4));
-        assert_eq!(yard.apart(Hash { remainder: 4, ..stored }), Some(0));
-        assert_eq!(yard.apart(Hash { quotient: 70_001, ..stored }), Some(0));
-        assert_eq!(yard.apart(stored), None);
+        for buckets in [4, 0] {
+            let mut yard = BackYard::new(buckets, 10).expect("a small one");
+            let stored = Hash { quotient: 70_000, remainder: 5, tail: 0b1011_0110 };
+            assert!(yard.insert(stored) && !yard.insert(stored), "the same hash does not come in twice");
+            assert_eq!(yard.apart(Hash { tail: 0b1011_0111, ..stored }), Some(1));
+            assert_eq!(yard.apart(Hash { tail: 0b1011_1110, ..stored }), Some(4));
+            assert_eq!(yard.apart(Hash { remainder: 4, ..stored }), Some(0));
+            assert_eq!(yard.apart(Hash { quotient: 70_001, ..stored }), Some(0));
+            assert_eq!(yard.apart(stored), None);
+        }
     }
 
     #[test]
@@ -249,19 +324,22 @@ mod tests {
         let mut words = vec![0; 4 * BUCKET];
         words[5] = TAKEN | 77;
         words[31] = u64::MAX;
-        let yard = BackYard::from_words(&words, 4, 9).expect("each is a hash or nothing");
-        assert!(yard.used() == 2 && yard.words().eq(words.iter().copied()));
-        assert!(BackYard::from_words(&words, 3, 9).is_none(), "a bucket too many");
-        assert!(BackYard::from_words(&words, 5, 9).is_none(), "a bucket too few");
-        assert!(BackYard::from_words(&words[..31], 3, 9).is_none(), "three buckets and some words");
+        let overflown = [(3, 9), (3, 11), (70, 2)];
+        let yard = BackYard::from_words(&words, &overflown, 4, 9).expect("each is a hash or nothing");
+        assert!(yard.used() == 5 && yard.words().eq(words.iter().copied()) && yard.overflown().eq(overflown));
+        assert!(BackYard::from_words(&words, &[], 3, 9).is_none(), "a bucket too many");
+        assert!(BackYard::from_words(&words, &[], 5, 9).is_none(), "a bucket too few");
+        assert!(BackYard::from_words(&words[..31], &[], 3, 9).is_none(), "three buckets and some words");
+        assert!(BackYard::from_words(&words, &[(3, 11), (3, 11)], 4, 9).is_none(), "the same hash twice");
         words[6] = 1;
-        assert!(BackYard::from_words(&words, 4, 9).is_none(), "a word that is neither a hash nor nothing");
+        assert!(BackYard::from_words(&words, &[], 4, 9).is_none(), "a word that is neither a hash nor nothing");
     }
 
     #[test]
-    fn a_yard_that_is_half_full_has_room_for_every_quotient() {
+    fn no_bucket_of_a_yard_that_is_half_full_overflows() {
         let mut rng = SplitMix64::from_state(3);
         let mut yard = BackYard::new(20_000, 12).expect("a small one");
         assert!((0..20_000 * BUCKET / 2).all(|_| yard.insert(hash(&mut rng, 1 << 30, 12))));
+        assert!(yard.overflow.is_empty());
     }
 }

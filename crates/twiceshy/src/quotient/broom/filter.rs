@@ -2,45 +2,64 @@
 
 use super::frontier::Deeds;
 use super::functions::{Age, Functions};
-use super::growing::Filling;
 use super::known::Known;
 use super::level::Level;
 use super::local::Local;
 use super::operate::{Open, Stop, seam};
+use super::prints::Prints;
+use super::rebuild::{Rebuild, Stage};
+use super::rules::Rules;
 use super::shape::{BroomForm, Shape};
 use super::stats::Stats;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
 use crate::hash::HashKey;
-use crate::remote::{Generation, Key, OrderWords, Phase, Place, Plan, Remote, Write};
+use crate::remote::{Frontier, Generation, Key, OrderWords, Place, Plan, Remote, Write};
 use crate::sizing;
 
-/// The broom filter (001): a mistake does not come back until the query's hash function or the key's has changed.
+/// The broom filter (001): whatever an adversary asks, inserts and removes, its next query is wrong with probability ε at most, times
+/// a factor of up to 1.26. `docs/broom.md` has the proof, and what it assumes.
 ///
-/// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity. An insertion reads the remote only
-/// where it collides, and writes an entry, or two in the form for small remainders; an adaptation reads twice, and moves a few
-/// keys on to the next hash function, as many entries out and in for each. Every operation touches a bounded number of words.
+/// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity; ghosts come to about half a bit a key,
+/// and to some five where keys are replaced as fast as it errs. An insertion reads the remote only where it collides, and writes
+/// two entries, or three in the form for small remainders; an adaptation reads three times, and moves three keys on to the next
+/// hash function, as many entries out and in for each. The words that an operation touches do not
+/// grow with the number of keys.
 ///
 /// **Fingerprints** (4.1) are prefixes of a key's hash: quotient, remainder, and adaptivity bits as they are needed. No
 /// fingerprint is a prefix of another (Invariant 7), whichever of the two functions made it, so a query matches one slot of a
 /// level at most.
 ///
-/// **Reclaiming** (4.2). Keys above a frontier, in byte order, have the old function, the others the new one. Each extension
-/// of a fingerprint moves the frontier on by c keys, which are re-inserted without adaptivity bits. An extension that such a
-/// re-insertion causes adds to a debt, and an operation pays no more than 2c at a time. The amortised form moves nothing until
-/// a c-th of the keys are extended, and then asks for another hash key:
-/// see [`BroomOptions::reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild).
+/// **Reclaiming** (4.2). Each extension of a fingerprint moves a frontier on by the share of its range in which c keys are
+/// expected; these are re-inserted without adaptivity bits, under a new function. The range is that of a hash, not of the keys'
+/// bytes, so a phase ends after as many extensions whatever is inserted. An extension that such a re-insertion causes adds to a
+/// debt, and an operation pays no more than 2c at a time. The amortised form moves nothing until a c-th of the keys are extended,
+/// and then asks for another hash key: see [`BroomOptions::reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild).
 ///
-/// **Removal** (4.3) leaves a ghost where there were adaptivity bits: a key that comes back, or another like it, takes at least
-/// those bits.
+/// **Ghosts** (4.3). A removed key leaves its fingerprint behind, and so does a mistake about a fingerprint that had adaptivity
+/// bits already. A key that comes takes bits up to the first that differs from each ghost of its quotient and remainder. This is
+/// more than the paper has: an adversary may insert the mistakes that it was told of. `docs/broom.md` has the proof.
 ///
-/// **What is forgotten.** A table that is made from the remote, by growing or recovering, has no adaptivity bits and no ghosts,
-/// and the same functions: mistakes that were fixed come back, a third to a half of them. Take another hash key after it
-/// ([`Backed::rekey`]) where that matters.
+/// **What is forgotten.** Another table, by growing or recovering, has learned nothing; so it comes with new functions, and the
+/// index of the remote is written anew.
 ///
 /// **Two forms.** A key that finds no free slot within 1,024 of its quotient goes elsewhere. With small remainders (5.3) that is
 /// a second level, a small table under hash words of its own. With large ones (5.4) it is a back yard of whole hashes, and
 /// the level before it compares the first bits of remainders before the rest. See [`BroomForm`].
+///
+/// ```
+/// use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
+/// use twiceshy::hash::HashKey;
+/// use twiceshy::quotient::BroomFilter;
+/// use twiceshy::remote::ByHash;
+///
+/// let mut remote = ByHash::new();
+/// let mut filter = BroomFilter::options(1_000, 0.01)?.build(HashKey::random()?, &mut remote)?;
+/// filter.insert(b"owl", &mut remote)?;
+/// let mistake = (0u32..).map(u32::to_le_bytes).find(|key| filter.contains(key));
+/// assert_eq!(filter.adapt(&mistake.expect("one in a hundred thousand"), &mut remote)?, Adapted::Fixed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BroomFilter {
     pub(crate) local: Local,
@@ -51,9 +70,7 @@ pub struct BroomFilter {
     /// Keys that are owed to the new function.
     pub(crate) debt: u64,
     pub(crate) wants_rebuild: bool,
-    /// Whether the frontier waits where it is.
-    pub(super) held: bool,
-    pub(crate) rebuild: Option<Rebuild>,
+    pub(super) rebuild: Option<Rebuild>,
     pub(crate) stats: Stats,
 }
 
@@ -66,66 +83,27 @@ pub(crate) struct Reclaim {
     pub(crate) by_rebuild: bool,
 }
 
-/// What has begun.
-#[derive(Clone, Debug)]
-pub(crate) enum Rebuild {
-    /// A larger table, under the same functions.
-    Grow(Box<Filling>),
-    /// A function for all keys: the frontier goes on until it is the old one.
-    Rekey {
-        wanted: HashKey,
-        /// Whether it is: by a step of the rebuild or by other operations, whose phases end as well.
-        reached: bool,
-    },
-}
-
 impl BroomFilter {
     pub(crate) fn build<R: Remote>(
         slots: u64,
         shape: Shape,
         reclaim: Reclaim,
+        rules: Rules,
         hash: HashKey,
         remote: &mut R,
     ) -> Result<BroomFilter, BuildError<R::Error>> {
-        if remote.key_order().is_none() {
-            return Err(BuildError::NeedsKeyOrder);
+        if remote.knows_cells() {
+            return Err(BuildError::NeedsRemoteByHash);
         }
         if remote.in_use().map_err(SeamError::Remote)?.is_some() {
             return Err(BuildError::RemoteInUse);
         }
         let sequence = remote.sequence().map_err(SeamError::Remote)?.saturating_add(1);
-        let local = new_local(slots, shape, Functions::begin(hash), Generation(0))?;
+        let local = new_local(shape, rules, Functions::begin(hash, Generation(0), slots))?;
         let mut writes: Vec<Write> = Age::BOTH.iter().map(|age| begin_of(&local, *age)).collect();
-        writes.push(Write::Frontier { key: None });
+        writes.push(Write::Frontier { at: Frontier::START });
         remote.commit(&Plan { sequence, writes }).map_err(SeamError::from)?;
         Ok(BroomFilter::over(local, sequence, reclaim))
-    }
-
-    /// A filter for the set that a remote holds, under its functions and frontier. Its entries say which form the filter has.
-    pub(crate) fn recover<R: Remote>(
-        slots: u64,
-        shape: impl Fn(BroomForm) -> Shape,
-        reclaim: Reclaim,
-        remote: &mut R,
-    ) -> Result<BroomFilter, BuildError<R::Error>> {
-        let Some(ordered) = remote.key_order() else { return Err(BuildError::NeedsKeyOrder) };
-        let phase = ordered.phase().map_err(SeamError::Remote)?;
-        let form = |phase: &Phase| match (phase.old.1.orders, phase.new.1.orders) {
-            (1, 1) => Some(BroomForm::BackYard),
-            (2, 2) => Some(BroomForm::TwoLevels),
-            _ => None,
-        };
-        let Some((phase, form)) = phase.and_then(|phase| form(&phase).map(|form| (phase, form))) else {
-            return Err(BuildError::NothingToRecover { expected: shape(BroomForm::TwoLevels).levels() as u8 });
-        };
-        let functions = Functions { old: phase.old.1.hash, new: phase.new.1.hash, frontier: phase.frontier };
-        let sequence = remote.sequence().map_err(SeamError::Remote)?;
-        let stand_in = new_local(1, shape(form), functions, phase.old.0)?;
-        let mut filter = BroomFilter::over(stand_in, sequence, reclaim);
-        filter.begin_grow(slots, remote)?;
-        while filter.rebuild_step(4096, remote)? == Progress::More {}
-        filter.stats = Stats::default();
-        Ok(filter)
     }
 
     pub(crate) fn over(local: Local, sequence: u64, reclaim: Reclaim) -> BroomFilter {
@@ -136,7 +114,6 @@ impl BroomFilter {
             reclaim,
             debt: 0,
             wants_rebuild: false,
-            held: false,
             rebuild: None,
             stats: Stats::default(),
         }
@@ -154,14 +131,16 @@ impl BroomFilter {
 
     /// What happened so far.
     pub fn stats(&self) -> Stats {
-        let levels = &self.local.levels;
+        let tables = &self.local.tables;
+        let levels = || tables.iter().flat_map(|prints| &prints.levels);
         Stats {
-            adaptivity_bits: levels.iter().map(Level::adaptivity_bits).sum(),
-            largest_group: levels.iter().map(Level::largest_group).max().unwrap_or(0).into(),
-            spilled_groups: levels.iter().map(Level::spilled).sum(),
-            second_level: self.local.aside(),
-            second_level_bits: self.local.aside_bits(),
-            ghosts: self.local.ghosts.len(),
+            adaptivity_bits: levels().map(Level::adaptivity_bits).sum(),
+            largest_group: levels().map(Level::largest_group).max().unwrap_or(0).into(),
+            spilled_groups: levels().map(Level::spilled).sum(),
+            second_level: tables.iter().map(Prints::aside).sum(),
+            second_level_bits: tables.iter().map(Prints::aside_bits).sum(),
+            ghosts: tables.iter().map(|prints| prints.ghosts.len()).sum(),
+            ghost_bits: tables.iter().map(|prints| prints.ghosts.allocated_bits()).sum(),
             debt: self.debt,
             ..self.stats
         }
@@ -173,17 +152,18 @@ impl BroomFilter {
     }
 }
 
-pub(super) fn new_local(
-    slots: u64,
-    shape: Shape,
-    functions: Functions,
-    generation: Generation,
-) -> Result<Local, OptionsError> {
-    Local::new(slots, shape, functions, generation).ok_or(OptionsError::Memory { cells: slots, width: shape.width })
+pub(super) fn new_local(shape: Shape, rules: Rules, functions: Functions) -> Result<Local, OptionsError> {
+    #[cfg(feature = "testing")]
+    let functions = Functions { by_bytes: !rules.keep(super::rules::BroomRule::HashOrder), ..functions };
+    let too_large = || OptionsError::Memory { cells: functions.slots[0], width: shape.width };
+    let mut local = Local::new(shape, functions).ok_or_else(too_large)?;
+    local.rules = rules;
+    Ok(local)
 }
 
 pub(super) fn begin_of(local: &Local, age: Age) -> Write {
-    Write::Begin { generation: local.generation(age), schema: local.schema(*local.functions.hash_key(age)) }
+    let schema = local.schema(*local.functions.hash_key(age));
+    Write::Begin { generation: local.functions.generation_of(age), schema }
 }
 
 impl Filter for BroomFilter {
@@ -193,7 +173,7 @@ impl Filter for BroomFilter {
     }
 
     fn len(&self) -> u64 {
-        self.local.keys
+        self.local.keys()
     }
 
     fn cells(&self) -> u64 {
@@ -201,11 +181,7 @@ impl Filter for BroomFilter {
     }
 
     fn local_bits(&self) -> u64 {
-        let next = match &self.rebuild {
-            Some(Rebuild::Grow(filling)) => filling.local.allocated_bits(),
-            _ => 0,
-        };
-        self.local.allocated_bits() + next + size_of::<Self>() as u64 * 8
+        self.local.allocated_bits() + size_of::<Self>() as u64 * 8
     }
 }
 
@@ -220,14 +196,14 @@ impl Backed for BroomFilter {
         }
         let local = &self.local;
         let mut places = Vec::new();
-        if let Some((functions, generation)) = local.before() {
-            (0..local.levels.len()).for_each(|level| places.extend(local.places(key, level, functions, generation)));
+        if let Some(before) = local.before() {
+            (0..local.shape.levels()).for_each(|level| places.extend(local.places(key, level, before)));
         }
-        // A key in the yard is behind the level's own place.
-        let all = self.is_in_doubt() || local.yard.is_some();
-        for level in 0..local.levels.len() {
-            if all || local.spots(key).any(|spot| spot.level == level) {
-                places.extend(local.places(key, level, &local.functions, local.generation));
+        for level in 0..local.shape.levels() {
+            let here = || local.spots(key).any(|spot| spot.level == level);
+            // A key in the yard is behind the place of the first level.
+            if self.is_in_doubt() || level == 0 && local.is_in_yard(key) || here() {
+                places.extend(local.places(key, level, &local.functions));
             }
         }
         Some(places.into_iter())
@@ -242,16 +218,9 @@ impl Backed for BroomFilter {
             if !filter.local.place(key, &known)? {
                 return Err(Stop::Full);
             }
-            if let Some(passed) = filter.passed().filter(|passed| passed(key))
-                && let Some(Rebuild::Grow(filling)) = &mut filter.rebuild
-            {
-                // A new table that is full is given up, and the old one goes on.
-                if !filling.local.place(key, &Known::cut(remote, &passed))? {
-                    filter.set_rebuild(None);
-                }
-            }
-            let mut deeds = Deeds { came: Some(Key::from(key)), ..Deeds::default() };
-            known.here.extend(deeds.came.clone());
+            let came = Key::from(key);
+            known.came(&filter.local, &came);
+            let mut deeds = Deeds { came: Some(came), ..Deeds::default() };
             filter.settle(&mut known, &mut deeds)?;
             filter.stats.insertions += 1;
             Ok((Inserted::New, filter.tell(deeds)))
@@ -269,18 +238,11 @@ impl Backed for BroomFilter {
                 filter.in_step(remote)?;
                 return Ok((Removed::NotStored, Vec::new()));
             }
-            let age = filter.local.functions.age(key);
             let gone = Key::from(key);
-            if let Some((spot, bits)) = filter.local.unplace(key, &known)? {
-                filter.local.ghosts.add(age, (spot.level as u8, spot.quotient), bits);
-            }
-            if let Some(passed) = filter.passed().filter(|passed| passed(key))
-                && let Some(Rebuild::Grow(filling)) = &mut filter.rebuild
-            {
-                filling.local.unplace(key, &Known::cut(remote, &passed))?;
-            }
+            filter.local.remove(key, &known)?;
+            known.went(&filter.local, &gone);
+            let age = filter.local.functions.age(key);
             let mut deeds = Deeds { went: Some(filter.entry(&gone, age, false)), ..Deeds::default() };
-            known.gone = Some(gone);
             filter.settle(&mut known, &mut deeds)?;
             filter.stats.removals += 1;
             Ok((Removed::Gone, filter.tell(deeds)))
@@ -294,8 +256,9 @@ impl Backed for BroomFilter {
     }
 
     fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
-        let age = self.local.functions.age(key);
-        (self.local.generation(age), self.local.functions.order_words(key, age, self.local.levels.len()))
+        let functions = &self.local.functions;
+        let age = functions.age(key);
+        (functions.generation_of(age), functions.order_words(key, age, &self.local.shape))
     }
 
     fn sequence(&self) -> u64 {
@@ -321,44 +284,28 @@ impl Backed for BroomFilter {
         Ok(())
     }
 
-    /// Needs no write: the new table is filled under the same functions, and the frontier waits meanwhile. It has no ghosts.
+    /// Keys go to the new table as they take new functions, so each of them costs writes. A phase that has begun ends first.
     fn begin_grow<R: Remote>(&mut self, cells: u64, remote: &mut R) -> Result<(), RebuildError<R::Error>> {
         self.ready()?;
         sizing::check_slots(cells)?;
         if self.len() > self.local.shape.most(cells) {
             return Err(RebuildError::Full { keys: self.len(), cells });
         }
-        self.in_step(remote)?;
-        let functions = self.local.functions.clone();
-        let local = new_local(cells, self.local.shape, functions, self.local.generation)?;
-        self.rebuild = Some(Rebuild::Grow(Box::new(Filling { local, age: Age::Old, cursor: None })));
-        Ok(())
+        self.begin_rebuild(Rebuild { cells: Some(cells), hash: None, stage: Stage::Waits }, remote)
     }
 
-    /// The frontier goes on until all keys have this function: first to the end of this phase, then through the next.
+    /// The frontier goes on until all keys have functions that come from this hash key: first to the end of this phase, if it
+    /// has begun, then through the next. They are never those of before, even if the hash key is.
     fn begin_rekey<R: Remote>(&mut self, hash: HashKey, remote: &mut R) -> Result<(), RebuildError<R::Error>> {
         self.ready()?;
-        self.in_step(remote)?;
-        let begun = self.operate(remote, |filter, _| {
-            let begins = filter.local.functions.frontier.is_none();
-            let reached = begins && hash == filter.local.functions.old;
-            filter.set_rebuild(Some(Rebuild::Rekey { wanted: hash, reached }));
-            if !begins || reached {
-                return Ok(((), Vec::new()));
-            }
-            // No key has the new function yet: it can be another.
-            filter.local.functions.new = hash;
-            Ok(((), vec![begin_of(&filter.local, Age::New)]))
-        });
-        begun.map_err(|stop| seam(stop).into())
+        self.begin_rebuild(Rebuild { cells: None, hash: Some(hash), stage: Stage::Waits }, remote)
     }
 
     fn rebuild_step<R: Remote>(&mut self, limit: usize, remote: &mut R) -> Result<Progress, RebuildError<R::Error>> {
         self.ready()?;
-        match &self.rebuild {
+        match self.rebuild {
             None => Err(RebuildError::NotBegun),
-            Some(Rebuild::Grow(_)) => self.fill(limit.max(1), remote),
-            Some(Rebuild::Rekey { .. }) => self.sweep(limit.max(1), remote),
+            Some(_) => self.sweep(limit.max(1), remote),
         }
     }
 
@@ -366,8 +313,7 @@ impl Backed for BroomFilter {
         self.rebuild.is_some()
     }
 
-    /// A larger table, where a key that was to take the next function found no room; or, with
-    /// [`reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild), another hash key.
+    /// Only with [`reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild), and then another hash key.
     fn wants_rebuild(&self) -> bool {
         self.wants_rebuild
     }
@@ -392,9 +338,9 @@ impl Adaptive for BroomFilter {
             // Who is like a whole hash cannot be told from it.
             let mut alike = spots.is_empty();
             for spot in spots {
-                let hash = filter.local.hash(query, spot.level);
-                alike |= !filter.local.extend(spot, hash, &known)?;
+                alike |= !filter.local.learn(spot, query, &known)?;
             }
+            deeds.learned = filter.local.extends > 0;
             filter.settle(&mut known, &mut deeds)?;
             filter.stats.adapts += 1;
             let writes = filter.tell(deeds);

@@ -1,12 +1,18 @@
 //! The frontier: keys move on to the new hash function, and the remote hears of it (001 section 4.2).
 
-use super::filter::{BroomFilter, Rebuild, begin_of};
-use super::functions::{Age, Functions};
+use super::filter::{BroomFilter, begin_of};
+use super::functions::{Age, LAST_POSITION};
 use super::known::Known;
 use super::operate::Stop;
+use super::rebuild::Stage;
+use super::rules::BroomRule;
 use crate::error::{RebuildError, SeamError};
 use crate::filter::{Filter, Progress};
-use crate::remote::{Generation, Key, OrderWords, Remote, Write};
+use crate::remote::{Frontier, Generation, Key, Remote, Write};
+
+/// What an insertion beside a crowded first level owes the frontier, in keys. Such keys are alike: with another function they
+/// are so no more. It bounds what can be crowded together before the frontier has gone round twice, to 2/64 of the keys.
+const CROWDED: u64 = 64;
 
 /// What an operation did, in the remote's terms.
 #[derive(Default)]
@@ -15,6 +21,9 @@ pub(super) struct Deeds {
     /// A key that went, with the write that says so.
     pub(super) went: Option<Write>,
     pub(super) moved: Vec<Key>,
+    /// `true` if the filter has learned from a mistake. The remote hears of it even where no key moves: a filter that has not
+    /// learned it is out of step from then on.
+    pub(super) learned: bool,
     pub(super) phase_ended: bool,
 }
 
@@ -25,15 +34,15 @@ impl BroomFilter {
         self.stats.phases
     }
 
-    /// The frontier: the last key, in byte order, that has the new hash function. `None` where none has it yet.
-    pub fn frontier(&self) -> Option<&[u8]> {
-        self.local.functions.frontier.as_deref()
+    /// How far the frontier is: keys below it have the new hash function.
+    pub fn frontier(&self) -> Frontier {
+        self.local.functions.frontier
     }
 
     /// The write for a key's entries in the generation of an age.
     pub(super) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
-        let (generation, key) = (self.local.generation(age), key.clone());
-        let words = self.local.functions.order_words(&key, age, self.local.levels.len());
+        let (generation, key) = (self.local.functions.generation_of(age), key.clone());
+        let words = self.local.functions.order_words(&key, age, &self.local.shape);
         match adds {
             true => Write::Add { generation, key, words, cell: None },
             false => Write::Remove { generation, key, words, cell: None },
@@ -42,105 +51,71 @@ impl BroomFilter {
 
     /// The generation of the remote that holds the keys above the frontier; the others are in the next one.
     pub fn generation(&self) -> Generation {
-        self.local.generation
+        self.local.functions.generation
     }
 
-    /// Where the remote has a key's entries while it has the old function, and when it has the new one.
-    pub fn entries_of_both(&self, key: &[u8]) -> [(Generation, OrderWords); 2] {
-        let levels = self.local.levels.len();
-        Age::BOTH.map(|age| (self.local.generation(age), self.local.functions.order_words(key, age, levels)))
-    }
-
-    /// Pays some of the debt: keys above the frontier take the new function. While a larger table is being filled the frontier
-    /// waits, and where it is held.
+    /// Moves the frontier by the share of the range in which `keys` keys are expected. Those that are there take the new function.
     pub(super) fn pay<R: Remote>(
         &mut self,
-        most: u64,
+        keys: u64,
         known: &mut Known<'_, R>,
         deeds: &mut Deeds,
     ) -> Result<(), SeamError<R::Error>> {
-        if self.held || matches!(self.rebuild, Some(Rebuild::Grow(_))) {
+        if keys == 0 {
             return Ok(());
         }
-        for _ in 0..most {
-            let Some(key) = known.next_above(self.local.functions.frontier.as_ref())? else {
-                deeds.phase_ended = true;
-                break;
-            };
-            if !self.pass(key, known, deeds)? {
-                self.wants_rebuild = true;
-                break;
-            }
-            self.debt = self.debt.saturating_sub(1);
+        if !self.local.rules.keep(BroomRule::HashOrder) {
+            return self.pass_keys(keys as usize, known, deeds);
         }
+        let from = u128::from(self.local.functions.frontier.0);
+        let step = (u128::from(keys) << 64) / u128::from(self.local.keys().max(1));
+        let to = from + step.max(1);
+        let ends = to > u128::from(LAST_POSITION);
+        let to = if ends { u64::MAX } else { to as u64 };
+        let passed = known.in_order(&self.local, from as u64..=to - 1)?;
+        self.pass(passed.into_iter().map(|(_, key)| key).collect(), Frontier(to), known, deeds)?;
+        deeds.phase_ended = ends;
         Ok(())
     }
 
-    /// The frontier passes a key, which takes the new function. Whether there is room for it.
-    fn pass<R: Remote>(
+    /// The same by a number of keys, as 001 has it: for tests that show what is wrong with that.
+    fn pass_keys<R: Remote>(
         &mut self,
-        key: Key,
+        count: usize,
         known: &mut Known<'_, R>,
         deeds: &mut Deeds,
-    ) -> Result<bool, SeamError<R::Error>> {
-        if !self.local.has_room(&key, Age::New) {
-            return Ok(false);
-        }
-        self.local.unplace(&key, known)?;
-        self.local.functions.frontier = Some(key.clone());
-        known.here.retain(|here| *here != key);
-        if !self.local.place(&key, known)? {
-            return Err(SeamError::Disagree);
-        }
-        known.here.push(key.clone());
-        if deeds.came.as_ref() != Some(&key) {
-            deeds.moved.push(key);
-        }
-        self.stats.moved += 1;
-        Ok(true)
+    ) -> Result<(), SeamError<R::Error>> {
+        let mut above = known.in_order(&self.local, self.local.functions.frontier.0..=LAST_POSITION)?;
+        deeds.phase_ended = above.len() < count;
+        above.truncate(count);
+        let to = above.last().map_or(self.local.functions.frontier, |(position, _)| Frontier(position + 1));
+        self.pass(above.into_iter().map(|(_, key)| key).collect(), to, known, deeds)
     }
 
-    /// Has the frontier wait where it is, or go on. Meanwhile insertions and adaptations owe what they would move.
-    pub fn hold_frontier(&mut self, held: bool) {
-        self.held = held;
-    }
-
-    /// Brings the frontier on to this key, so many keys at most: for a filter that is brought from an older commit of its remote to
-    /// a later one of the same phase. Done when the frontier is there. No key may lie between them in the remote that is not in
-    /// the filter, and none may be missing.
-    pub fn follow<R: Remote>(
+    /// The frontier passes these keys, which take the new function.
+    fn pass<R: Remote>(
         &mut self,
-        frontier: &[u8],
-        limit: usize,
-        remote: &mut R,
-    ) -> Result<Progress, RebuildError<R::Error>> {
-        let to = Key::from(frontier);
-        if self.local.functions.frontier.as_ref().is_some_and(|own| *own > to) {
-            return Err(SeamError::Disagree.into());
+        keys: Vec<Key>,
+        to: Frontier,
+        known: &mut Known<'_, R>,
+        deeds: &mut Deeds,
+    ) -> Result<(), SeamError<R::Error>> {
+        for key in &keys {
+            self.local.unplace(key, known)?;
+            known.went(&self.local, key);
         }
-        let followed = self.operate(remote, |filter, remote| {
-            let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            let extends = filter.local.extends;
-            let mut progress = Progress::More;
-            for _ in 0..limit.max(1) {
-                match known.next_above(filter.local.functions.frontier.as_ref())?.filter(|key| *key <= to) {
-                    Some(key) if !filter.pass(key.clone(), &mut known, &mut deeds)? => return Err(Stop::Full),
-                    Some(_) => {}
-                    None => {
-                        // It may have passed a key that is gone by now.
-                        filter.local.functions.frontier = Some(to.clone());
-                        progress = Progress::Done;
-                        break;
-                    }
-                }
+        self.local.functions.frontier = to;
+        for key in keys {
+            if !self.local.put(&key, known)? {
+                return Err(SeamError::Disagree);
             }
-            filter.stats.extends += filter.local.extends - extends;
-            Ok((progress, filter.tell(deeds)))
-        });
-        followed.map_err(|stop| match stop {
-            Stop::Seam(error) => error.into(),
-            Stop::Full => RebuildError::Full { keys: self.len(), cells: self.cells() },
-        })
+            known.came(&self.local, &key);
+            self.stats.moved += 1;
+            if deeds.came.as_ref() != Some(&key) {
+                deeds.moved.push(key);
+            }
+        }
+        Ok(())
     }
 
     /// What one operation pays: the extensions that it caused make the debt, and it pays no more than its bound.
@@ -150,12 +125,15 @@ impl BroomFilter {
         deeds: &mut Deeds,
     ) -> Result<(), SeamError<R::Error>> {
         let c = u64::from(self.reclaim.c);
-        self.debt = self.debt.saturating_add(self.local.extends * c);
-        let caused = self.local.extends;
+        let owes = self.local.crowding > 0 && self.local.rules.keep(BroomRule::RoomForAll);
+        let (caused, crowded) = (self.local.extends, if owes { CROWDED } else { 0 });
+        self.debt = self.debt.saturating_add(caused * c + crowded);
         if self.reclaim.by_rebuild {
             self.wants_rebuild |= self.debt >= self.len() && self.debt > 0;
         } else {
-            self.pay(self.debt.min(2 * c), known, deeds)?;
+            let paid = self.debt.min(2 * c + crowded);
+            self.pay(paid, known, deeds)?;
+            self.debt -= paid;
         }
         // More than all keys cannot be owed.
         self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.len());
@@ -170,40 +148,25 @@ impl BroomFilter {
         let came = deeds.came.iter().map(|key| self.entry(key, self.local.functions.age(key), true));
         writes.extend(came);
         writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::New, true)));
-        // The frontier has moved if it has passed a key, be it one that has just come.
-        let moved = !deeds.moved.is_empty() || deeds.came.is_some() && deeds.came == self.local.functions.frontier;
+        let before = self.local.before().map(|functions| functions.frontier);
         if deeds.phase_ended {
             writes.extend(self.end_phase());
-        } else if moved {
-            writes.push(Write::Frontier { key: self.local.functions.frontier.clone() });
+        } else if deeds.learned || before != Some(self.local.functions.frontier) {
+            writes.push(Write::Frontier { at: self.local.functions.frontier });
         }
         writes
     }
 
-    /// The new function becomes the old one, and another one the new.
-    pub(super) fn end_phase(&mut self) -> Vec<Write> {
-        let Functions { new: old, .. } = self.local.functions;
-        let new = match &mut self.rebuild {
-            Some(Rebuild::Rekey { wanted, reached }) => {
-                *reached |= *wanted == old;
-                if *reached { old.successor() } else { *wanted }
-            }
-            _ => old.successor(),
-        };
-        self.local.functions = Functions { old, new, frontier: None };
-        self.local.generation = self.local.generation(Age::New);
-        self.local.ghosts.end_phase();
+    /// The new function becomes the old one, and another one the new. A rebuild that waits for it begins.
+    fn end_phase(&mut self) -> Vec<Write> {
+        self.local.end_phase();
         self.stats.phases += 1;
-        let switch = Write::Switch { generation: self.local.generation };
-        vec![switch, begin_of(&self.local, Age::New), Write::Frontier { key: None }]
+        self.next_stage();
+        let switch = Write::Switch { generation: self.generation() };
+        vec![switch, begin_of(&self.local, Age::New), Write::Frontier { at: Frontier::START }]
     }
 
-    /// Whether a re-keying has come to its end.
-    fn has_reached(&self) -> bool {
-        matches!(self.rebuild, Some(Rebuild::Rekey { reached: true, .. }))
-    }
-
-    /// Moves the frontier on by some keys, towards another function for all of them.
+    /// Moves the frontier on by some keys, towards the end of a rebuild.
     pub(super) fn sweep<R: Remote>(
         &mut self,
         limit: usize,
@@ -211,21 +174,20 @@ impl BroomFilter {
     ) -> Result<Progress, RebuildError<R::Error>> {
         let swept = self.operate(remote, |filter, remote| {
             let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            if !filter.has_reached() {
-                let (debt, extends) = (filter.debt, filter.local.extends);
-                filter.pay(limit as u64, &mut known, &mut deeds)?;
-                filter.debt = if filter.reclaim.by_rebuild { 0 } else { debt };
-                filter.stats.extends += filter.local.extends - extends;
-                if deeds.moved.is_empty() && !deeds.phase_ended {
-                    return Err(Stop::Full);
-                }
+            if filter.stage() != Some(Stage::Done) {
+                filter.pay((limit as u64).min(filter.len().max(1)), &mut known, &mut deeds)?;
+                filter.stats.extends += filter.local.extends;
             }
             let writes = filter.tell(deeds);
-            if !filter.has_reached() {
-                return Ok((Progress::More, writes));
+            match filter.stage() {
+                Some(Stage::Done) => {}
+                Some(_) => return Ok((Progress::More, writes)),
+                // The table could not be made, or is too small by now.
+                None => return Err(Stop::Full),
             }
             filter.set_rebuild(None);
             filter.wants_rebuild = false;
+            filter.debt = 0;
             filter.stats.rebuilds += 1;
             Ok((Progress::Done, writes))
         });
@@ -233,8 +195,8 @@ impl BroomFilter {
             Ok(progress) => Ok(progress),
             Err(Stop::Seam(error)) => Err(error.into()),
             Err(Stop::Full) => {
-                self.rebuild = None;
-                Err(RebuildError::Full { keys: self.len(), cells: self.cells() })
+                let cells = self.rebuild.take().and_then(|rebuild| rebuild.cells).unwrap_or(self.cells());
+                Err(RebuildError::Full { keys: self.len(), cells })
             }
         }
     }
@@ -245,13 +207,13 @@ mod tests {
     use super::*;
     use crate::filter::{Adaptive, Backed};
     use crate::hash::HashKey;
-    use crate::remote::InKeyOrder;
+    use crate::remote::ByHash;
 
     #[test]
     fn phases_and_frontier_are_what_the_statistics_and_the_remote_say() {
-        let mut remote = InKeyOrder::new();
+        let mut remote = ByHash::new();
         let mut filter = BroomFilter::with_slots(64, 4).build(HashKey::fixed(3), &mut remote).expect("an empty remote");
-        assert_eq!((filter.phases(), filter.frontier()), (0, None));
+        assert_eq!((filter.phases(), filter.frontier()), (0, Frontier::START));
         for number in 0..60u64 {
             filter.insert(&number.to_be_bytes(), &mut remote).expect("room for all");
         }
@@ -263,9 +225,9 @@ mod tests {
             if filter.contains(&number.to_be_bytes()) {
                 filter.adapt(&number.to_be_bytes(), &mut remote).expect("the sets agree");
             }
-            let phase = remote.key_order().and_then(|ordered| ordered.phase().ok().flatten()).expect("a phase");
-            assert_eq!((filter.phases(), filter.frontier()), (filter.stats().phases, phase.frontier.as_deref()));
-            half_way |= filter.frontier().is_some_and(|frontier| *frontier > 30u64.to_be_bytes()[..]);
+            let phase = remote.phase().ok().flatten().expect("a phase");
+            assert_eq!((filter.phases(), filter.frontier()), (filter.stats().phases, phase.frontier));
+            half_way |= filter.frontier().share() > 0.5;
         }
         assert!(half_way);
     }

@@ -1,16 +1,17 @@
 //! Two hash functions, and the frontier between the keys that have the one and the other (001 section 4.2).
 
-use super::level::Hash;
+use super::level::{Behind, Hash};
+use super::shape::Shape;
 use crate::hash::{HashKey, Words, reduce};
 use crate::quotient::strand::Strand;
-use crate::remote::{Key, OrderWords};
+use crate::remote::{Frontier, Generation, Order, OrderWords};
 
 /// Which function a key has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Age {
-    /// Keys above the frontier, in byte order.
+    /// Keys whose position is not below the frontier.
     Old,
-    /// Keys up to it.
+    /// Keys that the frontier has passed.
     New,
 }
 
@@ -21,23 +22,51 @@ impl Age {
 /// The level's own part of a key's endless string: quotient from this word, remainder and adaptivity bits from those behind.
 const FIRST_WORD: [u64; 2] = [0, 1 << 32];
 
-/// The functions of a phase.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// No key is further: the largest frontier is above all keys.
+pub(crate) const LAST_POSITION: u64 = u64::MAX - 1;
+
+/// The functions of a phase, and where the keys of each age are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Functions {
     pub(crate) old: HashKey,
     pub(crate) new: HashKey,
-    pub(crate) frontier: Option<Key>,
+    pub(crate) frontier: Frontier,
+    /// The generation of the old function; that of the new one is the next.
+    pub(crate) generation: Generation,
+    /// The slots of the first level that keys of each age are in: not the same where the table is being replaced.
+    pub(crate) slots: [u64; 2],
+    /// `true` if each age has a table of its own.
+    pub(crate) apart: bool,
+    /// `true` if keys move on in the order of their bytes, the mistake that the order by hash is there to avoid.
+    #[cfg(feature = "testing")]
+    pub(crate) by_bytes: bool,
 }
 
 impl Functions {
-    /// The beginning of a phase.
-    pub(crate) fn begin(old: HashKey) -> Functions {
-        Functions { old, new: old.successor(), frontier: None }
+    /// The beginning of a phase, in a table of `slots` slots.
+    pub(crate) fn begin(old: HashKey, generation: Generation, slots: u64) -> Functions {
+        Functions {
+            old,
+            new: old.successor(),
+            frontier: Frontier::START,
+            generation,
+            slots: [slots; 2],
+            apart: false,
+            #[cfg(feature = "testing")]
+            by_bytes: false,
+        }
     }
 
-    #[inline]
-    pub(crate) fn age(&self, key: &[u8]) -> Age {
-        if self.frontier.as_ref().is_some_and(|frontier| key <= &**frontier) { Age::New } else { Age::Old }
+    /// The phase after this one: the new function is the old one.
+    pub(crate) fn next(&self) -> Functions {
+        let begun = Functions::begin(self.new, self.generation_of(Age::New), self.slots[1]);
+        #[cfg(feature = "testing")]
+        let begun = Functions { by_bytes: self.by_bytes, ..begun };
+        begun
+    }
+
+    pub(crate) fn generation_of(&self, age: Age) -> Generation {
+        Generation(self.generation.0.saturating_add(age as u32))
     }
 
     #[inline]
@@ -48,49 +77,118 @@ impl Functions {
         }
     }
 
-    /// A key's word for the order of each of so many levels.
-    pub(crate) fn order_words(&self, key: &[u8], age: Age, levels: usize) -> OrderWords {
-        let words = self.hash_key(age).words(key);
-        let [first, second] = FIRST_WORD;
-        match levels {
-            1 => OrderWords::new(&[words.word(first)]),
-            _ => OrderWords::new(&[words.word(first), words.word(second)]),
+    /// Where a key is in the order in which the frontier passes keys, by the first word of the function that the order is of.
+    ///
+    /// The position is the low half of the word whose high half makes the quotient. The age of a key must tell nothing about
+    /// its fingerprint, or one side of the table would fill up as the other empties.
+    #[inline]
+    fn position_by(&self, _key: &[u8], first_word: u64) -> u64 {
+        #[cfg(feature = "testing")]
+        if self.by_bytes {
+            let bytes = (0..8).map(|at| u64::from(_key.get(at).copied().unwrap_or(0)));
+            return bytes.fold(0, |position, byte| position << 8 | byte).min(LAST_POSITION);
+        }
+        first_word.rotate_left(32).min(LAST_POSITION)
+    }
+
+    /// A key's position in the order of the function of an age.
+    pub(crate) fn position(&self, key: &[u8], age: Age) -> u64 {
+        self.position_by(key, self.hash_key(age).words(key).word(FIRST_WORD[0]))
+    }
+
+    #[inline]
+    pub(crate) fn age(&self, key: &[u8]) -> Age {
+        match self.frontier {
+            Frontier::START => Age::Old,
+            _ => self.words(key).0,
         }
     }
 
-    /// A key's endless string of words, under the function that it has.
+    /// A key's age, its endless string of words under the function that it has, and the first of them: as it is needed for the
+    /// age, it is worked out once.
     #[inline]
-    pub(crate) fn words<'k>(&self, key: &'k [u8]) -> Words<'k> {
-        self.hash_key(self.age(key)).words(key)
+    pub(crate) fn words<'k>(&self, key: &'k [u8]) -> (Age, Words<'k>, u64) {
+        let words = self.old.words(key);
+        let first = words.word(FIRST_WORD[0]);
+        if self.position_by(key, first) >= self.frontier.0 {
+            return (Age::Old, words, first);
+        }
+        let words = self.new.words(key);
+        (Age::New, words, words.word(FIRST_WORD[0]))
+    }
+
+    /// The order in which the frontier moves: behind those of the levels.
+    pub(crate) fn frontier_order(shape: &Shape) -> Order {
+        Order(shape.levels() as u8)
+    }
+
+    /// A key's word for each order: those of the levels, and its position.
+    pub(crate) fn order_words(&self, key: &[u8], age: Age, shape: &Shape) -> OrderWords {
+        let words = self.hash_key(age).words(key);
+        let position = self.position(key, age);
+        let [first, second] = FIRST_WORD;
+        match shape.levels() {
+            1 => OrderWords::new(&[words.word(first), position]),
+            _ => OrderWords::new(&[words.word(first), words.word(second), position]),
+        }
+    }
+
+    /// A key's quotient in a level, under the function that it has.
+    pub(crate) fn quotient(&self, key: &[u8], level: usize, shape: &Shape) -> (Age, u64) {
+        let (age, words, _) = self.words(key);
+        (age, reduce(words.word(FIRST_WORD[level]), shape.slots_of(level, self.slots[age as usize])))
     }
 }
 
-/// A key's hash in a level, of which the tail is worked out when it is asked for: most look-ups do not.
-#[derive(Clone, Debug)]
+/// A key's hash in a level, of which all but the quotient is worked out when it is asked for: most look-ups do not.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Print<'k> {
     pub(crate) quotient: u64,
-    pub(crate) remainder: u32,
+    words: Words<'k>,
+    level: usize,
     width: u32,
-    strand: Strand<'k>,
 }
 
 impl<'k> Print<'k> {
-    /// Of a key with these words, in a level of so many slots.
+    /// Of a key with these words, in a level of `slots` slots.
     #[inline]
     pub(crate) fn new(words: Words<'k>, level: usize, slots: u64, width: u32) -> Print<'k> {
-        let strand = Strand::behind(words, FIRST_WORD[level]);
-        let quotient = reduce(words.word(FIRST_WORD[level]), slots);
-        Print { quotient, remainder: strand.remainder(width, 0), width, strand }
+        Print::with_first(words, words.word(FIRST_WORD[level]), level, slots, width)
     }
 
-    /// The 64 bits behind the remainder, the first one lowest.
+    /// The same where the level's first word is known.
     #[inline]
-    pub(crate) fn tail(&self) -> u64 {
-        let bits = |at: u32| u64::from(self.strand.bits(u64::from(self.width + at), 32));
-        bits(0) | bits(32) << 32
+    pub(crate) fn with_first(words: Words<'k>, first: u64, level: usize, slots: u64, width: u32) -> Print<'k> {
+        Print { quotient: reduce(first, slots), words, level, width }
+    }
+
+    #[inline]
+    pub(crate) fn behind(&self) -> Rest<'k> {
+        Rest { strand: Strand::behind(self.words, FIRST_WORD[self.level]), width: self.width }
     }
 
     pub(crate) fn hash(&self) -> Hash {
-        Hash { quotient: self.quotient, remainder: self.remainder, tail: self.tail() }
+        let behind = self.behind();
+        Hash { quotient: self.quotient, remainder: behind.remainder(), tail: behind.tail() }
+    }
+}
+
+/// What comes behind a key's quotient.
+#[derive(Clone, Debug)]
+pub(crate) struct Rest<'k> {
+    strand: Strand<'k>,
+    width: u32,
+}
+
+impl Behind for Rest<'_> {
+    #[inline]
+    fn remainder(&self) -> u32 {
+        self.strand.remainder(self.width, 0)
+    }
+
+    #[inline]
+    fn tail(&self) -> u64 {
+        let bits = |at: u32| u64::from(self.strand.bits(u64::from(self.width + at), 32));
+        bits(0) | bits(32) << 32
     }
 }

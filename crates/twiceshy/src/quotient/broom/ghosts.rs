@@ -1,77 +1,104 @@
-//! What is remembered of keys that were removed (001 section 4.3).
+//! What is remembered of fingerprints that are no more (001 section 4.3, and `docs/broom.md`).
 //!
-//! A ghost keeps the quotient and the adaptivity bits of a fingerprint, and forgets the remainder. A key that comes to its
-//! quotient and agrees with its bits takes at least those bits: if it is the key that was removed, it collides with nobody
-//! whom it was told from before. A ghost without bits would say nothing, and equal ones say it once. Ghosts are never looked
-//! up and never matched to keys; they leave with their hash function.
+//! A ghost is a fingerprint: its base, which is quotient and remainder, and its adaptivity bits. A key that is removed leaves
+//! one, and so does a mistake about a fingerprint that had adaptivity bits already: the bits from before. A key that comes takes
+//! adaptivity bits up to the first that differs from each ghost of its base, and all bits of one that it agrees with. Ghosts are
+//! never looked up and never matched to keys. They leave with their hash function.
 
 use super::functions::Age;
-use super::haunted::{Haunted, Place};
+use super::haunted::{Base, Ghost, Haunted};
 use super::strings::Bits;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ghosts {
     by_age: [Haunted; 2],
     /// Those whose function has ended: they are forgotten a few at a time, since no operation may take as long as there are
     /// ghosts.
     leaving: Vec<Haunted>,
     journal: Option<Vec<Undo>>,
-    /// No ghost is ever kept, so that a test can show what they are for.
-    #[cfg(feature = "testing")]
-    pub(crate) off: bool,
+    widths: [u32; 2],
 }
 
-/// How many groups of them an operation forgets. It leaves one ghost at most, so they are gone before the next phase ends.
-const FORGOTTEN_AT_ONCE: usize = 8;
+/// How many strings of them an operation forgets. It leaves a few ghosts at most, and a string has many.
+const FORGOTTEN_AT_ONCE: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Undo {
-    Came(Age, Place, Bits),
+    Came(Age, Ghost),
+    Went(Age, Ghost),
     /// A phase ended.
     Left,
 }
 
 impl Ghosts {
-    /// Remembers a fingerprint that goes.
-    pub(crate) fn add(&mut self, age: Age, place: Place, bits: Bits) {
-        #[cfg(feature = "testing")]
-        if self.off {
-            return;
-        }
-        if bits == Bits::EMPTY {
-            return;
-        }
-        if self.by_age[age as usize].add(place, bits)
-            && let Some(journal) = &mut self.journal
-        {
-            journal.push(Undo::Came(age, place, bits));
-        }
+    /// None yet, in levels with remainders of these widths.
+    pub(crate) fn new(widths: [u32; 2]) -> Ghosts {
+        Ghosts { by_age: Age::BOTH.map(|_| Haunted::new(widths)), leaving: Vec::new(), journal: None, widths }
     }
 
     /// Those of a file, in order.
-    pub(crate) fn from_sorted(ghosts: &[(Age, Place, Bits)]) -> Ghosts {
-        let of_age = |age| ghosts.iter().filter(move |(own, ..)| *own == age).map(|(_, place, bits)| (*place, *bits));
-        Ghosts { by_age: Age::BOTH.map(|age| Haunted::from_sorted(of_age(age))), ..Ghosts::default() }
+    pub(crate) fn from_sorted(ghosts: &[(Age, Ghost)], widths: [u32; 2]) -> Ghosts {
+        let of_age = |age| ghosts.iter().filter(move |(own, _)| *own == age).map(|(_, ghost)| *ghost);
+        let by_age = Age::BOTH.map(|age| Haunted::from_sorted(of_age(age), widths));
+        Ghosts { by_age, leaving: Vec::new(), journal: None, widths }
     }
 
-    /// How many bits a key with this tail must take over.
-    pub(crate) fn bits_for(&self, age: Age, place: Place, tail: u64) -> u32 {
-        let here = self.by_age[age as usize].at(place);
-        here.filter(|bits| bits.is_prefix_of(tail)).map(|bits| bits.len).max().unwrap_or(0)
+    /// Remembers a fingerprint until the function of that age ends.
+    ///
+    /// One that says no more than another, which stays at least as long, is not kept: of two strings of which one begins with the
+    /// other, a newcomer takes at least as many bits for the longer.
+    pub(crate) fn add(&mut self, age: Age, base: Base, bits: Bits) {
+        if bits == Bits::EMPTY {
+            return;
+        }
+        let says_more = |other: Bits| other.len >= bits.len && bits.is_prefix_of(other.bits);
+        if (age as usize..2).any(|stays| self.by_age[stays].at(base).into_iter().any(says_more)) {
+            return;
+        }
+        for leaves in Age::BOTH.into_iter().filter(|other| *other <= age) {
+            let less: Vec<Bits> = self.by_age[leaves as usize]
+                .at(base)
+                .into_iter()
+                .filter(|other| other.len <= bits.len && other.is_prefix_of(bits.bits))
+                .collect();
+            for other in less {
+                self.by_age[leaves as usize].remove((base, other));
+                self.note(Undo::Went(leaves, (base, other)));
+            }
+        }
+        self.by_age[age as usize].add((base, bits));
+        self.note(Undo::Came(age, (base, bits)));
+    }
+
+    fn note(&mut self, undo: Undo) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(undo);
+        }
+    }
+
+    /// How many adaptivity bits a key with this tail must take.
+    pub(crate) fn bits_for(&self, base: Base, tail: u64) -> u32 {
+        let here = self.by_age.iter().flat_map(|ghosts| ghosts.at(base));
+        here.map(|bits| (bits.shared(tail) + 1).min(bits.len)).max().unwrap_or(0)
+    }
+
+    /// The same by the rule of 001: only ghosts of the key's own function count, and only those that it agrees with.
+    #[cfg(feature = "testing")]
+    pub(crate) fn bits_for_whole_matches(&self, age: Age, base: Base, tail: u64) -> u32 {
+        let here = self.by_age[age as usize].at(base);
+        here.iter().filter(|bits| bits.is_prefix_of(tail)).map(|bits| bits.len).max().unwrap_or(0)
     }
 
     /// The old function ends, and the new one is the old one from now on.
     pub(crate) fn end_phase(&mut self) {
-        let new = std::mem::take(&mut self.by_age[Age::New as usize]);
+        let new = std::mem::replace(&mut self.by_age[Age::New as usize], Haunted::new(self.widths));
         let left = std::mem::replace(&mut self.by_age[Age::Old as usize], new);
-        if let Some(journal) = &mut self.journal {
-            journal.push(Undo::Left);
-        }
+        self.note(Undo::Left);
         self.leaving.push(left);
     }
 
     pub(crate) fn len(&self) -> u64 {
-        self.iter().count() as u64
+        self.by_age.iter().map(Haunted::len).sum()
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
@@ -93,20 +120,19 @@ impl Ghosts {
     pub(crate) fn undo(&mut self) {
         for undo in self.journal.take().unwrap_or_default().into_iter().rev() {
             match undo {
-                Undo::Came(age, place, bits) => self.by_age[age as usize].remove(place, bits),
+                Undo::Came(age, ghost) => drop(self.by_age[age as usize].remove(ghost)),
+                Undo::Went(age, ghost) => drop(self.by_age[age as usize].add(ghost)),
                 Undo::Left => {
-                    let left = self.leaving.pop().unwrap_or_default();
+                    let left = self.leaving.pop().unwrap_or_else(|| Haunted::new(self.widths));
                     self.by_age[Age::New as usize] = std::mem::replace(&mut self.by_age[Age::Old as usize], left);
                 }
             }
         }
     }
 
-    /// All of them, for saving, in order: age, level, quotient, bits.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Age, Place, Bits)> + '_ {
-        Age::BOTH
-            .into_iter()
-            .flat_map(|age| self.by_age[age as usize].iter().map(move |(place, bits)| (age, place, bits)))
+    /// All of them, for saving, in order: age, base, bits.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Age, Ghost)> + '_ {
+        Age::BOTH.into_iter().flat_map(|age| self.by_age[age as usize].iter().map(move |ghost| (age, ghost)))
     }
 }
 
@@ -118,35 +144,67 @@ mod tests {
         Bits { len, bits }
     }
 
+    fn base(level: u8, quotient: u64, remainder: u32) -> Base {
+        Base { level, quotient, remainder }
+    }
+
     #[test]
-    fn a_ghost_gives_its_bits_only_to_keys_of_its_function_and_quotient_that_agree_with_it() {
-        let mut ghosts = Ghosts::default();
-        ghosts.add(Age::Old, (0, 7), bits(3, 0b101));
-        ghosts.add(Age::Old, (0, 7), bits(3, 0b101));
-        ghosts.add(Age::Old, (0, 7), bits(1, 0b1));
-        ghosts.add(Age::Old, (0, 7), Bits::EMPTY);
-        assert_eq!(ghosts.len(), 2, "equal ones merge, and one without bits is not kept");
-        assert!(ghosts.iter().is_sorted(), "a file has them in order");
-        assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1101), 3);
-        assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1111), 1);
-        assert_eq!(ghosts.bits_for(Age::Old, (0, 7), 0b1110), 0);
-        for (age, place) in [(Age::New, (0, 7)), (Age::Old, (1, 7)), (Age::Old, (0, 8))] {
-            assert_eq!(ghosts.bits_for(age, place, 0b101), 0);
+    fn a_key_takes_bits_up_to_the_first_that_differs_from_each_ghost_of_its_base() {
+        let mut ghosts = Ghosts::new([4, 8]);
+        ghosts.add(Age::Old, base(0, 7, 3), bits(3, 0b101));
+        ghosts.add(Age::New, base(0, 7, 3), bits(2, 0b10));
+        assert_eq!(ghosts.bits_for(base(0, 7, 3), 0b1101), 3, "it agrees with a ghost of three bits");
+        assert_eq!(ghosts.bits_for(base(0, 7, 3), 0b1001), 3, "it differs in the third");
+        assert_eq!(
+            ghosts.bits_for(base(0, 7, 3), 0b0111),
+            2,
+            "it differs from one in the second, from the other at once"
+        );
+        assert_eq!(ghosts.bits_for(base(0, 7, 3), 0b0010), 2, "it agrees with the ghost of the other age");
+        assert_eq!(ghosts.bits_for(base(0, 7, 3), 0b0100), 2);
+        for other in [base(1, 7, 3), base(0, 8, 3), base(0, 7, 2)] {
+            assert_eq!(ghosts.bits_for(other, 0b101), 0);
         }
+        assert_eq!(ghosts.bits_for_whole_matches(Age::Old, base(0, 7, 3), 0b1001), 0);
+        assert_eq!(ghosts.bits_for_whole_matches(Age::Old, base(0, 7, 3), 0b1101), 3);
+        assert_eq!(ghosts.bits_for_whole_matches(Age::New, base(0, 7, 3), 0b1101), 0);
+    }
+
+    #[test]
+    fn a_ghost_that_says_no_more_than_one_that_stays_as_long_is_not_kept() {
+        let mut ghosts = Ghosts::new([4, 8]);
+        let at = base(0, 7, 3);
+        ghosts.add(Age::Old, at, bits(3, 0b101));
+        for said in [bits(3, 0b101), bits(1, 0b1), Bits::EMPTY] {
+            ghosts.add(Age::Old, at, said);
+        }
+        assert_eq!(ghosts.len(), 1);
+        ghosts.add(Age::New, at, bits(1, 0b1));
+        assert_eq!(ghosts.len(), 2, "it stays longer than the other");
+        let before = ghosts.clone();
+        ghosts.begin();
+        ghosts.add(Age::New, at, bits(4, 0b0101));
+        assert_eq!(ghosts.len(), 1, "it says more than both and stays as long as either");
+        assert_eq!(ghosts.iter().next(), Some((Age::New, (at, bits(4, 0b0101)))));
+        ghosts.add(Age::Old, at, bits(2, 0b10));
+        assert_eq!(ghosts.len(), 2, "neither begins with the other");
+        ghosts.undo();
+        assert_eq!(ghosts, before);
+        assert!(ghosts.iter().is_sorted(), "a file has them in order");
     }
 
     #[test]
     fn ghosts_leave_with_their_function_and_an_operation_that_did_not_hold_is_forgotten() {
-        let mut ghosts = Ghosts::default();
-        ghosts.add(Age::Old, (0, 1), bits(2, 2));
-        ghosts.add(Age::New, (0, 1), bits(1, 1));
+        let mut ghosts = Ghosts::new([4, 8]);
+        ghosts.add(Age::Old, base(0, 1, 0), bits(2, 2));
+        ghosts.add(Age::New, base(0, 1, 0), bits(1, 1));
         let before = ghosts.clone();
         ghosts.begin();
-        ghosts.add(Age::New, (1, 9), bits(4, 3));
+        ghosts.add(Age::New, base(1, 9, 5), bits(4, 3));
         ghosts.end_phase();
-        ghosts.add(Age::Old, (0, 1), bits(2, 2));
+        ghosts.add(Age::Old, base(0, 1, 0), bits(2, 2));
         assert_eq!(ghosts.len(), 3);
-        assert_eq!(ghosts.bits_for(Age::Old, (0, 1), 1), 1, "the new function is the old one now");
+        assert_eq!(ghosts.bits_for(base(0, 1, 0), 1), 1, "the new function is the old one now");
         ghosts.undo();
         assert_eq!(ghosts, before);
         ghosts.end_phase();

@@ -1,148 +1,224 @@
-//! Ghosts, close together: those of 256 quotients are one string of bits.
+//! Ghosts, close together: an ordered set of them, cut into strings of bits of a few hundred bytes.
 //!
-//! A ghost is a one, eight bits for its quotient, six for the length of its adaptivity bits, and these; behind the last there
-//! are zeros. There may be nearly as many ghosts as keys, and with a list for each quotient they took 400 bits each.
+//! A ghost is a one, the distance of its quotient from the one before in a Rice code, its remainder, the length of its adaptivity
+//! bits in unary, and these. Behind the last of a string there are zeros. With a list for each quotient ghosts took 400 bits each,
+//! with a string for each 256 quotients two bits for each slot before there was a ghost in it. Longer strings take less memory,
+//! and more time: an insertion reads half of one for each age.
 
+use super::bit_string::{BitReader, BitWriter};
 use super::strings::Bits;
 use crate::touched;
 use std::collections::BTreeMap;
 
-/// A level and a quotient.
-pub(crate) type Place = (u8, u64);
+/// What fingerprints begin with: a level, a quotient and a remainder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Base {
+    pub(crate) level: u8,
+    pub(crate) quotient: u64,
+    pub(crate) remainder: u32,
+}
 
-/// A group's part of a quotient.
-const WITHIN: u64 = 256;
+/// A ghost: what it is of, and its adaptivity bits, of which there is at least one.
+pub(crate) type Ghost = (Base, Bits);
 
-/// What a group takes beside its bytes: its entry in the map, with what a node of it leaves empty, and the allocation.
+/// A string with more bytes than this is cut in two. All ghosts of a base stay together.
+const MOST_BYTES: usize = 512;
+
+/// The bits of a distance that are written as they are, those above in unary. Ghosts of a filter that nobody attacks are some
+/// forty quotients apart, and five where keys are replaced as fast as it errs.
+const RICE: u32 = 4;
+
+/// So many ones in unary stand for a distance that is written whole.
+const FAR: u32 = 24;
+
+/// The bits of a distance that is written whole.
+const FAR_BITS: u32 = 40;
+
+/// What a string takes beside its bytes: its entry in the map, with what a node of it leaves empty, and the allocation.
 const BESIDE: u64 = 64 * 8;
 
 /// The ghosts of one hash function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Haunted {
-    groups: BTreeMap<(u8, u64), Box<[u8]>>,
+    /// Each string under the base that it begins with: it has the ghosts from there up to the next. No string is empty, and none
+    /// has ghosts of two levels.
+    strings: BTreeMap<Base, Box<[u8]>>,
+    /// The bits of a remainder in each level.
+    widths: [u32; 2],
+    len: u64,
 }
 
 impl Haunted {
-    /// Brings a ghost in; `false` where an equal one is there.
-    pub(crate) fn add(&mut self, (level, quotient): Place, bits: Bits) -> bool {
-        let group = self.groups.entry((level, quotient / WITHIN)).or_default();
-        touched::note_slice(group);
-        let mut ghosts: Vec<(u64, Bits)> = Ghosts::of(group).collect();
-        let Err(at) = ghosts.binary_search(&(quotient % WITHIN, bits)) else { return false };
-        ghosts.insert(at, (quotient % WITHIN, bits));
-        *group = packed(&ghosts);
-        true
+    pub(crate) fn new(widths: [u32; 2]) -> Haunted {
+        Haunted { strings: BTreeMap::new(), widths, len: 0 }
     }
 
-    /// Takes a ghost out.
-    pub(crate) fn remove(&mut self, (level, quotient): Place, bits: Bits) {
-        let at = (level, quotient / WITHIN);
-        let Some(group) = self.groups.get_mut(&at) else { return };
-        let ghosts: Vec<_> = Ghosts::of(group).filter(|ghost| *ghost != (quotient % WITHIN, bits)).collect();
-        match ghosts.is_empty() {
-            true => drop(self.groups.remove(&at)),
-            false => *group = packed(&ghosts),
-        }
-    }
-
-    /// Makes one of all ghosts in order, each once.
-    pub(crate) fn from_sorted(ghosts: impl Iterator<Item = (Place, Bits)>) -> Haunted {
-        let mut haunted = Haunted::default();
-        let mut ghosts = ghosts.peekable();
-        while let Some(((level, quotient), _)) = ghosts.peek() {
-            let at = (*level, quotient / WITHIN);
-            let mut group = Vec::new();
-            while let Some(((_, quotient), bits)) = ghosts.next_if(|((level, q), _)| (*level, q / WITHIN) == at) {
-                group.push((quotient % WITHIN, bits));
-            }
-            haunted.groups.insert(at, packed(&group));
-        }
-        haunted
-    }
-
-    /// The ghosts of a quotient.
-    pub(crate) fn at(&self, (level, quotient): Place) -> impl Iterator<Item = Bits> + '_ {
-        let group = self.groups.get(&(level, quotient / WITHIN)).into_iter();
-        let ghosts = group.inspect(|group| touched::note_slice(group)).flat_map(|group| Ghosts::of(group));
-        ghosts.filter(move |(own, _)| *own == quotient % WITHIN).map(|(_, bits)| bits)
-    }
-
-    /// All of them, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, Bits)> + '_ {
-        self.groups.iter().flat_map(|((level, group), bytes)| {
-            Ghosts::of(bytes).map(move |(within, bits)| ((*level, group * WITHIN + within), bits))
-        })
+    /// How many ghosts there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.groups.is_empty()
+        self.strings.is_empty()
     }
 
-    /// Forgets one group.
+    /// The string that has a base's ghosts, if there are any.
+    fn string(&self, base: Base) -> Option<(&Base, &[u8])> {
+        let (first, bytes) = self.strings.range(..=base).next_back()?;
+        (first.level == base.level).then_some((first, bytes))
+    }
+
+    /// The ghosts of a base.
+    pub(crate) fn at(&self, base: Base) -> Vec<Bits> {
+        let Some((first, bytes)) = self.string(base) else { return Vec::new() };
+        let mut ghosts = self.unpacked(*first, bytes);
+        let own = ghosts.by_ref().skip_while(|(own, _)| *own < base).take_while(|(own, _)| *own == base);
+        let own = own.map(|(_, bits)| bits).collect();
+        // No more is read than up to the first ghost behind.
+        touched::note_slice(&bytes[..ghosts.from.bytes_read()]);
+        own
+    }
+
+    /// Brings a ghost in; `false` where an equal one is there.
+    pub(crate) fn add(&mut self, ghost: Ghost) -> bool {
+        let (base, _) = ghost;
+        let Some((first, bytes)) = self.string(base) else {
+            // It comes before the first of its level, which takes it in: else there would be strings of one ghost each.
+            let after =
+                self.strings.range(base..).next().map(|(first, _)| *first).filter(|first| first.level == base.level);
+            let mut ghosts: Vec<Ghost> = vec![ghost];
+            if let Some((first, bytes)) = after.and_then(|first| self.strings.remove_entry(&first)) {
+                ghosts.extend(self.unpacked(first, &bytes));
+            }
+            self.put(&ghosts);
+            self.len += 1;
+            return true;
+        };
+        touched::note_slice(bytes);
+        let first = *first;
+        let mut ghosts: Vec<Ghost> = self.unpacked(first, bytes).collect();
+        let Err(at) = ghosts.binary_search(&ghost) else { return false };
+        ghosts.insert(at, ghost);
+        self.strings.remove(&first);
+        self.put(&ghosts);
+        self.len += 1;
+        true
+    }
+
+    /// Takes a ghost out; `false` where it is not there.
+    pub(crate) fn remove(&mut self, ghost: Ghost) -> bool {
+        let Some((first, bytes)) = self.string(ghost.0) else { return false };
+        let first = *first;
+        let mut ghosts: Vec<Ghost> = self.unpacked(first, bytes).collect();
+        let Ok(at) = ghosts.binary_search(&ghost) else { return false };
+        ghosts.remove(at);
+        self.strings.remove(&first);
+        self.put(&ghosts);
+        self.len -= 1;
+        true
+    }
+
+    /// Makes one of all ghosts in order, each once.
+    pub(crate) fn from_sorted(ghosts: impl Iterator<Item = Ghost>, widths: [u32; 2]) -> Haunted {
+        let mut haunted = Haunted::new(widths);
+        let ghosts: Vec<Ghost> = ghosts.collect();
+        for of_level in ghosts.chunk_by(|a, b| a.0.level == b.0.level) {
+            haunted.put(of_level);
+        }
+        haunted.len = ghosts.len() as u64;
+        haunted
+    }
+
+    /// Stores ghosts of one level, cut in two as often as they are too many for a string.
+    fn put(&mut self, ghosts: &[Ghost]) {
+        let Some(((base, _), (last, _))) = ghosts.first().zip(ghosts.last()) else { return };
+        let bytes = packed(ghosts, self.widths[usize::from(base.level)]);
+        if bytes.len() <= MOST_BYTES || base == last {
+            touched::note_slice(&bytes);
+            self.strings.insert(*base, bytes);
+            return;
+        }
+        // Where a base begins, as near to the middle as there is one.
+        let begins = |at: &usize| ghosts[*at].0 != ghosts[at - 1].0;
+        let middle = ghosts.len() / 2;
+        let cut = (middle.max(1)..ghosts.len()).find(begins).or_else(|| (1..middle).rev().find(begins));
+        let (before, after) = ghosts.split_at(cut.unwrap_or(ghosts.len()));
+        self.put(before);
+        self.put(after);
+    }
+
+    fn unpacked<'a>(&self, first: Base, bytes: &'a [u8]) -> Unpacked<'a> {
+        let width = self.widths[usize::from(first.level)];
+        Unpacked { from: BitReader::new(bytes), width, level: first.level, last: first.quotient }
+    }
+
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Ghost> + '_ {
+        self.strings.iter().flat_map(|(first, bytes)| self.unpacked(*first, bytes))
+    }
+
+    /// Forgets the ghosts of one string.
     pub(crate) fn forget_some(&mut self) {
-        self.groups.pop_first();
+        if let Some((first, bytes)) = self.strings.pop_first() {
+            self.len -= self.unpacked(first, &bytes).count() as u64;
+        }
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
-        self.groups.values().map(|bytes| bytes.len() as u64 * 8 + BESIDE).sum()
+        self.strings.values().map(|bytes| bytes.len() as u64 * 8 + BESIDE).sum()
     }
 }
 
-/// The ghosts of a group, as they are unpacked.
-struct Ghosts<'a> {
-    bytes: &'a [u8],
-    bit: usize,
+/// The ghosts of a string, as they are unpacked.
+struct Unpacked<'a> {
+    from: BitReader<'a>,
+    width: u32,
+    level: u8,
+    last: u64,
 }
 
-impl Ghosts<'_> {
-    fn of(bytes: &[u8]) -> Ghosts<'_> {
-        Ghosts { bytes, bit: 0 }
-    }
+impl Iterator for Unpacked<'_> {
+    type Item = Ghost;
 
-    /// Some bits, the first one lowest; zeros behind the end.
-    fn take(&mut self, len: u32) -> u64 {
-        let at = self.bit / 8;
-        let mut window = [0; 16];
-        let rest = self.bytes.get(at..).unwrap_or_default();
-        let bytes = rest.len().min(window.len());
-        window[..bytes].copy_from_slice(&rest[..bytes]);
-        let bits = u128::from_le_bytes(window) >> (self.bit % 8);
-        self.bit += len as usize;
-        Bits::prefix(bits as u64, len).bits
-    }
-}
-
-impl Iterator for Ghosts<'_> {
-    type Item = (u64, Bits);
-
-    fn next(&mut self) -> Option<(u64, Bits)> {
-        if self.take(1) == 0 {
+    fn next(&mut self) -> Option<Ghost> {
+        let from = &mut self.from;
+        if from.take(1) == 0 {
             return None;
         }
-        let (within, len) = (self.take(8), self.take(6) as u32 + 1);
-        Some((within, Bits { len, bits: self.take(len) }))
+        self.last += match from.take_zeros() {
+            FAR.. => from.take(FAR_BITS),
+            high => u64::from(high) << RICE | from.take(RICE),
+        };
+        let remainder = from.take(self.width) as u32;
+        let len = from.take_zeros() + 1;
+        let bits = Bits { len, bits: from.take(len) };
+        Some((Base { level: self.level, quotient: self.last, remainder }, bits))
     }
 }
 
-fn packed(ghosts: &[(u64, Bits)]) -> Box<[u8]> {
-    let (mut bytes, mut held, mut count) = (Vec::new(), 0u128, 0);
-    let mut put = |bits: u64, len: u32| {
-        held |= u128::from(bits) << count;
-        count += len;
-        while count >= 8 {
-            bytes.push(held as u8);
-            held >>= 8;
-            count -= 8;
+/// Ghosts of one level, in order.
+fn packed(ghosts: &[Ghost], width: u32) -> Box<[u8]> {
+    let mut out = BitWriter::default();
+    let mut last = ghosts.first().map_or(0, |(base, _)| base.quotient);
+    for (base, string) in ghosts {
+        let distance = base.quotient - last;
+        last = base.quotient;
+        out.put(1, 1);
+        match distance >> RICE {
+            high if high < FAR.into() => {
+                out.put_zeros(high as u32);
+                out.put(distance & ((1 << RICE) - 1), RICE);
+            }
+            _ => {
+                out.put_zeros(FAR);
+                out.put(distance, FAR_BITS);
+            }
         }
-    };
-    for (within, string) in ghosts {
-        put(1 | within << 1 | u64::from(string.len - 1) << 9, 15);
-        put(string.bits, string.len);
+        out.put(base.remainder.into(), width);
+        out.put_zeros(string.len - 1);
+        out.put(string.bits, string.len);
     }
-    if count > 0 {
-        bytes.push(held as u8);
-    }
-    bytes.into()
+    out.finish()
 }
 
 #[cfg(test)]
@@ -151,33 +227,62 @@ mod tests {
     use crate::rng::SplitMix64;
     use std::collections::BTreeSet;
 
+    const WIDTHS: [u32; 2] = [5, 32];
+
+    fn drawn(rng: &mut SplitMix64, quotients: u64) -> Ghost {
+        let level = rng.below(2) as u8;
+        let far = rng.below(40) == 0;
+        let quotient = if far { rng.below(1 << 36) } else { rng.below(quotients) };
+        let remainder = rng.below(if level == 0 { 4 } else { 1 << 32 }) as u32;
+        let len = if rng.below(20) == 0 { 1 + rng.below(64) as u32 } else { 1 + rng.below(3) as u32 };
+        (Base { level, quotient, remainder }, Bits::prefix(rng.next(), len))
+    }
+
     #[test]
     fn packed_ghosts_agree_with_a_set() {
         let mut rng = SplitMix64::from_state(5);
-        let (mut haunted, mut exact) = (Haunted::default(), BTreeSet::new());
-        for step in 0..6_000 {
-            let place = (rng.below(2) as u8, rng.below(700));
-            let len = if rng.below(20) == 0 { 1 + rng.below(64) as u32 } else { 1 + rng.below(3) as u32 };
-            let bits = Bits::prefix(rng.next(), len);
-            if rng.below(3) > 0 {
-                assert_eq!(haunted.add(place, bits), exact.insert((place, bits)));
-            } else {
-                haunted.remove(place, bits);
-                exact.remove(&(place, bits));
+        for quotients in [3, 700, 1 << 20] {
+            let (mut haunted, mut exact) = (Haunted::new(WIDTHS), BTreeSet::new());
+            for step in 0..6_000 {
+                let ghost = drawn(&mut rng, quotients);
+                if rng.below(3) > 0 {
+                    assert_eq!(haunted.add(ghost), exact.insert(ghost));
+                } else {
+                    assert_eq!(haunted.remove(ghost), exact.remove(&ghost));
+                }
+                if let Some(first) = exact.first().copied().filter(|_| step % 3 == 0) {
+                    assert!(haunted.remove(first) && exact.remove(&first));
+                }
+                let here: Vec<Bits> =
+                    exact.iter().filter(|(base, _)| *base == ghost.0).map(|(_, bits)| *bits).collect();
+                assert_eq!(haunted.at(ghost.0), here);
+                assert_eq!(haunted.len(), exact.len() as u64);
             }
-            if let Some((place, bits)) = exact.first().copied().filter(|_| step % 3 == 0) {
-                haunted.remove(place, bits);
-                exact.remove(&(place, bits));
+            assert_eq!(haunted.iter().collect::<Vec<_>>(), exact.iter().copied().collect::<Vec<_>>());
+            assert!(exact.len() > 500 && haunted.strings.len() > 3);
+            let sorted = Haunted::from_sorted(exact.iter().copied(), WIDTHS);
+            assert!(sorted.iter().eq(haunted.iter()) && sorted.len() == haunted.len());
+            for ghost in exact {
+                assert!(haunted.remove(ghost));
             }
-            let here: Vec<Bits> = exact.iter().filter(|(own, _)| *own == place).map(|(_, bits)| *bits).collect();
-            assert_eq!(haunted.at(place).collect::<Vec<_>>(), here);
+            assert_eq!((haunted.is_empty(), haunted.len(), haunted.allocated_bits()), (true, 0, 0));
         }
-        assert_eq!(haunted.iter().collect::<Vec<_>>(), exact.iter().copied().collect::<Vec<_>>());
-        assert!(exact.len() > 500);
-        assert_eq!(Haunted::from_sorted(exact.iter().copied()), haunted);
-        for (place, bits) in exact {
-            haunted.remove(place, bits);
+    }
+
+    #[test]
+    fn a_string_is_no_longer_than_its_bound_unless_one_base_is_all_of_it() {
+        let mut rng = SplitMix64::from_state(6);
+        let mut haunted = Haunted::new(WIDTHS);
+        for _ in 0..20_000 {
+            haunted.add(drawn(&mut rng, 3_000));
         }
-        assert!(haunted.is_empty() && haunted.allocated_bits() == 0);
+        assert!(haunted.strings.values().all(|bytes| bytes.len() <= MOST_BYTES));
+        let bits = haunted.allocated_bits() as f64 / haunted.len() as f64;
+        // Half of them have remainders of 32 bits, the others 5, which makes 18.5; and a few have long strings.
+        assert!(bits < 40.0, "{bits} bits a ghost");
+        let one = Base { level: 0, quotient: 7, remainder: 1 };
+        let mut single = Haunted::new(WIDTHS);
+        (0..1_000u64).for_each(|at| assert!(single.add((one, Bits::prefix(at, 10 + (at % 50) as u32)))));
+        assert_eq!(single.at(one).len(), 1_000);
     }
 }

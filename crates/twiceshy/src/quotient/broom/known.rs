@@ -1,73 +1,71 @@
 //! The set as an operation in progress knows it: what the remote says, and what the operation has done since.
 
-use super::functions::Age;
+use super::functions::{Age, Functions};
 use super::local::Local;
 use crate::error::SeamError;
 use crate::hash::words_of;
 use crate::remote::{CellId, Key, Order, Place, Remote};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
-/// Whether L holds a key.
-type Cut<'a> = &'a dyn Fn(&[u8]) -> bool;
+/// Where keys are: those of an age, in a level, with a quotient.
+type At = (Age, usize, u64);
 
 /// The keys of L's set.
 ///
 /// The remote stands at the commit before the operation. Keys that the operation has brought or moved to the other function
-/// are added here, one that it takes away is left out.
+/// are added here, those that it has taken out are left out.
 pub(crate) struct Known<'a, R> {
     remote: &'a R,
-    /// Keys that came, or have another function than the remote believes.
-    pub(crate) here: Vec<Key>,
-    /// A key that goes.
-    pub(crate) gone: Option<Key>,
-    /// Which of the remote's keys are in L, where it is being filled.
-    cut: Option<Cut<'a>>,
+    /// Keys that came, or have another function than the remote believes, by where they are.
+    here: BTreeMap<At, Vec<Key>>,
+    /// Keys that have gone, or are on their way to the other function.
+    gone: BTreeSet<Key>,
     /// What the remote has answered: it does not change while the operation is planned.
-    answers: RefCell<BTreeMap<(Age, usize, u64), Vec<Key>>>,
-    /// The next keys of a walk in byte order.
-    ahead: RefCell<Vec<Key>>,
+    answers: RefCell<BTreeMap<At, Vec<Key>>>,
 }
-
-/// How many keys a walk brings: as many as an operation moves on, with the usual c.
-const AHEAD: usize = 6;
 
 impl<'a, R: Remote> Known<'a, R> {
     pub(crate) fn new(remote: &'a R) -> Known<'a, R> {
-        Known {
-            remote,
-            here: Vec::new(),
-            gone: None,
-            cut: None,
-            answers: RefCell::default(),
-            ahead: RefCell::default(),
+        Known { remote, here: BTreeMap::new(), gone: BTreeSet::new(), answers: RefCell::default() }
+    }
+
+    /// Where a key is, in each level.
+    fn ats(local: &Local, key: &[u8]) -> impl Iterator<Item = At> {
+        let age = local.functions.age(key);
+        (0..local.shape.levels()).map(move |level| (age, level, local.hash_at(key, age, level).quotient))
+    }
+
+    /// A key is in L from now on, under the function that it has now.
+    pub(crate) fn came(&mut self, local: &Local, key: &Key) {
+        self.gone.remove(key);
+        for at in Self::ats(local, key) {
+            self.here.entry(at).or_default().push(key.clone());
         }
     }
 
-    /// For a table that is being filled: only these of the remote's keys.
-    pub(crate) fn cut(remote: &'a R, cut: Cut<'a>) -> Known<'a, R> {
-        Known { cut: Some(cut), ..Known::new(remote) }
+    /// A key is no longer in L. It still has the function under which it was.
+    pub(crate) fn went(&mut self, local: &Local, key: &Key) {
+        for at in Self::ats(local, key) {
+            self.here.entry(at).or_default().retain(|here| here != key);
+        }
+        self.gone.insert(key.clone());
     }
 
-    fn is_gone(&self, key: &[u8]) -> bool {
-        self.gone.as_ref().is_some_and(|gone| **gone == *key)
-    }
-
-    /// The keys with this quotient in a level.
+    /// The keys with this quotient in a level of a table.
     pub(crate) fn candidates(
         &self,
         local: &Local,
+        table: usize,
         level: usize,
         quotient: u64,
     ) -> Result<Vec<Key>, SeamError<R::Error>> {
         let mut keys: Vec<Key> = Vec::new();
-        // At the beginning of a phase no key has the new function.
-        let ages = if local.functions.frontier.is_some() { &Age::BOTH[..] } else { &[Age::Old] };
-        for age in ages {
+        for age in local.ages_in(table) {
             keys.extend(self.of_age(local, *age, level, quotient)?);
+            keys.extend(self.here.get(&(*age, level, quotient)).into_iter().flatten().cloned());
         }
-        let here = self.here.iter().filter(|key| local.hash(key, level).quotient == quotient);
-        keys.extend(here.cloned());
         keys.sort_unstable();
         keys.dedup();
         Ok(keys)
@@ -80,21 +78,32 @@ impl<'a, R: Remote> Known<'a, R> {
             let answer = self.ask(local, age, level, quotient)?;
             self.answers.borrow_mut().insert(place, answer);
         }
-        let own = |key: &&Key| {
-            local.functions.age(key) == age && !self.is_gone(key) && self.cut.is_none_or(|holds| holds(key))
-        };
+        let own = |key: &&Key| local.functions.age(key) == age && !self.gone.contains(*key);
         Ok(self.answers.borrow().get(&place).into_iter().flatten().filter(own).cloned().collect())
     }
 
     /// Reads the remote.
     fn ask(&self, local: &Local, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
-        let slots = local.levels[level].slots();
+        let slots = local.tables[local.table_of(age)].levels[level].slots();
         let words = words_of(quotient, quotient, slots);
-        let place = Place { generation: local.generation(age), order: Order(level as u8), words, cell: CellId(0) };
+        // A remote may bring more than it was asked for.
+        let own = |key: &[u8]| local.hash_at(key, age, level).quotient == quotient;
+        self.read(local, age, Order(level as u8), words, own)
+    }
+
+    fn read(
+        &self,
+        local: &Local,
+        age: Age,
+        order: Order,
+        words: RangeInclusive<u64>,
+        own: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<Key>, SeamError<R::Error>> {
+        let generation = local.functions.generation_of(age);
+        let place = Place { generation, order, words, cell: CellId(0) };
         let mut keys = Vec::new();
         let mut found = |key: &[u8]| {
-            // A remote may bring more than it was asked for.
-            if local.hash_at(key, age, level).quotient == quotient {
+            if own(key) {
                 keys.push(Key::from(key));
             }
         };
@@ -104,28 +113,27 @@ impl<'a, R: Remote> Known<'a, R> {
 
     /// Whether the remote has a key, by one read at most.
     pub(crate) fn stores(&self, local: &Local, key: &[u8]) -> Result<bool, SeamError<R::Error>> {
-        let quotient = local.hash(key, 0).quotient;
-        let keys = self.of_age(local, local.functions.age(key), 0, quotient)?;
+        let (age, quotient) = local.functions.quotient(key, 0, &local.shape);
+        let keys = self.of_age(local, age, 0, quotient)?;
         Ok(keys.iter().any(|stored| **stored == *key))
     }
 
-    /// The first key above the frontier, in byte order.
-    pub(crate) fn next_above(&self, frontier: Option<&Key>) -> Result<Option<Key>, SeamError<R::Error>> {
-        let above = |key: &&Key| frontier.is_none_or(|frontier| *key > frontier);
-        let mut ahead = self.ahead.borrow_mut();
-        ahead.retain(|key| above(&key) && !self.is_gone(key));
-        if ahead.is_empty()
-            && let Some(ordered) = self.remote.key_order()
-        {
-            let mut found = |key: Key| {
-                if !self.is_gone(&key) {
-                    ahead.push(key);
-                }
-            };
-            // One more, since the first of them may be the one that goes.
-            let most = AHEAD + usize::from(self.gone.is_some());
-            ordered.walk_keys(frontier.map(|key| &**key), most, &mut found).map_err(SeamError::Remote)?;
-        }
-        Ok(self.here.iter().filter(above).chain(ahead.first()).min().cloned())
+    /// The keys of the old function whose positions are in a range, in the order of positions.
+    pub(crate) fn in_order(
+        &self,
+        local: &Local,
+        positions: RangeInclusive<u64>,
+    ) -> Result<Vec<(u64, Key)>, SeamError<R::Error>> {
+        let position = |key: &[u8]| local.functions.position(key, Age::Old);
+        let own = |key: &[u8]| positions.contains(&position(key));
+        let order = Functions::frontier_order(&local.shape);
+        let mut keys = self.read(local, Age::Old, order, positions.clone(), own)?;
+        keys.retain(|key| !self.gone.contains(key));
+        let came = self.here.iter().filter(|((age, level, _), _)| (*age, *level) == (Age::Old, 0));
+        keys.extend(came.flat_map(|(_, keys)| keys).filter(|key| own(key)).cloned());
+        let mut ordered: Vec<(u64, Key)> = keys.into_iter().map(|key| (position(&key), key)).collect();
+        ordered.sort_unstable();
+        ordered.dedup();
+        Ok(ordered)
     }
 }

@@ -8,6 +8,7 @@
 //! are made on the level itself, which nobody looks at meanwhile, under a journal of what was there before; if the remote
 //! then refuses, the journal puts everything back.
 
+use super::spilled::Spilled;
 use super::strings::{Bits, Strings};
 use crate::packed::PackedCells;
 use crate::packed::word::{Portable, Word64};
@@ -25,9 +26,6 @@ pub(crate) const WINDOW: u64 = 16 * SLOTS;
 /// No run leaves the segment of its quotient: a key that would make one leave it does not come in, so that a removal, which
 /// moves what stands behind it as far as it can, has an end too. It turns away a key in 900 at 95 % load.
 pub(crate) const SEGMENT: u64 = 128 * SLOTS;
-
-/// The strings of a block that have more bits than three words hold.
-pub(super) type Spilled = Box<[Bits; SLOTS as usize]>;
 
 /// In place of a group whose strings are spilled: no group has no end.
 pub(super) const SPILLED: [u64; 3] = [0; 3];
@@ -71,6 +69,36 @@ pub(crate) struct Hash {
     pub(crate) remainder: u32,
     /// The next 64 bits, the first one lowest: what adaptivity bits are taken from.
     pub(crate) tail: u64,
+}
+
+/// What comes behind a quotient.
+pub(crate) trait Behind {
+    fn remainder(&self) -> u32;
+
+    /// The 64 bits behind the remainder, the first one lowest.
+    fn tail(&self) -> u64;
+}
+
+impl<B: Behind> Behind for &B {
+    #[inline]
+    fn remainder(&self) -> u32 {
+        (*self).remainder()
+    }
+
+    #[inline]
+    fn tail(&self) -> u64 {
+        (*self).tail()
+    }
+}
+
+impl Behind for Hash {
+    fn remainder(&self) -> u32 {
+        self.remainder
+    }
+
+    fn tail(&self) -> u64 {
+        self.tail
+    }
 }
 
 impl Level {
@@ -126,12 +154,12 @@ impl Level {
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
-        // An entry of the map with its key, and what a node of it wastes on average.
-        let spilled = self.spilled.len() * (size_of::<[Bits; SLOTS as usize]>() + 32);
+        let spilled: u64 = self.spilled.values().map(Spilled::allocated_bits).sum();
         let rests = self.rests.as_ref().map_or(0, PackedCells::allocated_bits);
         self.table.blocks.allocated_bits()
             + rests
-            + (self.groups.capacity() * size_of::<[u64; 3]>() + spilled) as u64 * 8
+            + spilled
+            + (self.groups.capacity() * size_of::<[u64; 3]>()) as u64 * 8
     }
 
     /// The bits of a remainder that are compared first, and those behind.
@@ -147,12 +175,13 @@ impl Level {
         (u64::from(rest) << self.table.blocks.width()) as u32 | self.table.blocks.remainder(slot)
     }
 
-    /// The slot whose fingerprint is a prefix of a hash. There is one at most. The hash's tail is asked for only where a
-    /// remainder is equal.
+    /// The slot whose fingerprint is a prefix of a hash. There is one at most. What comes behind the quotient is asked for only
+    /// where the quotient has a run, since it costs a hash word.
     #[inline]
-    pub(crate) fn find<W: Word64>(&self, quotient: u64, remainder: u32, tail: impl Fn() -> u64) -> Option<u64> {
+    pub(crate) fn find<W: Word64, B: Behind>(&self, quotient: u64, behind: impl FnOnce() -> B) -> Option<u64> {
         let run = self.table.run::<W>(quotient)?;
-        let (signature, rest) = self.parts(remainder);
+        let behind = behind();
+        let (signature, rest) = self.parts(behind.remainder());
         for block in run.start / SLOTS..=(run.end - 1) / SLOTS {
             let first = block * SLOTS;
             let signatures = self.table.blocks.remainders(block);
@@ -167,7 +196,7 @@ impl Level {
                 equal = u64::from(rests.get(first + at) == rest) << at;
             }
             if equal != 0 {
-                let found = equal & self.prefixes::<W>(block, tail());
+                let found = equal & self.prefixes::<W>(block, behind.tail());
                 if found != 0 {
                     return Some(first + u64::from(found.trailing_zeros()));
                 }
@@ -180,11 +209,6 @@ impl Level {
     #[inline(always)]
     fn note(&self, block: u64) {
         touched::note_one(&self.groups[block as usize]);
-        if cfg!(feature = "count-words")
-            && let Some(spilled) = self.spilled.get(&block)
-        {
-            touched::note_slice(&spilled[..]);
-        }
     }
 
     /// The slots of a block whose adaptivity bits are a prefix of these.
@@ -193,7 +217,7 @@ impl Level {
         match Strings::from_words_unchecked(self.groups[block as usize]) {
             Some(strings) => strings.prefixes::<W>(tail),
             None => {
-                let spilled = self.spilled.get(&block).into_iter().flat_map(|strings| (0..).zip(strings.iter()));
+                let spilled = self.spilled.get(&block).into_iter().flat_map(|strings| (0u32..).zip(strings.iter()));
                 spilled
                     .filter(|(_, string)| string.is_prefix_of(tail))
                     .fold(0, |mask, (slot, _): (u32, _)| mask | 1 << slot)
@@ -214,7 +238,7 @@ impl Level {
         self.note(block);
         match Strings::from_words_unchecked(self.groups[block as usize]) {
             Some(strings) => strings.get::<W>(at as u32),
-            None => self.spilled.get(&block).map_or(Bits::EMPTY, |strings| strings[at as usize]),
+            None => self.spilled.get(&block).map_or(Bits::EMPTY, |strings| strings.get(at as u32)),
         }
     }
 
@@ -296,7 +320,7 @@ impl Level {
             return taken;
         }
         let mut all = match (self.spilled.remove(&block), strings) {
-            (Some(spilled), _) => spilled.to_vec(),
+            (Some(spilled), _) => spilled.iter().collect(),
             (None, Some(strings)) => (0..64).map(|slot| strings.get::<Portable>(slot)).collect(),
             (None, None) => vec![Bits::EMPTY; SLOTS as usize],
         };
@@ -306,8 +330,8 @@ impl Level {
             Some(strings) => *group = strings.to_words(),
             None => {
                 *group = SPILLED;
-                let mut spilled = Box::new([Bits::EMPTY; SLOTS as usize]);
-                spilled.copy_from_slice(&all);
+                let spilled = Spilled::new(&all);
+                spilled.note();
                 self.spilled.insert(block, spilled);
             }
         }
@@ -387,7 +411,7 @@ mod tests {
                 (entry.0, entry.1) == (quotient, remainder) && entry.2.is_prefix_of(hash.tail)
             };
             assert_eq!(
-                level.find::<Portable>(hash.quotient, hash.remainder, || hash.tail).is_some(),
+                level.find::<Portable, _>(hash.quotient, || hash).is_some(),
                 twin.iter().any(|entry| matching(&entry))
             );
             assert_eq!(

@@ -1,6 +1,7 @@
 //! A level in a file, and what must hold of one.
 
 use super::level::{Level, SPILLED};
+use super::spilled::Spilled;
 use super::strings::{Bits, Strings};
 use crate::packed::PackedCells;
 use crate::packed::word::Portable;
@@ -67,7 +68,7 @@ impl Level {
         let mut spilled = BTreeMap::new();
         for entry in entries {
             let (block, strings) = entry.split_at(8);
-            let mut read = Box::new([Bits::EMPTY; SLOTS as usize]);
+            let mut read = [Bits::EMPTY; SLOTS as usize];
             for (string, bytes) in read.iter_mut().zip(strings.as_chunks::<9>().0) {
                 *string = Bits { len: bytes[0].into(), bits: number(&bytes[1..]) };
                 if string.len > 64 || Bits::prefix(string.bits, string.len) != *string {
@@ -78,7 +79,7 @@ impl Level {
             if spilled.last_key_value().is_some_and(|(last, _)| *last >= block) {
                 return Err(LoadError::invalid("adaptivity bits are not in the order of their blocks"));
             }
-            spilled.insert(block, read);
+            spilled.insert(block, Spilled::new(&read));
         }
         let level = Level { table, rests, groups: groups.to_vec(), spilled, used, segmented, journal: None };
         if level.spilled.keys().any(|block| *block >= level.table.blocks.len()) {

@@ -1,141 +1,120 @@
-//! L of a broom filter: the levels or the level and the back yard, two hash functions, the ghosts; and what happens to
-//! fingerprints (001 section 4).
+//! L of a broom filter: its fingerprints under two hash functions, and what happens to them (001 section 4).
 
-use super::back_yard::BackYard;
-use super::functions::{Age, Functions, Print};
-use super::ghosts::Ghosts;
+use super::functions::{Age, Functions};
 use super::known::Known;
-use super::level::{Hash, Level};
+use super::level::Hash;
+use super::prints::Prints;
+use super::rules::{BroomRule, Rules};
 use super::shape::Shape;
 use super::strings::Bits;
 use crate::error::SeamError;
-use crate::hash::{HashKey, Words, words_of};
+use crate::hash::{HashKey, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::quotient::matching::assign;
-use crate::quotient::table::Room;
-use crate::remote::{CellId, Generation, Key, Order, Place, Remote, Schema};
+use crate::remote::{CellId, Key, Order, Place, Remote, Schema};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
-    /// One, or two with hash words of their own (5.3).
-    pub(crate) levels: Vec<Level>,
-    /// Whole hashes of keys that the one level has no place for (5.4).
-    pub(crate) yard: Option<BackYard>,
-    pub(crate) ghosts: Ghosts,
+    /// One table for the keys of both ages; or one for each age, while it is being replaced.
+    pub(crate) tables: Vec<Prints>,
     pub(crate) functions: Functions,
-    /// The generation of the old function; that of the new one is the next.
-    pub(crate) generation: Generation,
     pub(crate) shape: Shape,
-    pub(crate) keys: u64,
+    pub(crate) rules: Rules,
     /// Fingerprints that were extended since the last operation began.
     pub(crate) extends: u64,
+    /// Keys that were put beside a first level that was crowded, since the last operation began.
+    pub(crate) crowding: u64,
     saved: Option<Saved>,
 }
 
-/// What an operation began with, beside the levels, the yard and the ghosts.
+/// What an operation began with, beside what the tables remember themselves.
 #[derive(Clone, Debug)]
 struct Saved {
     functions: Functions,
-    generation: Generation,
-    keys: u64,
+    /// The table that it has thrown away.
+    ended: Option<Prints>,
+    /// Whether it has begun a table.
+    begun: bool,
 }
 
 /// A slot of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spot {
+    pub(crate) table: usize,
     pub(crate) level: usize,
     pub(crate) slot: u64,
     pub(crate) quotient: u64,
 }
 
 impl Local {
-    /// One that was saved.
-    pub(crate) fn from_parts(
-        shape: Shape,
-        levels: Vec<Level>,
-        yard: Option<BackYard>,
-        ghosts: Ghosts,
-        functions: Functions,
-        generation: Generation,
-    ) -> Local {
-        let mut local = Local { levels, yard, ghosts, functions, generation, shape, keys: 0, extends: 0, saved: None };
-        local.keys = local.used();
-        local
+    pub(crate) fn from_parts(shape: Shape, prints: Prints, functions: Functions) -> Local {
+        let rules = Rules::default();
+        Local { tables: vec![prints], functions, shape, rules, extends: 0, crowding: 0, saved: None }
     }
 
     /// An empty one; `None` where it cannot be allocated.
-    pub(crate) fn new(slots: u64, shape: Shape, functions: Functions, generation: Generation) -> Option<Local> {
-        let levels = (0..).zip(shape.slots(slots)).map(|(level, slots)| {
-            let made = Level::new(slots, shape.widths(level));
-            if level == 0 { made } else { made.map(Level::without_segments) }
-        });
-        let levels = levels.collect::<Option<Vec<Level>>>()?;
-        let yard = match shape.buckets(slots) {
-            Some(buckets) => Some(BackYard::new(buckets, shape.width)?),
-            None => None,
-        };
-        Some(Local::from_parts(shape, levels, yard, Ghosts::default(), functions, generation))
+    pub(crate) fn new(shape: Shape, functions: Functions) -> Option<Local> {
+        Some(Local::from_parts(shape, Prints::new(functions.slots[0], &shape)?, functions))
     }
 
-    /// Fingerprints and hashes that are held.
-    pub(crate) fn used(&self) -> u64 {
-        self.levels.iter().map(Level::used).sum::<u64>() + self.yard.as_ref().map_or(0, BackYard::used)
+    /// The keys that it holds.
+    pub(crate) fn keys(&self) -> u64 {
+        self.tables.iter().map(Prints::used).sum()
     }
 
-    /// Keys that the first level has no place for.
-    pub(crate) fn aside(&self) -> u64 {
-        self.used() - self.levels[0].used()
+    /// The most keys that it takes. While a table is replaced, both must be able to hold them.
+    pub(crate) fn most(&self) -> u64 {
+        self.functions.slots.iter().map(|slots| self.shape.most(*slots)).min().unwrap_or(0)
     }
 
+    /// The slots of the table that answers; the larger one's, as soon as it has keys.
     pub(crate) fn slots(&self) -> u64 {
-        self.levels[0].slots()
-    }
-
-    pub(crate) fn generation(&self, age: Age) -> Generation {
-        generation_of(self.generation, age)
+        self.functions.slots[0]
     }
 
     pub(crate) fn schema(&self, hash: HashKey) -> Schema {
-        Schema { hash, orders: self.shape.levels() as u8, cells: self.slots(), cells_per_bucket: 1 }
+        let orders = Functions::frontier_order(&self.shape).0 + 1;
+        Schema { hash, orders, cells: self.slots(), cells_per_bucket: 1 }
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
-        let frontier = self.functions.frontier.as_ref().map_or(0, |frontier| frontier.len() as u64 * 8);
-        self.levels[0].allocated_bits() + self.aside_bits() + self.ghosts.allocated_bits() + frontier
+        self.tables.iter().map(Prints::allocated_bits).sum()
     }
 
-    /// The bits of what stands beside the first level.
-    pub(crate) fn aside_bits(&self) -> u64 {
-        let levels = self.levels[1..].iter().map(Level::allocated_bits).sum::<u64>();
-        levels + self.yard.as_ref().map_or(0, BackYard::allocated_bits)
-    }
-
+    /// The table that keys of an age are in.
     #[inline]
-    fn print<'k>(&self, words: Words<'k>, level: usize) -> Print<'k> {
-        Print::new(words, level, self.levels[level].slots(), self.shape.widths(level).0)
+    pub(crate) fn table_of(&self, age: Age) -> usize {
+        if self.functions.apart { age as usize } else { 0 }
+    }
+
+    /// The ages of the keys in a table: at the beginning of a phase no key is new.
+    pub(crate) fn ages_in(&self, table: usize) -> &'static [Age] {
+        match (self.functions.apart, self.functions.frontier.0) {
+            (true, _) => &Age::BOTH[table..=table],
+            (false, 0) => &[Age::Old],
+            (false, _) => &Age::BOTH,
+        }
     }
 
     /// A key's hash in a level, under the function that it has.
     pub(crate) fn hash(&self, key: &[u8], level: usize) -> Hash {
-        self.print(self.functions.words(key), level).hash()
+        self.hash_at(key, self.functions.age(key), level)
     }
 
     /// A key's hash in a level, under the function of that age.
     pub(crate) fn hash_at(&self, key: &[u8], age: Age, level: usize) -> Hash {
-        self.print(self.functions.hash_key(age).words(key), level).hash()
-    }
-
-    #[inline]
-    fn find<W: Word64>(&self, print: &Print<'_>, level: usize) -> Option<u64> {
-        self.levels[level].find::<W>(print.quotient, print.remainder, || print.tail())
+        let words = self.functions.hash_key(age).words(key);
+        self.tables[self.table_of(age)].print(words, level, &self.shape).hash()
     }
 
     /// The slots that a key matches, one in each level at most.
     pub(crate) fn spots(&self, key: &[u8]) -> impl Iterator<Item = Spot> {
-        let words = self.functions.words(key);
-        (0..self.levels.len()).filter_map(move |level| {
-            let print = self.print(words, level);
-            Some(Spot { level, slot: self.find::<Portable>(&print, level)?, quotient: print.quotient })
+        let (age, words, _) = self.functions.words(key);
+        let table = self.table_of(age);
+        let prints = &self.tables[table];
+        (0..prints.levels.len()).filter_map(move |level| {
+            let print = prints.print(words, level, &self.shape);
+            Some(Spot { table, level, slot: prints.find::<Portable>(&print, level)?, quotient: print.quotient })
         })
     }
 
@@ -144,17 +123,29 @@ impl Local {
         dispatch(Lookup { local: self, key })
     }
 
-    /// The functions and the generation that an operation in progress began with.
-    pub(crate) fn before(&self) -> Option<(&Functions, Generation)> {
-        self.saved.as_ref().map(|saved| (&saved.functions, saved.generation))
+    /// Whether a key's whole hash is in the back yard: then it is the key's.
+    pub(crate) fn is_in_yard(&self, key: &[u8]) -> bool {
+        let prints = &self.tables[self.table_of(self.functions.age(key))];
+        if prints.yard.used() == 0 {
+            return false;
+        }
+        let hash = self.hash(key, 0);
+        prints.yard.contains(hash.quotient, || hash)
+    }
+
+    /// The functions that an operation in progress began with.
+    pub(crate) fn before(&self) -> Option<&Functions> {
+        self.saved.as_ref().map(|saved| &saved.functions)
     }
 
     /// Where R has the keys that a key may be taken for in a level, under functions that may not be those of now.
-    pub(crate) fn places(&self, key: &[u8], level: usize, functions: &Functions, generation: Generation) -> [Place; 2] {
-        let quotient = self.print(functions.words(key), level).quotient;
-        let words = words_of(quotient, quotient, self.levels[level].slots());
-        Age::BOTH.map(|age| Place {
-            generation: generation_of(generation, age),
+    pub(crate) fn places(&self, key: &[u8], level: usize, functions: &Functions) -> impl Iterator<Item = Place> {
+        let (own, quotient) = functions.quotient(key, level, &self.shape);
+        let words = words_of(quotient, quotient, self.shape.slots_of(level, functions.slots[own as usize]));
+        let apart = functions.apart;
+        let functions = *functions;
+        Age::BOTH.into_iter().filter(move |age| !apart || *age == own).map(move |age| Place {
+            generation: functions.generation_of(age),
             order: Order(level as u8),
             words: words.clone(),
             cell: CellId(quotient),
@@ -163,44 +154,67 @@ impl Local {
 
     /// Begins an operation: whatever it changes can be undone.
     pub(crate) fn begin(&mut self) {
-        self.levels.iter_mut().for_each(Level::begin);
-        self.yard.iter_mut().for_each(BackYard::begin);
-        self.ghosts.begin();
-        self.extends = 0;
-        self.saved = Some(Saved { functions: self.functions.clone(), generation: self.generation, keys: self.keys });
+        self.tables.iter_mut().for_each(Prints::begin);
+        (self.extends, self.crowding) = (0, 0);
+        self.saved = Some(Saved { functions: self.functions, ended: None, begun: false });
     }
 
     /// The operation holds.
     pub(crate) fn keep(&mut self) {
-        self.levels.iter_mut().for_each(Level::keep);
-        self.yard.iter_mut().for_each(BackYard::keep);
-        self.ghosts.keep();
+        self.tables.iter_mut().for_each(Prints::keep);
         self.saved = None;
     }
 
     /// Puts everything back as it was when the operation began.
     pub(crate) fn undo(&mut self) {
-        self.levels.iter_mut().for_each(Level::undo);
-        self.yard.iter_mut().for_each(BackYard::undo);
-        self.ghosts.undo();
         if let Some(saved) = self.saved.take() {
-            (self.functions, self.generation, self.keys) = (saved.functions, saved.generation, saved.keys);
+            self.functions = saved.functions;
+            if saved.begun {
+                self.tables.pop();
+            }
+            if let Some(ended) = saved.ended {
+                self.tables.insert(0, ended);
+            }
+        }
+        self.tables.iter_mut().for_each(Prints::undo);
+    }
+
+    /// The new function becomes the old one, and another one the new.
+    pub(crate) fn end_phase(&mut self) {
+        if self.functions.apart {
+            let ended = self.tables.remove(0);
+            if let Some(saved) = &mut self.saved {
+                saved.ended = Some(ended);
+            }
+        }
+        self.functions = self.functions.next();
+        self.tables.iter_mut().for_each(|prints| prints.ghosts.end_phase());
+    }
+
+    /// At the beginning of a phase: keys that take the new function go to this empty table.
+    pub(crate) fn begin_table(&mut self, prints: Prints) {
+        self.functions.slots[1] = prints.slots();
+        self.functions.apart = true;
+        self.tables.push(prints);
+        if let Some(saved) = &mut self.saved {
+            saved.begun = true;
         }
     }
 
     /// The key behind a slot.
     ///
     /// By Invariant 7 a stored key matches one slot of its level and no other there; but it may match a slot of the other
-    /// level. So a slot with one candidate is that key's, and otherwise the slots and keys that hang together are matched.
+    /// level. So a slot with one candidate is that key's, and otherwise the slots and keys that hang together are matched. Keys
+    /// in the yard have no slot.
     pub(crate) fn owner<R: Remote>(&self, spot: Spot, known: &Known<'_, R>) -> Result<Key, SeamError<R::Error>> {
         let mut spots = vec![spot];
         let mut keys: Vec<(Key, Vec<Spot>)> = Vec::new();
         let mut next = 0;
         while let Some(at) = spots.get(next).copied() {
             next += 1;
-            for key in known.candidates(self, at.level, at.quotient)? {
+            for key in known.candidates(self, at.table, at.level, at.quotient)? {
                 let own: Vec<Spot> = self.spots(&key).collect();
-                if !own.contains(&at) || keys.iter().any(|(other, _)| *other == key) {
+                if !own.contains(&at) || keys.iter().any(|(other, _)| *other == key) || self.is_in_yard(&key) {
                     continue;
                 }
                 own.iter().for_each(|spot| {
@@ -236,127 +250,119 @@ impl Local {
         let own = self.hash(&owner, spot.level);
         let shared = (own.tail ^ query.tail).trailing_zeros();
         if shared < 64 {
-            self.levels[spot.level].set_string(spot.slot, Bits::prefix(own.tail, shared + 1));
+            self.tables[spot.table].levels[spot.level].set_string(spot.slot, Bits::prefix(own.tail, shared + 1));
             self.extends += 1;
         }
         Ok(shared < 64)
     }
 
-    /// Whether there is room for a key under the function of that age.
-    pub(crate) fn has_room(&self, key: &[u8], age: Age) -> bool {
-        let Some(yard) = &self.yard else {
-            return (0..self.levels.len())
-                .any(|level| self.levels[level].room(self.hash_at(key, age, level).quotient).is_some());
-        };
-        let hash = self.hash_at(key, age, 0);
-        self.slot_in_front(yard, hash).is_some() || yard.has_room(hash)
-    }
-
-    /// Room in the level before the yard, and the adaptivity bits that a key needs there: none where its signature is taken.
-    fn slot_in_front(&self, yard: &BackYard, hash: Hash) -> Option<(Room, u32)> {
-        let [level] = self.levels.as_slice() else { return None };
-        if level.has_signature(hash.quotient, hash.remainder) {
-            return None;
+    /// A mistake: extends the fingerprint that a query matches. If it has adaptivity bits already, these stay as a ghost for as
+    /// long as the query has its function: other queries may have been told from the key by them, and know now that the two are
+    /// alike. `false` where 64 bits do not tell the two apart.
+    pub(crate) fn learn<R: Remote>(
+        &mut self,
+        spot: Spot,
+        query: &[u8],
+        known: &Known<'_, R>,
+    ) -> Result<bool, SeamError<R::Error>> {
+        let hash = self.hash(query, spot.level);
+        let prints = &self.tables[spot.table];
+        let bits = prints.levels[spot.level].string::<Portable>(spot.slot);
+        let told = self.extend(spot, hash, known)?;
+        if self.rules.keep(BroomRule::SecondMistake) {
+            let age = self.functions.age(query);
+            self.tables[spot.table].ghosts.add(age, hash.base(spot.level), bits);
         }
-        Some((level.room(hash.quotient)?, yard.apart(hash)?))
+        Ok(told)
     }
 
-    /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and all that a ghost
-    /// remembers. `false` where there is no room.
+    /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and all that ghosts remember.
+    /// `false` where there are too many keys.
     pub(crate) fn place<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
-        if self.keys >= self.shape.most(self.slots()) {
+        if self.keys() >= self.most() {
             return Ok(false);
         }
         let placed = self.put(key, known)?;
-        self.keys += u64::from(placed);
-        Ok(placed)
+        Ok(placed && (self.rules.keep(BroomRule::RoomForAll) || self.tables.iter().all(Prints::has_no_overflow)))
     }
 
-    fn put<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
-        if self.yard.is_some() {
-            return self.put_before_yard(key, known);
-        }
+    /// The same for a key that only moves to the other function.
+    pub(crate) fn put<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
         let age = self.functions.age(key);
-        for level in 0..self.levels.len() {
+        let table = self.table_of(age);
+        for level in 0..self.tables[table].levels.len() {
             let hash = self.hash_at(key, age, level);
-            let Some(room) = self.levels[level].room(hash.quotient) else { continue };
-            if !self.tell_apart(level, hash, known)? {
+            let Some(room) = self.tables[table].room(level, hash, &self.shape) else { continue };
+            if !self.tell_apart(table, level, hash, known)? {
                 continue;
             }
-            let collisions = self.levels[level].hard_collisions(hash);
-            let apart = collisions.map(|string| string.shared(hash.tail) + 1).max().unwrap_or(0);
-            self.insert(level, room, hash, age, apart);
+            let Some(apart) = self.tables[table].apart(level, hash) else { continue };
+            self.tables[table].insert(level, room, hash, apart, age, self.rules);
+            self.note_crowding(table, level > 0);
             return Ok(true);
         }
-        Ok(false)
-    }
-
-    /// The same in the form of 5.4. No two of a run have the same signature, so there are no hard collisions in the level;
-    /// but its fingerprints must be no prefixes of the hashes in the yard.
-    fn put_before_yard<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
-        let age = self.functions.age(key);
         let hash = self.hash_at(key, age, 0);
-        if !self.tell_apart(0, hash, known)? {
+        if !self.tell_apart(table, 0, hash, known)? {
             return Ok(false);
         }
-        let front = self.yard.as_ref().and_then(|yard| self.slot_in_front(yard, hash));
-        match (front, &mut self.yard) {
-            (Some((room, apart)), _) => self.insert(0, room, hash, age, apart),
-            (None, Some(yard)) => return Ok(yard.insert(hash)),
-            (None, None) => return Ok(false),
-        }
-        Ok(true)
+        let inserted = self.tables[table].yard.insert(hash);
+        self.note_crowding(table, inserted);
+        Ok(inserted)
+    }
+
+    fn note_crowding(&mut self, table: usize, aside: bool) {
+        self.crowding += u64::from(aside && self.tables[table].is_crowded());
     }
 
     /// Extends the fingerprint that a newcomer matches, if there is one. `false` where 64 bits are not enough.
     fn tell_apart<R: Remote>(
         &mut self,
+        table: usize,
         level: usize,
         hash: Hash,
         known: &Known<'_, R>,
     ) -> Result<bool, SeamError<R::Error>> {
-        match self.levels[level].find::<Portable>(hash.quotient, hash.remainder, || hash.tail) {
-            Some(slot) => self.extend(Spot { level, slot, quotient: hash.quotient }, hash, known),
+        match self.tables[table].levels[level].find::<Portable, _>(hash.quotient, || hash) {
+            Some(slot) => self.extend(Spot { table, level, slot, quotient: hash.quotient }, hash, known),
             None => Ok(true),
         }
     }
 
-    /// Puts a fingerprint of at least `apart` adaptivity bits where there is room.
-    fn insert(&mut self, level: usize, room: Room, hash: Hash, age: Age, apart: u32) {
-        let haunted = self.ghosts.bits_for(age, (level as u8, hash.quotient), hash.tail);
-        self.levels[level].insert(room, hash.remainder, Bits::prefix(hash.tail, apart.max(haunted)));
-    }
-
-    /// Takes a stored key out: where its fingerprint was, and its adaptivity bits; none where it was in the yard, since whoever
-    /// is told from a whole hash has never been taken for it.
+    /// Takes a stored key out: its slot's level, and its adaptivity bits; none where it was in the yard, since no query is ever
+    /// told from a whole hash.
     pub(crate) fn unplace<R: Remote>(
         &mut self,
         key: &[u8],
         known: &Known<'_, R>,
     ) -> Result<Option<(Spot, Bits)>, SeamError<R::Error>> {
+        if self.is_in_yard(key) {
+            let hash = self.hash(key, 0);
+            let table = self.table_of(self.functions.age(key));
+            return if self.tables[table].yard.remove(hash) { Ok(None) } else { Err(SeamError::Disagree) };
+        }
         let spots: Vec<Spot> = self.spots(key).collect();
         let spot = match spots.as_slice() {
-            [] => {
-                let hash = self.hash(key, 0);
-                if !self.yard.as_mut().is_some_and(|yard| yard.remove(hash)) {
-                    return Err(SeamError::Disagree);
-                }
-                self.keys = self.keys.saturating_sub(1);
-                return Ok(None);
-            }
+            [] => return Err(SeamError::Disagree),
             [only] => *only,
             [first, ..] if *self.owner(*first, known)? == *key => *first,
             [_, second, ..] => *second,
         };
-        let bits = self.levels[spot.level].remove(spot.quotient, spot.slot).ok_or(SeamError::Disagree)?;
-        self.keys = self.keys.saturating_sub(1);
+        let level = &mut self.tables[spot.table].levels[spot.level];
+        let bits = level.remove(spot.quotient, spot.slot).ok_or(SeamError::Disagree)?;
         Ok(Some((spot, bits)))
     }
-}
 
-/// The generation of a function, where that of the old one is known.
-pub(crate) fn generation_of(old: Generation, age: Age) -> Generation {
-    Generation(old.0.saturating_add(age as u32))
+    /// Takes a key out that leaves the set, and remembers its fingerprint.
+    pub(crate) fn remove<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<(), SeamError<R::Error>> {
+        let age = self.functions.age(key);
+        if let Some((spot, bits)) = self.unplace(key, known)?
+            && self.rules.keep(BroomRule::RemovalGhosts)
+        {
+            let base = self.hash_at(key, age, spot.level).base(spot.level);
+            self.tables[spot.table].ghosts.add(age, base, bits);
+        }
+        Ok(())
+    }
 }
 
 /// A look-up, compiled for the processor's way of counting bits.
@@ -371,14 +377,7 @@ impl Work for Lookup<'_> {
     #[inline(always)]
     fn run<W: Word64>(self) -> bool {
         let Lookup { local, key } = self;
-        let words = local.functions.words(key);
-        let first = local.print(words, 0);
-        if local.find::<W>(&first, 0).is_some() {
-            return true;
-        }
-        match &local.yard {
-            Some(yard) => yard.contains(first.quotient, first.remainder, || first.tail()),
-            None => local.find::<W>(&local.print(words, 1), 1).is_some(),
-        }
+        let (age, words, first) = local.functions.words(key);
+        local.tables[local.table_of(age)].contains::<W>(words, first, &local.shape)
     }
 }

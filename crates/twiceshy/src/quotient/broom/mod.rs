@@ -1,17 +1,19 @@
-//! The broom filter (001 sections 4 and 5), in both its forms.
+//! The broom filter (001 sections 4 and 5), in both its forms. `docs/broom.md` has the rules and why they keep the promise.
 //!
-//! Strings of adaptivity bits for 64 slots (`strings`), a level of runs and strings with an undo journal (`level`, `level_file`),
-//! whole hashes (`back_yard`) and which form has what (`shape`), the two hash functions and the frontier (`functions`), what is
-//! remembered of removed keys (`ghosts`, `haunted`), all that together and what happens to fingerprints (`local`), the set as an
-//! operation in progress knows it (`known`), an operation as a whole (`operate`), the frontier (`frontier`), a larger table
-//! (`growing`), and the promises (`filter`).
+//! Strings of adaptivity bits for 64 slots (`strings`, `spilled`), a level of runs and strings with an undo journal (`level`, `level_file`),
+//! whole hashes (`back_yard`) and which form has what (`shape`), what is remembered of fingerprints that are no more (`ghosts`,
+//! `haunted`), all these together (`prints`); the two hash functions and the frontier (`functions`), what happens to fingerprints
+//! (`local`, `rules`), the set as an operation in progress knows it (`known`), an operation as a whole (`operate`), the frontier
+//! (`frontier`), another table or hash key (`rebuild`), a filter for a set that is there (`recover`), and the promises (`filter`).
 
 mod back_yard;
+mod bit_string;
+#[cfg(feature = "testing")]
+mod collisions;
 mod filter;
 mod frontier;
 mod functions;
 mod ghosts;
-mod growing;
 mod haunted;
 mod known;
 mod level;
@@ -19,13 +21,20 @@ mod level_file;
 mod local;
 mod operate;
 mod options;
+mod prints;
+mod rebuild;
+mod recover;
+mod rules;
 mod save;
 mod shape;
+mod spilled;
 mod stats;
 mod strings;
 mod validate;
 
 pub use filter::BroomFilter;
 pub use options::BroomOptions;
+#[cfg(feature = "testing")]
+pub use rules::BroomRule;
 pub use shape::BroomForm;
 pub use stats::Stats as BroomStats;

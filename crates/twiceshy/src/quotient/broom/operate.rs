@@ -1,7 +1,7 @@
 //! An operation as a whole: done on L under a journal, kept if the remote commits, and undone if not.
 
-use super::filter::{BroomFilter, Rebuild};
-use super::local::Local;
+use super::filter::BroomFilter;
+use super::rebuild::Rebuild;
 use super::stats::Stats;
 use crate::error::SeamError;
 use crate::remote::{Plan, Remote, Write};
@@ -47,14 +47,6 @@ impl BroomFilter {
         if found == self.sequence { Ok(()) } else { Err(SeamError::out_of_step(self.sequence, found)) }
     }
 
-    pub(super) fn locals(&mut self) -> impl Iterator<Item = &mut Local> {
-        let next = match &mut self.rebuild {
-            Some(Rebuild::Grow(filling)) => Some(&mut filling.local),
-            _ => None,
-        };
-        std::iter::once(&mut self.local).chain(next)
-    }
-
     /// Runs an operation: whatever it changes in L is undone unless the remote commits. Should it be cut off in the middle, the
     /// filter is in doubt, and the remote's number tells.
     pub(super) fn operate<R: Remote, T>(
@@ -65,7 +57,7 @@ impl BroomFilter {
         self.ready()?;
         let (debt, wants_rebuild, stats) = (self.debt, self.wants_rebuild, self.stats);
         self.open = Some(Box::new(Open { debt, wants_rebuild, stats, rebuild: None }));
-        self.locals().for_each(Local::begin);
+        self.local.begin();
         let planned = work(self, remote);
         let (value, writes) = match planned {
             Ok(planned) => planned,
@@ -89,7 +81,7 @@ impl BroomFilter {
     }
 
     pub(super) fn keep(&mut self) {
-        self.locals().for_each(Local::keep);
+        self.local.keep();
         self.open = None;
     }
 
@@ -100,7 +92,7 @@ impl BroomFilter {
                 self.rebuild = before;
             }
         }
-        self.locals().for_each(Local::undo);
+        self.local.undo();
     }
 
     /// Ends or begins a rebuild within an operation.

@@ -1,6 +1,7 @@
 //! How a broom filter is asked for.
 
 use super::filter::{BroomFilter, Reclaim};
+use super::rules::Rules;
 use super::shape::{BroomForm, Shape, static_rate};
 use crate::error::{BuildError, OptionsError};
 use crate::hash::HashKey;
@@ -13,8 +14,7 @@ pub struct BroomOptions {
     size: Size,
     form: Option<BroomForm>,
     reclaim: Reclaim,
-    #[cfg(feature = "testing")]
-    ghosts_off: bool,
+    rules: Rules,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,21 +26,21 @@ enum Size {
 /// The load that a broom filter is planned for.
 const LOAD: f64 = 0.95;
 
-/// Whether so many keys may move for each extension. A key that moves is extended, or extends another, with probability ε: with
+/// Whether c keys may move for each extension. A key that moves is extended, or extends another, with probability ε: with
 /// more than 1/ε keys the debt would grow for ever.
 pub(super) fn reclaims(c: u32, width: u32) -> bool {
     c == 3 || (3..=64).contains(&c) && u64::from(c) <= 1 << (width - 1)
 }
 
 impl BroomFilter {
-    /// A filter for so many keys at this sustained false-positive rate.
+    /// A filter for this many keys, at this sustained false-positive rate.
     pub fn options(keys: u64, rate: f64) -> Result<BroomOptions, OptionsError> {
         sizing::check_capacity(keys)?;
         sizing::check_rate(rate)?;
         Ok(BroomOptions::of(Size::Capacity { keys, rate }))
     }
 
-    /// A filter of so many slots with remainders of `width` bits.
+    /// A filter of `slots` slots with remainders of `width` bits.
     pub fn with_slots(slots: u64, width: u32) -> BroomOptions {
         BroomOptions::of(Size::Slots { slots, width })
     }
@@ -48,17 +48,11 @@ impl BroomFilter {
 
 impl BroomOptions {
     fn of(size: Size) -> BroomOptions {
-        BroomOptions {
-            size,
-            form: None,
-            reclaim: Reclaim { c: 3, by_rebuild: false },
-            #[cfg(feature = "testing")]
-            ghosts_off: false,
-        }
+        BroomOptions { size, form: None, reclaim: Reclaim { c: 3, by_rebuild: false }, rules: Rules::default() }
     }
 
-    /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, no more than 2^(bits − 1), and 3 if
-    /// nobody says otherwise (with removals, 4.3 needs more than 2).
+    /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, no more than 2^(bits − 1), 3 unless
+    /// it is set (with removals, 4.3 needs more than 2).
     #[must_use]
     pub fn reclaim(self, c: u32) -> Self {
         BroomOptions { reclaim: Reclaim { c, ..self.reclaim }, ..self }
@@ -78,12 +72,11 @@ impl BroomOptions {
         BroomOptions { form: Some(form), ..self }
     }
 
-    /// For tests only: a filter that forgets what it had learned of a key when the key is removed, which is the mistake that
-    /// ghosts are there to avoid (4.3). A larger table, and a filter that was loaded or recovered, has ghosts.
+    /// For tests only: a filter that does not keep one of its rules. One that was loaded keeps them all.
     #[cfg(feature = "testing")]
     #[must_use]
-    pub fn without_ghosts(self) -> Self {
-        BroomOptions { ghosts_off: true, ..self }
+    pub fn without(self, rule: super::rules::BroomRule) -> Self {
+        BroomOptions { rules: self.rules.without(rule), ..self }
     }
 
     /// The slots of the first level and the remainder's width that these options come to.
@@ -112,22 +105,18 @@ impl BroomOptions {
         }
     }
 
-    /// An empty filter over a remote that holds no set yet and knows its keys in byte order.
+    /// An empty filter over a remote by hash that holds no set yet.
     pub fn build<R: Remote>(&self, hash: HashKey, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
         let (slots, width, reclaim) = self.parts()?;
-        let filter = BroomFilter::build(slots, Shape::new(slots, width, self.form), reclaim, hash, remote);
-        #[cfg(feature = "testing")]
-        let filter = filter.map(|mut filter| {
-            filter.local.ghosts.off = self.ghosts_off;
-            filter
-        });
-        filter
+        BroomFilter::build(slots, Shape::new(slots, width, self.form), reclaim, self.rules, hash, remote)
     }
 
-    /// A filter for the set that a remote holds already, under its hash functions and frontier, in the form that its entries
-    /// are made for. What an earlier filter had learned is gone, its ghosts included.
-    pub fn recover<R: Remote>(&self, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
+    /// A filter for the set that a remote holds already, after a crash or when a saved filter was damaged. What an earlier filter
+    /// had learned is gone, so this one takes new functions: every key is written to the remote once more, and the old entries
+    /// go. They come from `hash`, which is to be a hash key that the filter never had: else, should the remote have lost its last
+    /// commits, an adversary might know them.
+    pub fn recover<R: Remote>(&self, hash: HashKey, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
         let (slots, width, reclaim) = self.parts()?;
-        BroomFilter::recover(slots, |form| Shape::new(slots, width, Some(form)), reclaim, remote)
+        BroomFilter::recover(slots, Shape::new(slots, width, self.form), reclaim, self.rules, hash, remote)
     }
 }

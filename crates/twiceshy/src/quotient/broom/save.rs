@@ -4,31 +4,41 @@ use super::back_yard::BackYard;
 use super::filter::{BroomFilter, Reclaim};
 use super::functions::{Age, Functions};
 use super::ghosts::Ghosts;
+use super::haunted::Base;
 use super::level::Level;
 use super::local::Local;
 use super::options::reclaims;
+use super::prints::Prints;
+use super::rebuild::{Rebuild, Stage};
 use super::shape::{BroomForm, Shape};
 use super::strings::Bits;
 use crate::persist::{LoadError, Reader, SaveError, Writer, hash_key};
-use crate::remote::{Generation, Key};
+use crate::remote::{Frontier, Generation};
 use crate::sizing;
 use std::io;
 
-const KIND: u16 = 9;
+const KIND: u16 = 10;
 
-/// The bytes of a ghost: age, level, quotient, length, bits.
-const GHOST: usize = 1 + 1 + 8 + 1 + 8;
+/// Broom filters whose keys took their functions in byte order.
+const KIND_IN_BYTE_ORDER: u16 = 9;
+
+/// The bytes of a ghost: age, level, quotient, remainder, length, bits.
+const GHOST: usize = 1 + 1 + 8 + 4 + 1 + 8;
+
+/// The bytes of a hash that has overflown: quotient, and remainder with what comes behind it.
+const OVERFLOWN: usize = 8 + 8;
 
 impl BroomFilter {
-    /// Writes the filter, with its hash functions, its frontier and the number of its last commit. A table that is being
-    /// filled is not saved, and a re-keying that has begun is forgotten.
+    /// Writes the filter, with its hash functions, its frontier and the number of its last commit. While keys go from one table to
+    /// another, both are written, and a filter that is loaded goes on with it. A rebuild that waits for its phase is forgotten.
     pub fn save(&self, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
         if self.is_in_doubt() {
             return Err(SaveError::InDoubt);
         }
         let local = &self.local;
         let mut fields = Writer::new();
-        fields.u64(local.slots());
+        fields.u8(local.functions.apart.into());
+        local.functions.slots.iter().for_each(|slots| fields.u64(*slots));
         fields.u8(local.shape.width as u8);
         fields.u8(local.shape.signature as u8);
         fields.u8(local.shape.levels() as u8);
@@ -36,26 +46,12 @@ impl BroomFilter {
         fields.u8(self.reclaim.by_rebuild.into());
         hash_key::write(&local.functions.old, &mut fields);
         hash_key::write(&local.functions.new, &mut fields);
-        fields.u8(local.functions.frontier.is_some().into());
-        fields.bytes(local.functions.frontier.as_ref().map(|key| key.to_vec()).unwrap_or_default());
-        fields.u32(local.generation.0);
-        fields.u64(local.keys);
+        fields.u64(local.functions.frontier.0);
+        fields.u32(local.functions.generation.0);
+        fields.u64(local.keys());
         fields.u64(self.debt);
         fields.u8(self.wants_rebuild.into());
-        for level in &local.levels {
-            level.write(&mut fields);
-        }
-        if let Some(yard) = &local.yard {
-            fields.bytes(yard.words().flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
-        }
-        let mut ghosts = Vec::new();
-        for (age, (level, quotient), bits) in local.ghosts.iter() {
-            ghosts.extend([age as u8, level]);
-            ghosts.extend(quotient.to_le_bytes());
-            ghosts.push(bits.len as u8);
-            ghosts.extend(bits.bits.to_le_bytes());
-        }
-        fields.bytes(ghosts);
+        local.tables.iter().for_each(|prints| write_prints(prints, &mut fields));
         Ok(fields.finish(KIND, self.sequence, out)?)
     }
 
@@ -64,43 +60,72 @@ impl BroomFilter {
     /// [`OutOfStep`](crate::error::SeamError::OutOfStep).
     pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<BroomFilter, LoadError> {
         let mut from = Reader::open(source)?;
+        if from.kind() == KIND_IN_BYTE_ORDER {
+            return Err(LoadError::Outdated);
+        }
         from.expect_kind(KIND)?;
         let sequence = from.sequence();
-        let slots = from.u64()?;
-        sizing::check_slots(slots).map_err(|error| LoadError::invalid(error.to_string()))?;
+        let apart = from.flag()?;
+        let slots = [from.u64()?, from.u64()?];
+        for slots in slots {
+            sizing::check_slots(slots).map_err(|error| LoadError::invalid(error.to_string()))?;
+        }
+        if !apart && slots[0] != slots[1] {
+            return Err(LoadError::invalid("it has two sizes and one table"));
+        }
         let shape = read_shape(&mut from)?;
         let reclaim = Reclaim { c: from.u8()?.into(), by_rebuild: from.flag()? };
         if !reclaims(reclaim.c, shape.width) {
             return Err(LoadError::invalid(format!("it moves {} keys for each extension", reclaim.c)));
         }
         let (old, new) = (hash_key::read(&mut from)?, hash_key::read(&mut from)?);
-        let (has_frontier, frontier) = (from.flag()?, from.bytes()?);
-        if !has_frontier && !frontier.is_empty() {
-            return Err(LoadError::invalid("its frontier is none and has bytes"));
-        }
-        let functions = Functions { old, new, frontier: has_frontier.then(|| Key::from(frontier)) };
+        let frontier = Frontier(from.u64()?);
         let generation = Generation(from.u32()?);
         let (keys, debt) = (from.u64()?, from.u64()?);
         let wants_rebuild = from.flag()?;
-        let mut levels = Vec::new();
-        for (level, slots) in (0..).zip(shape.slots(slots)) {
-            levels.push(Level::read(slots, shape.widths(level), level == 0, &mut from)?);
-        }
-        let yard = match shape.buckets(slots) {
-            Some(buckets) => Some(read_yard(&from.bytes()?, buckets, shape.width)?),
-            None => None,
-        };
-        let ghosts = read_ghosts(&from.bytes()?, &levels)?;
+        let prints = read_prints(slots[0], &shape, &mut from)?;
+        let next = if apart { Some(read_prints(slots[1], &shape, &mut from)?) } else { None };
         from.finish()?;
-        let local = Local::from_parts(shape, levels, yard, ghosts, functions, generation);
-        if local.used() != keys || keys > shape.most(slots) {
-            return Err(LoadError::invalid(format!("{} keys are there, which is not what it counts", local.used())));
+        let functions = Functions { new, frontier, slots, apart, ..Functions::begin(old, generation, slots[0]) };
+        let mut local = Local::from_parts(shape, prints, functions);
+        local.tables.extend(next);
+        if local.keys() != keys || keys > local.most() {
+            return Err(LoadError::invalid(format!("{} keys are there, which is not what it counts", local.keys())));
         }
         let mut filter = BroomFilter::over(local, sequence, reclaim);
         filter.debt = debt;
         filter.wants_rebuild = wants_rebuild;
+        filter.rebuild = apart.then_some(Rebuild { cells: Some(slots[1]), hash: None, stage: Stage::Runs });
         Ok(filter)
     }
+}
+
+fn write_prints<'a>(prints: &'a Prints, fields: &mut Writer<'a>) {
+    for level in &prints.levels {
+        level.write(fields);
+    }
+    fields.bytes(prints.yard.words().flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+    let overflown = prints.yard.overflown().flat_map(|(quotient, rest)| [quotient, rest]);
+    fields.bytes(overflown.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+    let mut ghosts = Vec::new();
+    for (age, (base, bits)) in prints.ghosts.iter() {
+        ghosts.extend([age as u8, base.level]);
+        ghosts.extend(base.quotient.to_le_bytes());
+        ghosts.extend(base.remainder.to_le_bytes());
+        ghosts.push(bits.len as u8);
+        ghosts.extend(bits.bits.to_le_bytes());
+    }
+    fields.bytes(ghosts);
+}
+
+fn read_prints(slots: u64, shape: &Shape, from: &mut Reader) -> Result<Prints, LoadError> {
+    let mut levels = Vec::new();
+    for (level, slots) in (0..).zip(shape.slots(slots)) {
+        levels.push(Level::read(slots, shape.widths(level), level == 0, from)?);
+    }
+    let yard = read_yard(&from.bytes()?, &from.bytes()?, slots, shape)?;
+    let ghosts = read_ghosts(&from.bytes()?, &levels, shape)?;
+    Ok(Prints { levels, yard, ghosts })
 }
 
 fn read_shape(from: &mut Reader) -> Result<Shape, LoadError> {
@@ -118,37 +143,45 @@ fn read_shape(from: &mut Reader) -> Result<Shape, LoadError> {
     Ok(Shape { form, width, signature })
 }
 
-fn read_yard(bytes: &[u8], buckets: u64, width: u32) -> Result<BackYard, LoadError> {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    let yard = BackYard::from_words(&words, buckets, width).filter(|_| rest.is_empty());
-    yard.ok_or_else(|| LoadError::invalid(format!("{} bytes are no back yard", bytes.len())))
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-fn read_ghosts(bytes: &[u8], levels: &[Level]) -> Result<Ghosts, LoadError> {
+fn read_yard(words: &[u8], overflown: &[u8], slots: u64, shape: &Shape) -> Result<BackYard, LoadError> {
+    let ((words, rest), (entries, more)) = (words.as_chunks::<8>(), overflown.as_chunks::<OVERFLOWN>());
+    let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let overflown: Vec<_> = entries.iter().map(|entry| (number(&entry[..8]), number(&entry[8..]))).collect();
+    let sound = rest.is_empty() && more.is_empty() && overflown.iter().all(|(quotient, _)| *quotient < slots);
+    let yard = BackYard::from_words(&words, &overflown, shape.buckets(slots), shape.width).filter(|_| sound);
+    yard.ok_or_else(|| LoadError::invalid("its back yard cannot be"))
+}
+
+fn read_ghosts(bytes: &[u8], levels: &[Level], shape: &Shape) -> Result<Ghosts, LoadError> {
     let (entries, rest) = bytes.as_chunks::<GHOST>();
     if !rest.is_empty() {
-        return Err(LoadError::invalid(format!("{} bytes are no ghosts", bytes.len())));
+        return Err(LoadError::invalid(format!("{} bytes cannot be ghosts", bytes.len())));
     }
-    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let widths = shape.remainders();
     let mut ghosts = Vec::new();
     for entry in entries {
-        let (level, quotient) = (entry[1], number(&entry[2..10]));
-        let bits = Bits { len: entry[10].into(), bits: number(&entry[11..]) };
+        let level = entry[1];
+        let (quotient, remainder) = (number(&entry[2..10]), number(&entry[10..14]));
+        let bits = Bits { len: entry[14].into(), bits: number(&entry[15..]) };
         let age = match entry[0] {
             0 => Age::Old,
             1 => Age::New,
             other => return Err(LoadError::invalid(format!("a ghost has the age {other}"))),
         };
         let slots = levels.get(usize::from(level)).map_or(0, Level::slots);
-        if quotient >= slots || !(1..=64).contains(&bits.len) || Bits::prefix(bits.bits, bits.len) != bits {
+        let in_table = quotient < slots && remainder >> widths[usize::from(level.min(1))] == 0;
+        if !in_table || !(1..=64).contains(&bits.len) || Bits::prefix(bits.bits, bits.len) != bits {
             return Err(LoadError::invalid("a ghost is of no slot, or has bits that cannot be"));
         }
-        ghosts.push((age, (level, quotient), bits));
+        ghosts.push((age, (Base { level, quotient, remainder: remainder as u32 }, bits)));
     }
     // In order they come in without a search, and none comes twice.
     match ghosts.is_sorted_by(|a, b| a < b) {
-        true => Ok(Ghosts::from_sorted(&ghosts)),
+        true => Ok(Ghosts::from_sorted(&ghosts, widths)),
         false => Err(LoadError::invalid("its ghosts are not in order")),
     }
 }

@@ -11,10 +11,10 @@ use crate::sizing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BroomForm {
     /// For small remainders (5.3): a second level, a small table like the first under hash words of its own. The remote keeps
-    /// two entries for each key.
+    /// three entries for each key: one for each level, and one for its position.
     TwoLevels,
     /// For large remainders (5.4): the first bits of a remainder are a *signature*, compared before the rest; a key whose
-    /// signature is taken, or that finds no free slot, goes to a back yard of whole hashes. The remote keeps one entry for
+    /// signature is taken, or that finds no free slot, goes to a back yard of whole hashes. The remote keeps two entries for
     /// each key.
     BackYard,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The shape for so many slots; the form is the paper's choice if nobody makes another.
+    /// The shape for a table of `slots` slots; the form is the paper's choice unless one is given.
     pub(crate) fn new(slots: u64, width: u32, form: Option<BroomForm>) -> Shape {
         let signature = signature_bits(slots);
         let rule = if width > signature { BroomForm::BackYard } else { BroomForm::TwoLevels };
@@ -50,7 +50,12 @@ impl Shape {
 
     /// The slots of each level, beginning with the first.
     pub(crate) fn slots(&self, first: u64) -> impl Iterator<Item = u64> {
-        [first, second_slots(first)].into_iter().take(self.levels())
+        (0..self.levels()).map(move |level| self.slots_of(level, first))
+    }
+
+    /// The slots of a level, where the first has this many.
+    pub(crate) fn slots_of(&self, level: usize, first: u64) -> u64 {
+        if level == 0 { first } else { second_slots(first) }
     }
 
     /// The bits of a remainder in a level, and how many of them are its signature. The second level is small, and a query asks
@@ -63,8 +68,12 @@ impl Shape {
         }
     }
 
-    /// The most keys of a filter with so many slots: with more, those that move on to the next function find no room beside the
-    /// first level.
+    /// The bits of a remainder in each of two levels.
+    pub(crate) fn remainders(&self) -> [u32; 2] {
+        [self.widths(0).0, self.widths(1).0]
+    }
+
+    /// The most keys of a filter with this many slots: with more, too many find no room in the first level.
     pub(crate) fn most(&self, slots: u64) -> u64 {
         match self.form {
             BroomForm::TwoLevels => slots - slots.div_ceil(33),
@@ -73,9 +82,12 @@ impl Shape {
         .max(1)
     }
 
-    /// The buckets of the back yard; none where there is no yard.
-    pub(crate) fn buckets(&self, slots: u64) -> Option<u64> {
-        (self.form == BroomForm::BackYard).then(|| back_yard::buckets(slots, self.signature))
+    /// The buckets of the back yard. With two levels it has none, and holds only what neither has room for.
+    pub(crate) fn buckets(&self, slots: u64) -> u64 {
+        match self.form {
+            BroomForm::BackYard => back_yard::buckets(slots, self.signature),
+            BroomForm::TwoLevels => 0,
+        }
     }
 }
 
@@ -102,9 +114,10 @@ pub(crate) fn static_rate(slots: u64, keys: u64, width: u32, form: Option<BroomF
     }
 }
 
-/// The slots of the second level. Up to 0.9 % of the keys were seen there at 95 % load, over twelve half phases.
+/// The slots of the second level. Up to 1 % of the keys were seen there at 95 % load, over many phases. What it has no room for goes
+/// to the yard.
 fn second_slots(slots: u64) -> u64 {
-    slots / 40 + 64
+    slots / 64 + 64
 }
 
 #[cfg(test)]

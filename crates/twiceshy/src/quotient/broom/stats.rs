@@ -28,8 +28,10 @@ pub struct Stats {
     pub second_level: u64,
     /// The bits that the second level or the back yard takes, now.
     pub second_level_bits: u64,
-    /// Ghosts of removed keys, now.
+    /// Fingerprints that are remembered although they are no more, now.
     pub ghosts: u64,
+    /// The bits that they take, now.
+    pub ghost_bits: u64,
     /// Keys that are owed to the new function, now.
     pub debt: u64,
 }

@@ -1,10 +1,13 @@
 //! Every invariant of a broom filter, checked against its remote.
 
-use super::filter::{BroomFilter, Rebuild};
+use super::filter::BroomFilter;
+use super::functions::Age;
 use super::level::Level;
 use super::local::Local;
-use crate::remote::{Key, Remote};
-use std::collections::BTreeMap;
+use super::prints::Prints;
+use crate::packed::word::Portable;
+use crate::remote::{Key, Position, Remote};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The first thing that is wrong, in words.
 pub(crate) fn check<R: Remote>(filter: &BroomFilter, remote: &R) -> Result<(), String> {
@@ -15,48 +18,60 @@ pub(crate) fn check<R: Remote>(filter: &BroomFilter, remote: &R) -> Result<(), S
     if sequence != filter.sequence {
         return Err(format!("the filter is at commit {}, the remote at {sequence}", filter.sequence));
     }
-    let ordered = remote.key_order().ok_or("the remote does not know its keys in byte order")?;
-    let phase = ordered.phase().map_err(|error| error.to_string())?.ok_or("the remote is in no phase")?;
+    let phase = remote.phase().map_err(|error| error.to_string())?.ok_or("the remote is in no phase")?;
     let functions = &filter.local.functions;
-    if (phase.old.1.hash, phase.new.1.hash, &phase.frontier) != (functions.old, functions.new, &functions.frontier) {
+    if (phase.old.1.hash, phase.new.1.hash, phase.frontier) != (functions.old, functions.new, functions.frontier) {
         return Err("the filter and the remote have other functions, or another frontier".into());
     }
     let mut keys: Vec<Key> = Vec::new();
-    ordered.walk_keys(None, usize::MAX, &mut |key| keys.push(key)).map_err(|error| error.to_string())?;
+    for (age, (generation, _)) in Age::BOTH.into_iter().zip([phase.old, phase.new]) {
+        let mut found = Vec::new();
+        let walked = remote.walk(generation, None, usize::MAX, &mut |Position { key, .. }| found.push(key));
+        walked.map_err(|error| error.to_string())?;
+        if let Some(key) = found.iter().find(|key| functions.age(key) != age) {
+            return Err(format!("the remote has {:02x?} under the other function", &key[..key.len().min(16)]));
+        }
+        keys.extend(found);
+    }
     check_local(&filter.local, &keys)?;
-    if let Some(Rebuild::Grow(filling)) = &filter.rebuild {
-        let passed = super::growing::passed_by(filter, filling);
-        keys.retain(|key| passed(key));
-        check_local(&filling.local, &keys).map_err(|wrong| format!("in the table being filled: {wrong}"))?;
+    filter.local.tables.iter().try_for_each(check_ghosts)
+}
+
+/// No fingerprint is a proper prefix of a ghost, so no mistake can cross what a ghost marks (`docs/broom.md`, Lemma 2).
+fn check_ghosts(prints: &Prints) -> Result<(), String> {
+    for (_, (base, ghost)) in prints.ghosts.iter() {
+        let level = &prints.levels[usize::from(base.level)];
+        let run = level.table.run::<Portable>(base.quotient).unwrap_or_default();
+        let stored = run.filter(|slot| level.remainder(*slot) == base.remainder);
+        let mut strings = stored.map(|slot| level.string::<Portable>(slot));
+        if strings.any(|string| string.len < ghost.len && string.is_prefix_of(ghost.bits)) {
+            return Err(format!("a fingerprint of quotient {} is a prefix of a ghost", base.quotient));
+        }
     }
     Ok(())
 }
 
 fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
-    let used = local.used();
-    if used != local.keys || local.keys != keys.len() as u64 {
-        return Err(format!(
-            "{used} slots are in use, the filter counts {} keys, the remote {}",
-            local.keys,
-            keys.len()
-        ));
+    if local.keys() != keys.len() as u64 {
+        return Err(format!("{} slots are in use, and the remote has {} keys", local.keys(), keys.len()));
     }
-    for level in &local.levels {
-        level.check()?;
+    let levels = || local.tables.iter().flat_map(|prints| &prints.levels);
+    levels().try_for_each(Level::check)?;
+    if let Some(lost) = keys.iter().find(|key| !local.contains(key)) {
+        return Err(format!("the stored key {:02x?} is not found", &lost[..lost.len().min(16)]));
     }
-    // Each key matches one slot in a level at most; together they must have one each.
-    let spots: Vec<Vec<(usize, u64)>> =
-        keys.iter().map(|key| local.spots(key).map(|spot| (spot.level, spot.slot)).collect()).collect();
-    let lost = |(key, spots): (&Key, &Vec<_>)| spots.is_empty() && !local.contains(key);
-    if let Some(at) = keys.iter().zip(&spots).position(lost) {
-        return Err(format!("the stored key {:02x?} is not found", &keys[at][..keys[at].len().min(16)]));
+    // Each key matches one slot in a level at most; together they must have one each. Those in the yard have none.
+    let (in_yard, in_slots): (Vec<&Key>, Vec<&Key>) = keys.iter().partition(|key| local.is_in_yard(key));
+    let yards: u64 = local.tables.iter().map(|prints| prints.yard.used()).sum();
+    if in_yard.len() as u64 != yards {
+        return Err(format!("{} keys match the {yards} hashes in the yard", in_yard.len()));
     }
-    // Those in the yard match no slot; there are as many as it holds.
-    let spots: Vec<_> = spots.into_iter().filter(|own| !own.is_empty()).collect();
-    let numbers: BTreeMap<(usize, u64), usize> =
-        spots.iter().flatten().copied().collect::<std::collections::BTreeSet<_>>().into_iter().zip(0..).collect();
-    let slots: u64 = local.levels.iter().map(Level::used).sum();
-    if numbers.len() != spots.len() || slots != spots.len() as u64 {
+    let spots: Vec<Vec<(usize, usize, u64)>> =
+        in_slots.iter().map(|key| local.spots(key).map(|spot| (spot.table, spot.level, spot.slot)).collect()).collect();
+    let all: BTreeSet<(usize, usize, u64)> = spots.iter().flatten().copied().collect();
+    let numbers: BTreeMap<(usize, usize, u64), usize> = all.into_iter().zip(0..).collect();
+    let slots: u64 = levels().map(Level::used).sum();
+    if numbers.len() != spots.len() || slots != spots.len() as u64 || spots.iter().any(Vec::is_empty) {
         return Err(format!("{} keys match {} of {slots} slots", spots.len(), numbers.len()));
     }
     let ends = spots.iter().map(|own| (numbers[&own[0]], numbers[&own[own.len() - 1]]));

@@ -1,6 +1,6 @@
 //! The fields before the levels.
 
-use super::payload::{Function, Payload};
+use super::payload::{Function, Next, Payload};
 use super::{refused, refused_or_survived, refused_saying, survive};
 
 #[test]
@@ -77,7 +77,7 @@ fn flags_that_are_none_and_paces_that_cannot_be_are_refused() {
     for sound in Payload::all_sound() {
         for flag in 2..=255 {
             refused(&Payload { by_rebuild: flag, ..sound.clone() }, "a flag that is none");
-            refused(&Payload { has_frontier: flag, ..sound.clone() }, "a flag that is none");
+            refused(&Payload { apart: flag, ..sound.clone() }, "a flag that is none");
             refused(&Payload { wants_rebuild: flag, ..sound.clone() }, "a flag that is none");
         }
         for c in (0..3).chain(65..=255) {
@@ -94,13 +94,29 @@ fn flags_that_are_none_and_paces_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_frontier_is_any_key_or_none() {
+fn a_frontier_is_any_number() {
     for sound in Payload::all_sound() {
-        refused_saying(&Payload { has_frontier: 0, ..sound.clone() }, "a frontier that is none", "frontier");
-        survive(&Payload { has_frontier: 0, frontier: vec![], ..sound.clone() }).expect("no frontier");
-        for frontier in [vec![], vec![0], vec![255; 9], vec![255; 100_000], b"between".to_vec()] {
-            survive(&Payload { frontier, ..sound.clone() }).expect("a key");
+        for frontier in [0, 1, 1 << 31, 1 << 63, u64::MAX - 1, u64::MAX] {
+            survive(&Payload { frontier, ..sound.clone() }).expect("any frontier");
         }
+    }
+}
+
+#[test]
+fn two_sizes_need_two_tables_and_two_tables_need_their_sizes() {
+    for sound in Payload::all_sound() {
+        refused_saying(&Payload { next_slots: sound.slots + 1, ..sound.clone() }, "two sizes", "one table");
+        refused(&Payload { apart: 1, ..sound.clone() }, "a table that is not there");
+        for next_slots in [0, 1, 63, sound.slots, u64::MAX] {
+            let next = Next {
+                overflow: vec![],
+                ghosts: vec![],
+                ..Payload::empty(300, sound.width, sound.signature, sound.levels).as_next()
+            };
+            refused(&Payload { apart: 1, next_slots, next: Some(next), ..sound.clone() }, "a table of another size");
+        }
+        let next = Payload::empty(300, sound.width, sound.signature, sound.levels).as_next();
+        survive(&Payload { apart: 1, next_slots: 300, next: Some(next), ..sound }).expect("two tables");
     }
 }
 

@@ -7,9 +7,9 @@ use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::persist::Writer;
 use twiceshy::quotient::{BroomFilter, BroomForm};
-use twiceshy::remote::{Generation, InKeyOrder, OrderWords, Plan, Remote, Schema, Write};
+use twiceshy::remote::{ByHash, Frontier, Generation, OrderWords, Plan, Remote, Schema, Write};
 
-pub(crate) const BROOM: u16 = 9;
+pub(crate) const BROOM: u16 = 10;
 pub(crate) const SLOTS: u64 = 200;
 pub(crate) const KEYS: u64 = 170;
 
@@ -17,7 +17,9 @@ pub(crate) const KEYS: u64 = 170;
 pub(crate) const SPILLED: usize = 8 + 64 * 9;
 /// The bytes of a block's strings that are not spilled.
 pub(crate) const GROUP: usize = 24;
-pub(crate) const GHOST: usize = 19;
+pub(crate) const GHOST: usize = 23;
+/// The bytes of a hash that the yard's buckets had no room for.
+pub(crate) const OVERFLOWN: usize = 16;
 
 /// The form and the width of each sound file.
 pub(crate) const SHAPES: [(BroomForm, u32); 4] =
@@ -30,7 +32,10 @@ pub(crate) const NO_BITS: [u64; 3] = [u64::MAX, 0, 0];
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Payload {
     pub(crate) sequence: u64,
+    pub(crate) apart: u8,
     pub(crate) slots: u64,
+    /// Those of the table that keys of the new function are in.
+    pub(crate) next_slots: u64,
     pub(crate) width: u8,
     pub(crate) signature: u8,
     pub(crate) levels: u8,
@@ -38,14 +43,25 @@ pub(crate) struct Payload {
     pub(crate) by_rebuild: u8,
     pub(crate) old: Function,
     pub(crate) new: Function,
-    pub(crate) has_frontier: u8,
-    pub(crate) frontier: Vec<u8>,
+    pub(crate) frontier: u64,
     pub(crate) generation: u32,
     pub(crate) keys: u64,
     pub(crate) debt: u64,
     pub(crate) wants_rebuild: u8,
     pub(crate) tables: Vec<Table>,
-    pub(crate) yard: Option<Vec<u8>>,
+    pub(crate) yard: Vec<u8>,
+    pub(crate) overflow: Vec<u8>,
+    pub(crate) ghosts: Vec<u8>,
+    /// The same of the other table, where there is one.
+    pub(crate) next: Option<Next>,
+}
+
+/// The table that keys go to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Next {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) yard: Vec<u8>,
+    pub(crate) overflow: Vec<u8>,
     pub(crate) ghosts: Vec<u8>,
 }
 
@@ -86,6 +102,10 @@ impl Table {
         Table { blocks: from.bytes(), rests: from.bytes(), groups: from.bytes(), spilled: from.bytes() }
     }
 
+    fn write<'a>(&'a self, out: &mut Writer<'a>) {
+        [&self.blocks, &self.rests, &self.groups, &self.spilled].into_iter().for_each(|bytes| out.bytes(&bytes[..]));
+    }
+
     /// One that holds nothing, with all sizes right.
     fn empty(slots: u64, width: u8, signature: u8) -> Table {
         let blocks = (slots + (slots * 11).isqrt().clamp(1, 896)).div_ceil(64) as usize;
@@ -111,6 +131,17 @@ impl Table {
     }
 }
 
+impl Next {
+    fn read(levels: u8, from: &mut Fields) -> Next {
+        Next {
+            tables: (0..levels).map(|_| Table::read(from)).collect(),
+            yard: from.bytes(),
+            overflow: from.bytes(),
+            ghosts: from.bytes(),
+        }
+    }
+}
+
 impl Payload {
     pub(crate) fn read(file: &[u8]) -> Payload {
         let mut from = Fields(file);
@@ -118,7 +149,9 @@ impl Payload {
         assert_eq!(Fields(&header[10..12]).number(2), u64::from(BROOM));
         let mut read = Payload {
             sequence: Fields(&header[24..32]).number(8),
+            apart: from.byte(),
             slots: from.number(8),
+            next_slots: from.number(8),
             width: from.byte(),
             signature: from.byte(),
             levels: from.byte(),
@@ -126,19 +159,20 @@ impl Payload {
             by_rebuild: from.byte(),
             old: Function::read(&mut from),
             new: Function::read(&mut from),
-            has_frontier: from.byte(),
-            frontier: from.bytes(),
+            frontier: from.number(8),
             generation: from.number(4) as u32,
             keys: from.number(8),
             debt: from.number(8),
             wants_rebuild: from.byte(),
             tables: vec![],
-            yard: None,
+            yard: vec![],
+            overflow: vec![],
             ghosts: vec![],
+            next: None,
         };
-        read.tables = (0..read.levels).map(|_| Table::read(&mut from)).collect();
-        read.yard = (read.levels == 1).then(|| from.bytes());
-        read.ghosts = from.bytes();
+        let first = Next::read(read.levels, &mut from);
+        (read.tables, read.yard, read.overflow, read.ghosts) = (first.tables, first.yard, first.overflow, first.ghosts);
+        read.next = (read.apart == 1).then(|| Next::read(read.levels, &mut from));
         assert!(from.0.is_empty() && read.forge() == file, "these are not all fields");
         read
     }
@@ -146,24 +180,23 @@ impl Payload {
     /// A container with these fields and checksums that agree.
     pub(crate) fn forge(&self) -> Vec<u8> {
         let mut out = Writer::new();
+        out.u8(self.apart);
         out.u64(self.slots);
+        out.u64(self.next_slots);
         [self.width, self.signature, self.levels, self.c, self.by_rebuild].into_iter().for_each(|byte| out.u8(byte));
         self.old.write(&mut out);
         self.new.write(&mut out);
-        out.u8(self.has_frontier);
-        out.bytes(self.frontier.clone());
+        out.u64(self.frontier);
         out.u32(self.generation);
         out.u64(self.keys);
         out.u64(self.debt);
         out.u8(self.wants_rebuild);
-        for table in &self.tables {
-            out.bytes(&table.blocks[..]);
-            out.bytes(&table.rests[..]);
-            out.bytes(&table.groups[..]);
-            out.bytes(&table.spilled[..]);
+        self.tables.iter().for_each(|table| table.write(&mut out));
+        [&self.yard, &self.overflow, &self.ghosts].into_iter().for_each(|bytes| out.bytes(&bytes[..]));
+        if let Some(next) = &self.next {
+            next.tables.iter().for_each(|table| table.write(&mut out));
+            [&next.yard, &next.overflow, &next.ghosts].into_iter().for_each(|bytes| out.bytes(&bytes[..]));
         }
-        self.yard.iter().for_each(|yard| out.bytes(&yard[..]));
-        out.bytes(&self.ghosts[..]);
         let mut file = Vec::new();
         out.finish(BROOM, self.sequence, &mut file).expect("a vector takes everything");
         file
@@ -181,27 +214,35 @@ impl Payload {
 
     /// A filter without keys, of any shape.
     pub(crate) fn empty(slots: u64, width: u8, signature: u8, levels: u8) -> Payload {
-        let second = Table::empty(slots / 40 + 64, (width + 4).min(32), (width + 4).min(32));
+        let second = Table::empty(slots / 64 + 64, (width + 4).min(32), (width + 4).min(32));
         let share = (-f64::from(signature)).exp2() + 1.0 / 200.0;
         let buckets = (slots as f64 * share * 2.0 / 8.0) as usize + 4;
         Payload {
             slots,
+            next_slots: slots,
             width,
             signature,
             levels,
             keys: 0,
             tables: [Table::empty(slots, width, signature), second].into_iter().take(levels.into()).collect(),
-            yard: (levels == 1).then(|| vec![0; buckets * 64]),
+            yard: if levels == 1 { vec![0; buckets * 64] } else { vec![] },
+            overflow: vec![],
             ghosts: vec![],
             ..Payload::sound(0)
         }
     }
 
+    /// Its table as the one that keys go to.
+    pub(crate) fn as_next(&self) -> Next {
+        let Payload { tables, yard, overflow, ghosts, .. } = self.clone();
+        Next { tables, yard, overflow, ghosts }
+    }
+
     /// In the second level what another filter has in its first.
     pub(crate) fn with_second_level(mut self, keys: u64) -> Payload {
-        let slots = self.slots / 40 + 64;
+        let slots = self.slots / 64 + 64;
         let options = BroomFilter::with_slots(slots, u32::from(self.width) + 4).form(BroomForm::TwoLevels);
-        let mut remote = InKeyOrder::new();
+        let mut remote = ByHash::new();
         let mut filter = options.build(HashKey::fixed(8), &mut remote).expect("options that can be");
         for number in 0..keys {
             filter.insert(&key(number), &mut remote).expect("a load that fits");
@@ -214,20 +255,24 @@ impl Payload {
     }
 
     /// A remote in the generations and at the commit that the file names, with these keys, and with this frontier.
-    pub(crate) fn remote(&self, keys: u64, frontier: Option<&[u8]>) -> Shifted<InKeyOrder> {
+    pub(crate) fn remote(&self, keys: u64, frontier: u64) -> Shifted<ByHash> {
         let ages = [(self.old.hash_key(), self.generation), (self.new.hash_key(), self.generation.saturating_add(1))];
         let ages = ages.map(|(hash, generation)| (hash, Generation(generation)));
-        let schema = |hash| Schema { hash, orders: self.levels, cells: self.slots, cells_per_bucket: 1 };
+        let orders = self.levels + 1;
+        let schema = |hash| Schema { hash, orders, cells: self.slots, cells_per_bucket: 1 };
         let mut writes: Vec<Write> =
             ages.map(|(hash, generation)| Write::Begin { generation, schema: schema(hash) }).into();
+        let position = |hash: HashKey, key: &[u8]| hash.words(key).word(0).rotate_left(32).min(u64::MAX - 1);
         for key in (0..keys).map(key) {
-            let (hash, generation) = ages[usize::from(frontier.is_some_and(|frontier| &key[..] <= frontier))];
-            let words = [0, 1 << 32].map(|first| hash.words(&key).word(first));
-            let words = OrderWords::new(&words[..usize::from(self.levels)]);
+            let (hash, generation) = ages[usize::from(position(ages[0].0, &key) < frontier)];
+            let mut words: Vec<u64> = [0, 1 << 32].map(|first| hash.words(&key).word(first)).into();
+            words.truncate(self.levels.into());
+            words.push(position(hash, &key));
+            let words = OrderWords::new(&words);
             writes.push(Write::Add { generation, key: key[..].into(), words, cell: None });
         }
-        writes.push(Write::Frontier { key: frontier.map(Into::into) });
-        let mut inner = InKeyOrder::new();
+        writes.push(Write::Frontier { at: Frontier(frontier) });
+        let mut inner = ByHash::new();
         inner.commit(&Plan { sequence: 1, writes }).expect("two generations can begin");
         Shifted { inner, by: self.sequence.wrapping_sub(1) }
     }
@@ -237,12 +282,12 @@ impl Payload {
 fn taught((form, width): (BroomForm, u32)) -> Vec<u8> {
     let options = BroomFilter::with_slots(SLOTS, width).form(form);
     let options = if form == BroomForm::TwoLevels { options.reclaim_by_rebuild() } else { options };
-    let mut remote = InKeyOrder::new();
+    let mut remote = ByHash::new();
     let mut filter = options.build(HashKey::fixed(5), &mut remote).expect("options that can be");
     for number in 0..KEYS {
         filter.insert(&key(number), &mut remote).expect("a load that fits");
     }
-    let teach = |filter: &mut BroomFilter, remote: &mut InKeyOrder, from: u64, mistakes: usize| {
+    let teach = |filter: &mut BroomFilter, remote: &mut ByHash, from: u64, mistakes: usize| {
         for query in (from..).map(key).take(mistakes << width) {
             if filter.contains(&query) {
                 filter.adapt(&query, remote).expect("the sets agree");
@@ -267,6 +312,6 @@ fn taught((form, width): (BroomForm, u32)) -> Vec<u8> {
     }
     let mut file = Vec::new();
     filter.save(&mut file).expect("a filter that is not in doubt");
-    assert_eq!(Payload::read(&file).has_frontier, 1, "{form:?}, {width} bits");
+    assert!(Payload::read(&file).frontier > 0, "{form:?}, {width} bits");
     file
 }

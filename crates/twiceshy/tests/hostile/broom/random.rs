@@ -21,7 +21,7 @@ fn any_fields(payload: &mut Payload, state: &mut u64) {
         std::mem::swap(&mut payload.old, &mut payload.new);
     }
     if draw(state, 4) == 0 {
-        payload.frontier = (0..draw(state, 9)).map(|_| draw(state, 256) as u8).collect();
+        payload.frontier = draw(state, u64::MAX) >> draw(state, 64);
     }
 }
 
@@ -62,7 +62,10 @@ fn disturb_level(payload: &mut Payload, state: &mut u64) {
 
 /// Changes a hash in the yard, or brings one in.
 fn disturb_yard(payload: &mut Payload, state: &mut u64) {
-    let Some(yard) = &mut payload.yard else { return };
+    let yard = &mut payload.yard;
+    if yard.is_empty() {
+        return;
+    }
     let at = draw(state, yard.len() as u64 / 8) as usize * 8;
     payload.keys += u64::from(yard[at..at + 8] == [0; 8]);
     let word = draw(state, u64::MAX) | 1 << 63;

@@ -1,0 +1,156 @@
+//! The fingerprints of a table: its levels, its back yard and its ghosts.
+
+use super::back_yard::BackYard;
+use super::functions::{Age, Print};
+use super::ghosts::Ghosts;
+use super::haunted::Base;
+use super::level::{Hash, Level};
+use super::rules::{BroomRule, Rules};
+use super::shape::{BroomForm, Shape};
+use super::strings::Bits;
+use crate::hash::Words;
+use crate::packed::word::Word64;
+use crate::quotient::table::Room;
+use std::cell::OnceCell;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Prints {
+    /// One, or two with hash words of their own (5.3).
+    pub(crate) levels: Vec<Level>,
+    /// Whole hashes of keys that the levels have no place for (5.4).
+    pub(crate) yard: BackYard,
+    pub(crate) ghosts: Ghosts,
+}
+
+impl Prints {
+    /// An empty table; `None` where it cannot be allocated.
+    pub(crate) fn new(slots: u64, shape: &Shape) -> Option<Prints> {
+        let levels = (0..).zip(shape.slots(slots)).map(|(level, slots)| {
+            let made = Level::new(slots, shape.widths(level));
+            if level == 0 { made } else { made.map(Level::without_segments) }
+        });
+        let yard = BackYard::new(shape.buckets(slots), shape.width)?;
+        Some(Prints { levels: levels.collect::<Option<_>>()?, yard, ghosts: Ghosts::new(shape.remainders()) })
+    }
+
+    /// The slots of the first level.
+    pub(crate) fn slots(&self) -> u64 {
+        self.levels[0].slots()
+    }
+
+    /// Fingerprints and hashes that are held: as many as keys.
+    pub(crate) fn used(&self) -> u64 {
+        self.levels.iter().map(Level::used).sum::<u64>() + self.yard.used()
+    }
+
+    /// Keys that the first level has no place for.
+    pub(crate) fn aside(&self) -> u64 {
+        self.used() - self.levels[0].used()
+    }
+
+    /// `true` if there are more keys beside the first level than chance brings there: somebody inserts keys that are alike.
+    /// Measured at 95 % load, a second level is up to 62 % full, and a yard half.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let room = self.levels.get(1).map_or(self.yard.capacity(), Level::slots);
+        self.aside() > room / 4 * 3
+    }
+
+    /// `true` if no key is where the paper's filter has no room for it.
+    pub(crate) fn has_no_overflow(&self) -> bool {
+        self.yard.overflown().next().is_none()
+    }
+
+    pub(crate) fn allocated_bits(&self) -> u64 {
+        self.levels[0].allocated_bits() + self.aside_bits() + self.ghosts.allocated_bits()
+    }
+
+    /// The bits of what stands beside the first level.
+    pub(crate) fn aside_bits(&self) -> u64 {
+        self.levels[1..].iter().map(Level::allocated_bits).sum::<u64>() + self.yard.allocated_bits()
+    }
+
+    #[inline]
+    pub(crate) fn print<'k>(&self, words: Words<'k>, level: usize, shape: &Shape) -> Print<'k> {
+        Print::new(words, level, self.levels[level].slots(), shape.widths(level).0)
+    }
+
+    /// The slot whose fingerprint is a prefix of a print.
+    #[inline]
+    pub(crate) fn find<W: Word64>(&self, print: &Print<'_>, level: usize) -> Option<u64> {
+        self.levels[level].find::<W, _>(print.quotient, || print.behind())
+    }
+
+    /// Whether a fingerprint is a prefix of a key's hash, of which the first word is known.
+    #[inline(always)]
+    pub(crate) fn contains<W: Word64>(&self, words: Words<'_>, first: u64, shape: &Shape) -> bool {
+        let first = Print::with_first(words, first, 0, self.slots(), shape.width);
+        let behind = OnceCell::new();
+        let behind = || behind.get_or_init(|| first.behind());
+        self.levels[0].find::<W, _>(first.quotient, behind).is_some()
+            || self.levels.len() > 1 && self.find::<W>(&self.print(words, 1, shape), 1).is_some()
+            || self.yard.contains(first.quotient, behind)
+    }
+
+    /// Room for a key in a level. With a back yard no two of a run have the same signature.
+    pub(crate) fn room(&self, level: usize, hash: Hash, shape: &Shape) -> Option<Room> {
+        let taken = || self.levels[level].has_signature(hash.quotient, hash.remainder);
+        if shape.form == BroomForm::BackYard && taken() {
+            return None;
+        }
+        self.levels[level].room(hash.quotient)
+    }
+
+    /// How many adaptivity bits tell a newcomer of a level from all that is stored there, and from the hashes in the yard; `None`
+    /// where none do.
+    pub(crate) fn apart(&self, level: usize, hash: Hash) -> Option<u32> {
+        let collisions = self.levels[level].hard_collisions(hash);
+        let apart = collisions.map(|string| string.shared(hash.tail) + 1).max().unwrap_or(0);
+        match level {
+            0 => Some(apart.max(self.yard.apart(hash)?)),
+            _ => Some(apart),
+        }
+    }
+
+    /// Puts a fingerprint where there is room, with `apart` adaptivity bits and as many more as ghosts ask for.
+    pub(crate) fn insert(&mut self, level: usize, room: Room, hash: Hash, apart: u32, age: Age, rules: Rules) {
+        let haunted = self.haunted(level, hash, age, rules);
+        self.levels[level].insert(room, hash.remainder, Bits::prefix(hash.tail, apart.max(haunted)));
+    }
+
+    fn haunted(&self, level: usize, hash: Hash, age: Age, rules: Rules) -> u32 {
+        #[cfg(feature = "testing")]
+        if !rules.keep(BroomRule::FirstDifference) {
+            return self.ghosts.bits_for_whole_matches(age, hash.base(level), hash.tail);
+        }
+        let _ = (age, rules, BroomRule::FirstDifference);
+        self.ghosts.bits_for(hash.base(level), hash.tail)
+    }
+
+    /// Begins an operation: whatever it changes can be undone.
+    pub(crate) fn begin(&mut self) {
+        self.levels.iter_mut().for_each(Level::begin);
+        self.yard.begin();
+        self.ghosts.begin();
+    }
+
+    /// The operation holds.
+    pub(crate) fn keep(&mut self) {
+        self.levels.iter_mut().for_each(Level::keep);
+        self.yard.keep();
+        self.ghosts.keep();
+    }
+
+    /// Puts everything back as it was when the operation began.
+    pub(crate) fn undo(&mut self) {
+        self.levels.iter_mut().for_each(Level::undo);
+        self.yard.undo();
+        self.ghosts.undo();
+    }
+}
+
+impl Hash {
+    /// What its fingerprints in a level begin with.
+    pub(crate) fn base(self, level: usize) -> Base {
+        Base { level: level as u8, quotient: self.quotient, remainder: self.remainder }
+    }
+}

@@ -1,0 +1,77 @@
+//! Another table, or another hash key: the frontier goes on until all keys have it.
+//!
+//! What a table has learned cannot be carried over to another one, and a filter that has forgotten what it told its adversary
+//! must not go on with the same functions. So a larger table is one for keys of the new function alone: those that the frontier
+//! passes leave the old table and go to the new one. A phase that has begun ends first, since its new function is in use already.
+
+use super::filter::BroomFilter;
+use super::functions::Age;
+use super::prints::Prints;
+use super::rules::BroomRule;
+use crate::hash::HashKey;
+use crate::remote::Frontier;
+
+/// What has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rebuild {
+    /// The slots of another table.
+    pub(crate) cells: Option<u64>,
+    /// Where another function comes from; else it is the one that follows.
+    pub(crate) hash: Option<HashKey>,
+    pub(crate) stage: Stage,
+}
+
+/// How far a rebuild is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// A phase must end first.
+    Waits,
+    /// Keys are on their way.
+    Runs,
+    /// All keys are there, by a step of the rebuild or by other operations.
+    Done,
+}
+
+impl BroomFilter {
+    pub(super) fn stage(&self) -> Option<Stage> {
+        self.rebuild.map(|rebuild| rebuild.stage)
+    }
+
+    /// At the beginning of a phase: what waits begins, what runs is done.
+    pub(super) fn next_stage(&mut self) {
+        let Some(rebuild) = self.rebuild else { return };
+        match rebuild.stage {
+            Stage::Waits => self.start(rebuild),
+            Stage::Runs => self.set_rebuild(Some(Rebuild { stage: Stage::Done, ..rebuild })),
+            Stage::Done => {}
+        }
+    }
+
+    /// Begins a rebuild, at once if no key has the new function yet.
+    pub(super) fn begin(&mut self, rebuild: Rebuild) {
+        self.set_rebuild(Some(rebuild));
+        if self.frontier() == Frontier::START && !self.local.functions.apart {
+            self.start(rebuild);
+        }
+    }
+
+    /// Gives the new function, which no key has yet, what the rebuild is for. If the table cannot be made, or is too small by now,
+    /// the rebuild is given up.
+    fn start(&mut self, rebuild: Rebuild) {
+        let number = self.local.functions.generation_of(Age::New).0;
+        if let Some(hash) = rebuild.hash {
+            self.local.functions.new = hash.numbered(number.into());
+        }
+        if !self.local.rules.keep(BroomRule::NewFunctions) {
+            self.local.functions.new = self.local.functions.old;
+        }
+        if let Some(cells) = rebuild.cells {
+            let fits = self.local.keys() <= self.local.shape.most(cells);
+            match Prints::new(cells, &self.local.shape).filter(|_| fits) {
+                Some(prints) => self.local.begin_table(prints),
+                None => return self.set_rebuild(None),
+            }
+        }
+        self.set_rebuild(Some(Rebuild { stage: Stage::Runs, ..rebuild }));
+    }
+}

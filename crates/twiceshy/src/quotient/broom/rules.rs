@@ -1,0 +1,61 @@
+//! The rules that the broom filter's promise rests on, each with a switch for tests.
+
+/// A rule of the broom filter: see `docs/broom.md`. Tests turn one off at a time and show who wins then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "testing"), expect(unreachable_pub, reason = "only tests name rules"))]
+pub enum BroomRule {
+    /// A removed key leaves a ghost of its adaptivity bits (001 section 4.3).
+    RemovalGhosts,
+    /// A key that comes takes bits up to the first that differs from each ghost of its base, of either age. Without it, only
+    /// those of a ghost of its own age that it agrees with.
+    FirstDifference,
+    /// A mistake about a fingerprint that has adaptivity bits already leaves these bits as a ghost of the query's age.
+    SecondMistake,
+    /// The frontier moves in an order by hash and by a share of the range. Without it, in the order of the keys' bytes and by a
+    /// number of keys.
+    HashOrder,
+    /// A filter that forgets what it has learned, because its table or its hash key is replaced, takes new functions.
+    NewFunctions,
+    /// Whether a key is refused depends on the number of keys alone.
+    RoomForAll,
+}
+
+#[cfg(feature = "testing")]
+impl BroomRule {
+    /// All rules.
+    pub const ALL: [BroomRule; 6] = [
+        BroomRule::RemovalGhosts,
+        BroomRule::FirstDifference,
+        BroomRule::SecondMistake,
+        BroomRule::HashOrder,
+        BroomRule::NewFunctions,
+        BroomRule::RoomForAll,
+    ];
+}
+
+/// Which rules a filter keeps: all of them, outside tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rules {
+    #[cfg(feature = "testing")]
+    off: u8,
+}
+
+impl Rules {
+    /// `true` if the filter keeps a rule.
+    #[inline(always)]
+    pub(crate) fn keep(self, rule: BroomRule) -> bool {
+        #[cfg(feature = "testing")]
+        return self.off & 1 << rule as u8 == 0;
+        #[cfg(not(feature = "testing"))]
+        {
+            let _ = rule;
+            true
+        }
+    }
+
+    /// The same rules without one.
+    #[cfg(feature = "testing")]
+    pub(crate) fn without(self, rule: BroomRule) -> Rules {
+        Rules { off: self.off | 1 << rule as u8 }
+    }
+}

@@ -121,7 +121,7 @@ impl<S: Store> Inner<S> {
                 Ok(())
             }
             Err(CommitError::Failed(error)) => {
-                self.resolve(&writer.state);
+                self.take_back(&writer.state);
                 Err(Error::Store(error))
             }
             Err(CommitError::Unknown(error)) => {

@@ -144,6 +144,8 @@ impl<S: Store> Inner<S> {
         let known = happened || found.last == writer.state.last;
         let resolved = match doubt.applied {
             true => Some(happened),
+            // As in `take_back`.
+            false if self.learning_writes && !happened => Some(false),
             false => self.with_filter(|filter| known && filter.resolve(&view).is_ok()),
         };
         if resolved == Some(false) {
@@ -186,6 +188,15 @@ impl<S: Store> Inner<S> {
                 Err(Stop::Disagree) => return Err(Trouble::Lost),
                 Err(Stop::Store(error)) => return Err(Trouble::Store(error)),
             }
+        }
+    }
+
+    /// Has a filter forget its plan, which was not committed. A broom filter has answered meanwhile as if it had been: what it was
+    /// wrong about then is known, so it must not come to the same functions again, and is made anew.
+    pub(crate) fn take_back(&self, state: &State) {
+        match self.learning_writes {
+            true => self.lose_filter(),
+            false => self.resolve(state),
         }
     }
 

@@ -42,9 +42,11 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 
-    /// Deletes the index entries of generations that the store knows nothing of: a rebuild has ended, or was cut short.
+    /// Deletes the index entries of generations that are not in use: a rebuild has ended, or was cut short. In use are one
+    /// generation, and the one after it, which has the keys of a broom filter that have moved on.
     fn delete_unused(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        let used = |writer: &Writer, generation| writer.state.schema(generation).is_some();
+        let in_use = writer.state.in_use.map_or(0, |generation| generation.0);
+        let used = |generation: Generation| (in_use..=in_use.saturating_add(1)).contains(&generation.0);
         let mut from = entry::index(Generation(0), Order(0), 0, &[]);
         loop {
             let mut batch = Batch::default();
@@ -52,7 +54,7 @@ impl<S: Store> Inner<S> {
             let (mut deleted, mut next) = (0, None);
             let scanned = self.store.scan(Space::Index, Bound::Included(&from), &mut |bytes, _| {
                 let Some(generation) = entry::generation(bytes) else { return false };
-                if used(writer, generation) {
+                if used(generation) {
                     // On to the first entry behind those of this generation.
                     next = generation.0.checked_add(1).map(Generation);
                     return false;

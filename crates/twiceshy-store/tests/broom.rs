@@ -14,6 +14,8 @@ type Maps = [BTreeMap<Vec<u8>, Vec<u8>>; 4];
 struct Disk {
     seen: Arc<Mutex<Maps>>,
     synced: Arc<Mutex<Maps>>,
+    /// Commits that still succeed, where it is to fail.
+    commits_left: Arc<Mutex<Option<u64>>>,
 }
 
 impl Disk {
@@ -46,6 +48,9 @@ impl Store for Disk {
     }
 
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
+        if let Some(left) = &mut *self.commits_left.lock().expect("one thread") {
+            *left = left.checked_sub(1).ok_or(CommitError::Failed(MemoryError::InUse))?;
+        }
         let mut maps = self.seen.lock().expect("one thread");
         for Change { space, key, value } in changes {
             match value {
@@ -68,11 +73,16 @@ const KEYS: u64 = 600;
 const RATE: f64 = 0.05;
 
 fn open(disk: &Disk, path: &Path) -> Guard<Disk> {
-    let options = Options::new().filter(FilterKind::Broom).false_positive_rate(RATE).adapt(Adapt::Always);
-    let options = options.background(false).hash_key(HashKey::fixed(7)).snapshot(path);
-    let guard = options.open(disk.clone()).expect("its own store");
+    let guard = try_open(disk, path);
     guard.wait().expect("a disk that works");
     guard
+}
+
+/// Opens it; the filter may not be there.
+fn try_open(disk: &Disk, path: &Path) -> Guard<Disk> {
+    let options = Options::new().filter(FilterKind::Broom).false_positive_rate(RATE).adapt(Adapt::Always);
+    let options = options.background(false).hash_key(HashKey::fixed(7)).snapshot(path);
+    options.open(disk.clone()).expect("its own store")
 }
 
 fn filled(disk: &Disk, path: &Path) -> Guard<Disk> {
@@ -236,4 +246,38 @@ fn a_store_of_version_1_is_brought_forward_under_new_functions() {
     let guard = open(&disk, &path);
     assert_eq!(guard.stats().expect("a disk that works").rebuilt, 0);
     has_all(&guard);
+}
+
+#[test]
+fn a_rebuild_that_is_cut_short_anywhere_leaves_every_key_and_no_entry_behind() {
+    let (folder, disk) = (tempfile::tempdir().expect("a folder"), Disk::default());
+    let path = folder.path().join("filter");
+    let guard = open(&disk, &path);
+    // Three batches of a rebuild.
+    guard.insert_all((0..2_500).map(|number| (key(number), b""))).expect("a disk that works");
+    guard.close().expect("a folder");
+    let commits_left = |left: Option<u64>| *disk.commits_left.lock().expect("one thread") = left;
+    let mut cut_short = 0;
+    for commits in 0..40 {
+        let _ = std::fs::remove_file(&path);
+        commits_left(Some(commits));
+        let guard = try_open(&disk, &path);
+        if guard.wait().is_err() {
+            cut_short += 1;
+            assert!((0..2_500).all(|number| guard.contains(&key(number)).expect("no filter is needed")));
+            // Nothing more is written, and the guard's threads end.
+            commits_left(Some(0));
+            drop(guard);
+        } else {
+            commits_left(None);
+            has_all(&guard);
+            guard.remove(&key(3_000 - commits)).expect("a disk that works");
+            guard.insert(&key(5_000 + commits), b"").expect("a disk that works");
+            guard.close().expect("a folder");
+        }
+        commits_left(None);
+    }
+    assert!(cut_short > 3, "{cut_short} rebuilds were cut short");
+    let _ = std::fs::remove_file(&path);
+    has_all(&open(&disk, &path));
 }

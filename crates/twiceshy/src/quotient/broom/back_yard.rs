@@ -16,7 +16,10 @@ use crate::touched;
 use std::collections::BTreeSet;
 
 /// The words of a bucket.
-const BUCKET: usize = 8;
+pub(crate) const BUCKET: usize = 8;
+
+/// The widest remainder with which a word still holds 32 bits behind it, or nearly.
+pub(crate) const WIDEST: u32 = 16;
 
 /// Marks a word that holds a hash.
 const TAKEN: u64 = 1 << 63;
@@ -94,11 +97,6 @@ impl BackYard {
     /// Hashes in the yard.
     pub(crate) fn used(&self) -> u64 {
         self.used + self.overflow.len() as u64
-    }
-
-    /// The words of its buckets.
-    pub(crate) fn capacity(&self) -> u64 {
-        (self.buckets.len() * BUCKET) as u64
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {

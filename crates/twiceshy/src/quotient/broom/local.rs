@@ -311,7 +311,7 @@ impl Local {
     }
 
     fn note_crowding(&mut self, table: usize, aside: bool) {
-        self.crowding += u64::from(aside && self.tables[table].is_crowded());
+        self.crowding += u64::from(aside && self.tables[table].is_crowded(&self.shape));
     }
 
     /// Extends the fingerprint that a newcomer matches, if there is one. `false` where 64 bits are not enough.

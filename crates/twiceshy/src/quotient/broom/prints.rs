@@ -50,9 +50,8 @@ impl Prints {
 
     /// `true` if there are more keys beside the first level than chance brings there: somebody inserts keys that are alike.
     /// Measured at 95 % load, a second level is up to 62 % full, and a yard half.
-    pub(crate) fn is_crowded(&self) -> bool {
-        let room = self.levels.get(1).map_or(self.yard.capacity(), Level::slots);
-        self.aside() > room / 4 * 3
+    pub(crate) fn is_crowded(&self, shape: &Shape) -> bool {
+        self.aside() > shape.room_aside(self.slots())
     }
 
     /// `true` if no key is where the paper's filter has no room for it.

@@ -30,7 +30,8 @@ const OVERFLOWN: usize = 8 + 8;
 
 impl BroomFilter {
     /// Writes the filter, with its hash functions, its frontier and the number of its last commit. While keys go from one table to
-    /// another, both are written, and a filter that is loaded goes on with it. A rebuild that waits for its phase is forgotten.
+    /// another, both are written, and a filter that is loaded goes on with it. A re-keying that has begun is forgotten, and so is a rebuild
+    /// that waits for its phase.
     pub fn save(&self, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
         if self.is_in_doubt() {
             return Err(SaveError::InDoubt);
@@ -57,7 +58,8 @@ impl BroomFilter {
 
     /// Reads a filter that [`BroomFilter::save`] wrote. It belongs to a remote at the same commit: call
     /// [`Backed::resolve`](crate::filter::Backed::resolve) with the remote, and recover the filter from it where that says
-    /// [`OutOfStep`](crate::error::SeamError::OutOfStep).
+    /// [`OutOfStep`](crate::error::SeamError::OutOfStep). If the remote may have lost commits in a crash, recover the filter in any
+    /// case: what it had learned in them is known to others, and would be wrong once more.
     pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<BroomFilter, LoadError> {
         let mut from = Reader::open(source)?;
         if from.kind() == KIND_IN_BYTE_ORDER {

@@ -82,12 +82,22 @@ impl Shape {
         .max(1)
     }
 
-    /// The buckets of the back yard. With two levels it has none, and holds only what neither has room for.
+    /// The buckets of the back yard. With two levels it has none, and holds only what neither has room for. With wide remainders a
+    /// word would have too few bits behind them to tell keys apart that are known to be alike, and all hashes go to the ordered set.
     pub(crate) fn buckets(&self, slots: u64) -> u64 {
         match self.form {
-            BroomForm::BackYard => back_yard::buckets(slots, self.signature),
-            BroomForm::TwoLevels => 0,
+            BroomForm::BackYard if self.width <= back_yard::WIDEST => back_yard::buckets(slots, self.signature),
+            _ => 0,
         }
+    }
+
+    /// How many keys beside the first level there is room for before it is crowded.
+    pub(crate) fn room_aside(&self, slots: u64) -> u64 {
+        let room = match self.form {
+            BroomForm::BackYard => back_yard::buckets(slots, self.signature) * back_yard::BUCKET as u64,
+            BroomForm::TwoLevels => second_slots(slots),
+        };
+        room / 4 * 3
     }
 }
 

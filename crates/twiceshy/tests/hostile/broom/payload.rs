@@ -225,7 +225,7 @@ impl Payload {
             levels,
             keys: 0,
             tables: [Table::empty(slots, width, signature), second].into_iter().take(levels.into()).collect(),
-            yard: if levels == 1 { vec![0; buckets * 64] } else { vec![] },
+            yard: if levels == 1 && width <= 16 { vec![0; buckets * 64] } else { vec![] },
             overflow: vec![],
             ghosts: vec![],
             ..Payload::sound(0)

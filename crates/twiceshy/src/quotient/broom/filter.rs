@@ -18,7 +18,7 @@ use crate::remote::{Frontier, Generation, Key, OrderWords, Place, Plan, Remote, 
 use crate::sizing;
 
 /// The broom filter (001): whatever an adversary asks, inserts and removes, its next query is wrong with probability ε at most, times
-/// a factor of up to 1.26. `docs/broom.md` has the proof, and what it assumes.
+/// a factor of 1.25. `docs/broom.md` has the proof, and what it assumes.
 ///
 /// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity; ghosts come to about half a bit a key,
 /// and to some five where keys are replaced as fast as it errs. An insertion reads the remote only where it collides, and writes

@@ -242,7 +242,7 @@ impl AdversaryName {
             ),
             AdversaryName::Seesaw => entry(
                 "seesaw",
-                "Stores the keys and their mistakes in turns, asking whoever is absent; names a key while the mistakes are stored.",
+                "Stores the keys and their mistakes in turns, asking those that are absent; names a key while the mistakes are stored.",
                 &Seesaw,
             ),
             AdversaryName::Lottery => entry(

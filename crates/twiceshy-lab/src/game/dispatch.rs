@@ -56,7 +56,7 @@ impl Recipe {
         }
     }
 
-    /// A broom filter as the options have it, in games of so many keys.
+    /// A broom filter as the options have it, in games of this many keys.
     pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
         let (slots, width) = options.geometry()?;
         let recover: Recover<BroomFilter, ByHash> = Arc::new(move |hash, remote| options.recover(hash, remote));

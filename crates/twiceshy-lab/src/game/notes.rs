@@ -92,7 +92,7 @@ impl<'a> Notes<'a> {
         Ok(sought.found)
     }
 
-    /// Finds so many false positives, or fewer where a search ends without one.
+    /// Finds this many false positives, or fewer where a search ends without one.
     pub(super) fn find_many(&mut self, oracle: &mut Oracle, count: usize) -> Result<Vec<Key>, GameError> {
         self.find_many_above(oracle, count, &LOWEST)
     }

@@ -298,7 +298,7 @@ mod tests {
         Keys::new(300, 1_000, 5).expect("few keys")
     }
 
-    /// A filter that refuses every key beyond so many insertions, and cannot be recovered.
+    /// A filter that refuses every key beyond a number of insertions, and cannot be recovered.
     #[derive(Clone)]
     struct Refusing {
         inner: Box<dyn Defender>,

@@ -9,11 +9,11 @@ use super::oracle::{Key, Oracle};
 /// How often the sides change. An odd number leaves the mistakes stored.
 const TURNS: u32 = 5;
 
-/// Finds n/4 mistakes. Then the set and its mistakes are stored in turns, and whoever is absent is asked, except after the
+/// Finds n/4 mistakes. Then the set and its mistakes are stored in turns, and those that are absent are asked, except after the
 /// fifth turn, when it names a key of the set.
 ///
 /// *Why it might win.* The same pairs meet with their parts exchanged again and again. What was learned about x when y was
-/// stored must hold for y when x is stored, and each turn leaves more behind. Whoever is wrong at a turn tells the adversary
+/// stored must hold for y when x is stored, and each turn leaves more behind. A key that is wrong at a turn tells the adversary
 /// that a pair was not kept apart, and is fixed once more.
 pub(super) struct Seesaw;
 

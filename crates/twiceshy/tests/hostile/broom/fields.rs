@@ -76,9 +76,9 @@ fn unknown_hashes_are_refused_of_either_function() {
 fn flags_that_are_none_and_paces_that_cannot_be_are_refused() {
     for sound in Payload::all_sound() {
         for flag in 2..=255 {
-            refused(&Payload { by_rebuild: flag, ..sound.clone() }, "a flag that is none");
-            refused(&Payload { apart: flag, ..sound.clone() }, "a flag that is none");
-            refused(&Payload { wants_rebuild: flag, ..sound.clone() }, "a flag that is none");
+            refused(&Payload { by_rebuild: flag, ..sound.clone() }, "a flag that is neither 0 nor 1");
+            refused(&Payload { apart: flag, ..sound.clone() }, "a flag that is neither 0 nor 1");
+            refused(&Payload { wants_rebuild: flag, ..sound.clone() }, "a flag that is neither 0 nor 1");
         }
         for c in (0..3).chain(65..=255) {
             refused_saying(&Payload { c, ..sound.clone() }, "a pace that cannot be", "keys for each extension");

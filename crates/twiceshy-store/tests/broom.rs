@@ -281,3 +281,19 @@ fn a_rebuild_that_is_cut_short_anywhere_leaves_every_key_and_no_entry_behind() {
     let _ = std::fs::remove_file(&path);
     has_all(&open(&disk, &path));
 }
+
+#[test]
+fn a_filter_whose_plan_was_not_committed_takes_new_functions() {
+    // Between plan and commit it answers as if the plan had happened: keys may have moved to the next function by then.
+    let (folder, disk) = (tempfile::tempdir().expect("a folder"), Disk::default());
+    let path = folder.path().join("filter");
+    let guard = filled(&disk, &path);
+    *disk.commits_left.lock().expect("one thread") = Some(0);
+    assert!(guard.insert(&key(KEYS), b"").is_err());
+    *disk.commits_left.lock().expect("one thread") = None;
+    assert!(!guard.contains(&key(KEYS)).expect("a disk that works"));
+    guard.wait().expect("a disk that works");
+    assert_eq!(guard.stats().expect("a disk that works").rebuilt, 1);
+    assert!(guard.insert(&key(KEYS), b"").expect("a disk that works"));
+    has_all(&guard);
+}

@@ -76,7 +76,7 @@ pub(crate) struct Oracle {
     filter: Box<dyn Defender>,
     set: HashSet<Key>,
     capacity: u64,
-    /// The keys of the set when a rebuild that the filter asked for had no room: there is none until they are fewer.
+    /// How many keys the set had when a rebuild that the filter asked for had no room. No other is tried until it has fewer.
     no_room_for: Option<usize>,
     /// Where new hash keys come from.
     rng: Rng,

@@ -4,12 +4,15 @@
 //! must not go on with the same functions. So a larger table is one for keys of the new function alone: those that the frontier
 //! passes leave the old table and go to the new one. A phase that has begun ends first, since its new function is in use already.
 
-use super::filter::BroomFilter;
+use super::filter::{BroomFilter, begin_of};
 use super::functions::Age;
+use super::operate::seam;
 use super::prints::Prints;
 use super::rules::BroomRule;
+use crate::error::RebuildError;
+use crate::filter::Filter;
 use crate::hash::HashKey;
-use crate::remote::Frontier;
+use crate::remote::{Frontier, Remote};
 
 /// What has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +50,31 @@ impl BroomFilter {
         }
     }
 
+    /// Begins a rebuild in an operation of its own.
+    pub(super) fn begin_rebuild<R: Remote>(
+        &mut self,
+        rebuild: Rebuild,
+        remote: &mut R,
+    ) -> Result<(), RebuildError<R::Error>> {
+        self.in_step(remote)?;
+        let begun = self.operate(remote, |filter, _| {
+            let before = filter.local.functions.new;
+            filter.begin(rebuild);
+            let writes = match filter.local.functions.new == before {
+                true => Vec::new(),
+                false => vec![begin_of(&filter.local, Age::New)],
+            };
+            Ok(((), writes))
+        });
+        begun.map_err(seam)?;
+        match (self.rebuild, rebuild.cells) {
+            (None, Some(cells)) => Err(RebuildError::Full { keys: self.len(), cells }),
+            _ => Ok(()),
+        }
+    }
+
     /// Begins a rebuild, at once if no key has the new function yet.
-    pub(super) fn begin(&mut self, rebuild: Rebuild) {
+    fn begin(&mut self, rebuild: Rebuild) {
         self.set_rebuild(Some(rebuild));
         if self.frontier() == Frontier::START && !self.local.functions.apart {
             self.start(rebuild);

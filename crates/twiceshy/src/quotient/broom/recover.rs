@@ -3,7 +3,6 @@
 use super::filter::{BroomFilter, Reclaim, begin_of, new_local};
 use super::functions::{Age, Functions};
 use super::known::Known;
-use super::rebuild::Rebuild;
 use super::rules::{BroomRule, Rules};
 use super::shape::Shape;
 use crate::error::{BuildError, RebuildError, SeamError};
@@ -15,29 +14,6 @@ use crate::remote::{Frontier, Generation, Phase, Plan, Position, Remote, Write};
 const AT_ONCE: usize = 1024;
 
 impl BroomFilter {
-    /// Begins a rebuild in an operation of its own.
-    pub(super) fn begin_rebuild<R: Remote>(
-        &mut self,
-        rebuild: Rebuild,
-        remote: &mut R,
-    ) -> Result<(), RebuildError<R::Error>> {
-        self.in_step(remote)?;
-        let begun = self.operate(remote, |filter, _| {
-            let before = filter.local.functions.new;
-            filter.begin(rebuild);
-            let writes = match filter.local.functions.new == before {
-                true => Vec::new(),
-                false => vec![begin_of(&filter.local, Age::New)],
-            };
-            Ok(((), writes))
-        });
-        begun.map_err(super::operate::seam)?;
-        match (self.rebuild, rebuild.cells) {
-            (None, Some(cells)) => Err(RebuildError::Full { keys: self.len(), cells }),
-            _ => Ok(()),
-        }
-    }
-
     /// Writes every key of the remote's phase to a new generation, and switches over to it at the end. Until then the old
     /// generations are whole: whatever fails, recovering can begin again.
     pub(crate) fn recover<R: Remote>(

@@ -1,19 +1,66 @@
-//! What can go wrong, one type for each kind of operation.
+//! What can go wrong.
 
-use crate::remote::CommitError;
+use crate::hash::NoEntropy;
+use crate::remote::{CommitError, RemoteError};
 
-/// What can go wrong between a filter and its remote.
+/// Why an operation could not be planned. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SeamError<E> {
+pub enum PlanError {
+    /// There is no room for one more key.
+    #[error("the filter is full with {keys} keys in {cells} cells: grow it, or finish the growth that has begun")]
+    Full {
+        /// The keys in it.
+        keys: u64,
+        /// The cells that it has.
+        cells: u64,
+    },
+    /// The keys could not be read.
+    #[error("the remote could not be read, and nothing was changed: {0}")]
+    Keys(#[source] RemoteError),
+    /// The options of a new table cannot work.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The filter was asked to rebuild itself, and is rebuilt beside itself: see
+    /// [`Backed::successor`](crate::filter::Backed::successor).
+    #[error("this filter has no rebuild of its own: fill its successor")]
+    NoRebuildWithin,
+    /// Some key of the remote has no cell in the filter.
+    #[error("the filter and the remote hold different sets: rebuild the filter from the remote")]
+    Disagree,
+}
+
+impl From<RemoteError> for PlanError {
+    fn from(error: RemoteError) -> PlanError {
+        PlanError::Keys(error)
+    }
+}
+
+/// A plan was made for another filter, or before another change. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the plan was made for another state of the filter: make a new one")]
+pub struct StalePlan;
+
+/// Why an operation of an [`AdaptiveFilter`](crate::AdaptiveFilter) failed.
+///
+/// Filter and remote are as they were, except after [`Error::Unknown`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no room for one more key, or for all keys in a new table.
+    #[error("{keys} keys do not fit into {cells} cells: grow the filter, or take more cells")]
+    Full {
+        /// The keys that the filter holds.
+        keys: u64,
+        /// The cells of the table that is full.
+        cells: u64,
+    },
     /// The remote failed. Neither side has changed.
     #[error("the remote failed, and nothing was changed: {0}")]
-    Remote(#[source] E),
+    Remote(#[source] RemoteError),
     /// The answer to a commit was lost.
-    #[error(
-        "the answer to a commit was lost: call `resolve` before the next change; until then every key is present ({0})"
-    )]
-    Unknown(#[source] E),
+    #[error("the answer to a commit was lost: call `resolve` before the next change ({0})")]
+    Unknown(#[source] RemoteError),
     /// An earlier commit's outcome is still unknown.
     #[error("an earlier commit's outcome is unknown: call `resolve` first")]
     InDoubt,
@@ -28,59 +75,6 @@ pub enum SeamError<E> {
     /// Some key of the remote has no cell in the filter.
     #[error("the filter and the remote hold different sets: rebuild the filter from the remote")]
     Disagree,
-}
-
-impl<E> SeamError<E> {
-    pub(crate) fn out_of_step(filter: u64, remote: u64) -> SeamError<E> {
-        SeamError::OutOfStep { filter, remote }
-    }
-}
-
-/// Why an insertion failed. The filter and the remote are as they were, unless an answer was lost
-/// ([`SeamError::Unknown`]).
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum InsertError<E> {
-    /// There is no room for one more key.
-    #[error("the filter is full with {keys} keys in {cells} cells: grow it, or finish the growth that has begun")]
-    Full {
-        /// The keys in it.
-        keys: u64,
-        /// The cells that it has.
-        cells: u64,
-    },
-    /// The remote failed or disagrees.
-    #[error(transparent)]
-    Seam(#[from] SeamError<E>),
-}
-
-/// Why a rebuild failed. The old table answers as before, unless an answer was lost ([`SeamError::Unknown`]).
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RebuildError<E> {
-    /// The keys do not fit into the new table.
-    #[error("{keys} keys or more do not fit into {cells} cells: take more cells")]
-    Full {
-        /// The keys to be brought over, as many as are known.
-        keys: u64,
-        /// The cells of the new table.
-        cells: u64,
-    },
-    /// The new table cannot be.
-    #[error(transparent)]
-    Options(#[from] OptionsError),
-    /// No rebuild has begun.
-    #[error("no rebuild has begun: call `begin_grow` or `begin_rekey` first")]
-    NotBegun,
-    /// The remote failed or disagrees.
-    #[error(transparent)]
-    Seam(#[from] SeamError<E>),
-}
-
-/// Why a filter could not be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError<E> {
     /// The options cannot work together.
     #[error(transparent)]
     Options(#[from] OptionsError),
@@ -98,12 +92,42 @@ pub enum BuildError<E> {
         /// The orders that the filter needs.
         expected: u8,
     },
-    /// Its keys do not fit.
+    /// No rebuild has begun, or an insertion found its table full and gave it up.
+    #[error("no rebuild has begun: call `begin_grow` or `begin_rekey` first")]
+    NotRebuilding,
+    /// The operating system gave no random bytes for a hash key.
     #[error(transparent)]
-    Rebuild(#[from] RebuildError<E>),
-    /// The remote failed.
-    #[error(transparent)]
-    Seam(#[from] SeamError<E>),
+    NoEntropy(#[from] NoEntropy),
+}
+
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Error {
+        match error {
+            PlanError::Full { keys, cells } => Error::Full { keys, cells },
+            PlanError::Keys(error) => Error::Remote(error),
+            PlanError::Options(error) => Error::Options(error),
+            PlanError::NoRebuildWithin => Error::NotRebuilding,
+            PlanError::Disagree => Error::Disagree,
+        }
+    }
+}
+
+impl From<StalePlan> for Error {
+    fn from(_: StalePlan) -> Error {
+        Error::Disagree
+    }
+}
+
+impl From<CommitError> for Error {
+    fn from(error: CommitError) -> Error {
+        match error {
+            CommitError::Failed(error) => Error::Remote(error),
+            CommitError::Unknown(error) => Error::Unknown(error),
+            CommitError::OutOfStep { wanted, found } => {
+                Error::OutOfStep { filter: wanted.saturating_sub(1), remote: found }
+            }
+        }
+    }
 }
 
 /// Options that cannot work.
@@ -114,19 +138,19 @@ pub enum OptionsError {
     #[error(transparent)]
     Shape(#[from] crate::cuckoo::ShapeError),
     /// The width of a cell.
-    #[error("{0} bits: a cell or a remainder may have 2 to 32")]
+    #[error("a cell or remainder must have 2 to 32 bits, not {0}")]
     Width(u32),
     /// No key, or too many.
-    #[error("room for {0} keys: 1 to 2^35 are possible")]
+    #[error("the capacity must be 1 to 2^35 keys, not {0}")]
     Capacity(u64),
     /// A rate outside what cells can give.
-    #[error("a false-positive rate of {0}: above 0 and below 1, and not under about 1e-9, is possible")]
+    #[error("the false-positive rate must be between 1e-9 and 1, not {0}")]
     Rate(f64),
-    /// Slots that cannot be.
-    #[error("{0} slots: 1 to 2^36 are possible")]
+    /// A number of slots outside what a table can have.
+    #[error("a table must have 1 to 2^36 slots, not {0}")]
     Slots(u64),
     /// A load that tables do not reach.
-    #[error("a load of {0}: above 0 and up to 0.99 is possible")]
+    #[error("the load must be above 0 and at most 0.99, not {0}")]
     Load(f64),
     /// Selectors and fingerprints do not fit into the cell.
     #[error("{0}")]
@@ -142,16 +166,4 @@ pub enum OptionsError {
         /// Their width.
         width: u32,
     },
-}
-
-impl<E> From<CommitError<E>> for SeamError<E> {
-    fn from(error: CommitError<E>) -> SeamError<E> {
-        match error {
-            CommitError::Failed(error) => SeamError::Remote(error),
-            CommitError::Unknown(error) => SeamError::Unknown(error),
-            CommitError::OutOfStep { wanted, found } => {
-                SeamError::OutOfStep { filter: wanted.saturating_sub(1), remote: found }
-            }
-        }
-    }
 }

@@ -1,21 +1,27 @@
 //! What filters promise, one trait for each promise.
 
-use crate::error::{InsertError, RebuildError, SeamError};
+use crate::error::{PlanError, StalePlan};
 use crate::hash::HashKey;
-use crate::remote::{Generation, OrderWords, Place, Remote};
+use crate::kind::Kind;
+use crate::persist::SaveError;
+use crate::plan::{Plan, Stamp, Undo};
+use crate::remote::{Generation, Key, Keys, OrderWords, Place, Position, Schema, Write};
+use std::any::Any;
+use std::fmt::Debug;
+use std::io;
 
 /// What every filter can do: answer from its own bits.
 ///
 /// **Contract.** A key that was inserted and not removed is never reported absent, whatever happened in between. An absent
 /// key is reported present with a small probability.
 pub trait Filter {
-    /// Whether the key may be in the set.
+    /// `true` if the key may be in the set; `false` if it is not.
     fn contains(&self, key: &[u8]) -> bool;
 
     /// The number of keys in the filter.
     fn len(&self) -> u64;
 
-    /// Whether no key is in it.
+    /// `true` if the filter holds no key.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -23,16 +29,16 @@ pub trait Filter {
     /// The number of cells or slots.
     fn cells(&self) -> u64;
 
-    /// Keys over cells.
+    /// Keys divided by cells.
     fn load(&self) -> f64 {
         self.len() as f64 / self.cells() as f64
     }
 
-    /// The bits that the filter holds in memory, from what it allocated, a table that is being filled included.
+    /// The memory that the filter has allocated, in bits.
     fn local_bits(&self) -> u64;
 }
 
-/// Whether an insertion changed the set.
+/// What an insertion did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
     /// The key is new.
@@ -41,16 +47,30 @@ pub enum Inserted {
     AlreadyStored,
 }
 
-/// Whether a removal changed the set.
+/// What a removal did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
-    /// The key is gone, and so is its fingerprint.
+    /// The key and its fingerprint are gone.
     Gone,
-    /// The key is gone; its fingerprint could not be told from others and stays as an orphan, a cell that may cause false
+    /// The key is gone. Its fingerprint could not be told from others and stays as an orphan: a cell that may cause false
     /// positives until an adaptation or a rebuild clears it.
     LeftOrphan,
     /// The key was not stored; nothing changed.
     NotStored,
+}
+
+/// What an adaptation did about a false positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adapted {
+    /// The query is absent from now on, until another change breaks it. Also if the filter turned it away already.
+    Fixed,
+    /// This call did not fix it; a later one may or may not. Do not loop.
+    StillPresent,
+    /// No adaptation of this filter fixes it: the query and a stored key agree in everything that could tell them apart,
+    /// or the filter does not adapt.
+    Unfixable,
+    /// The query is a stored key; nothing changed.
+    Stored,
 }
 
 /// What remains of a rebuild.
@@ -60,112 +80,201 @@ pub enum Progress {
     More,
     /// The new table answers from now on.
     Done,
+    /// The keys do not fit into the new table. It is gone, and the old one goes on.
+    GaveUp,
 }
 
-/// A filter whose fingerprints belong to keys that a [`Remote`] knows.
+/// What a rebuild is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// At least this many cells, under the same hash key.
+    Cells(u64),
+    /// The same size under another hash key.
+    Hash(HashKey),
+}
+
+/// What a filter can be asked to plan.
+#[derive(Clone, Copy, Debug)]
+pub enum Operation<'k> {
+    /// Put a key into the set. A stored key changes nothing.
+    Insert(&'k [u8]),
+    /// Take exactly this key out of the set.
+    Remove(&'k [u8]),
+    /// Learn that a query is not in the set, although the filter says *present*.
+    Adapt(&'k [u8]),
+    /// Bring in a key that is known not to be in the filter's set: see [`Backed::fill`].
+    Bring(&'k Position),
+    /// Begin a rebuild within the filter: only for filters whose [`Backed::successor`] is `None`.
+    Begin(Target),
+    /// Move up to this many keys on in a rebuild within the filter.
+    Step(usize),
+}
+
+/// A filter whose fingerprints belong to keys that a remote knows.
 ///
-/// **Contract.** Every operation first plans without changing the filter, then has the remote commit the whole plan, and
-/// only then changes the filter. So after an error nothing has changed on either side, with one exception: an answer of the
-/// remote that was lost ([`SeamError::Unknown`]). Then the filter answers *present* to everything and refuses writes until
-/// [`Backed::resolve`] has read the remote's sequence number.
+/// **Contract.** [`Backed::plan`] never changes the filter. [`Backed::apply`] changes it in memory and fails only if the plan
+/// was made for another state; then nothing changes. The owner commits the plan's writes in between, and sees to it that
+/// the remote is at the filter's commit while a plan is made. So after an error nothing has changed on either side.
 ///
-/// All calls must be given the same remote.
-pub trait Backed: Filter {
-    /// All places that match a key; there is one, seldom more.
-    type Places: Iterator<Item = Place>;
+/// The trait is object-safe: `Box<dyn Backed>` is a filter of any kind. [`AdaptiveFilter`](crate::AdaptiveFilter) owns a
+/// filter together with its remote and does all this.
+pub trait Backed: Filter + Any + Debug + Send + Sync {
+    /// Which filter it is.
+    fn kind(&self) -> Kind;
 
-    /// Absent (`None`), or present with every matching place. A stored key may match another's fingerprint before its own,
-    /// so a query is a false positive only if it is among the candidates of none of them.
-    fn lookup(&self, key: &[u8]) -> Option<Self::Places>;
+    /// Every place that matches a key; none if the key is absent. A stored key may match another's fingerprint before its
+    /// own, so a query is a false positive only if it is among the candidates of none of them.
+    fn lookup(&self, key: &[u8]) -> Vec<Place>;
 
-    /// Puts a key into the filter and the remote. Reads the remote only where the filter matches already or must know
-    /// whom it displaces. A table that is being filled and has no room for the key is given up.
-    fn insert<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Inserted, InsertError<R::Error>>;
+    /// Works out what an operation does, without changing anything. Reads keys only if the filter matches already or must
+    /// know which key it displaces.
+    fn plan(&self, operation: Operation<'_>, keys: &dyn Keys) -> Result<Plan, PlanError>;
 
-    /// Takes exactly this key out of the filter and the remote.
-    fn remove<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Removed, SeamError<R::Error>>;
+    /// Changes the filter as planned. Touches memory only.
+    fn apply(&mut self, plan: Plan) -> Result<Undo, StalePlan>;
 
-    /// What the filter's own bits say of a key while a commit's outcome is unknown, where
-    /// [`Filter::contains`] says *present* to be safe. Of every key but those that the commit brings or takes away it is the
-    /// right answer: for who knows which these are.
-    fn answers(&self, key: &[u8]) -> bool;
+    /// Takes back the plan that was applied last, bit for bit. Any other plan is refused, and nothing changes.
+    fn undo(&mut self, undo: Undo) -> Result<(), StalePlan>;
+
+    /// Which filter this is, and after which changes.
+    fn stamp(&self) -> Stamp;
+
+    /// The generation of the remote that the filter reads, and what its entries look like.
+    fn layout(&self) -> (Generation, Schema);
 
     /// Where the remote has, or would have, a key's entries: the generation, and a word for each order.
     fn entries(&self, key: &[u8]) -> (Generation, OrderWords);
 
-    /// The number of the last commit that is applied to the filter.
-    fn sequence(&self) -> u64;
+    /// What the remote of a new filter must commit before the first insertion.
+    fn opening(&self) -> Vec<Write> {
+        let (generation, schema) = self.layout();
+        vec![Write::Begin { generation, schema }]
+    }
 
-    /// Says that the filter stands at another commit of its remote: for who has brought it to the set of that commit in
-    /// another way than by the commits between. Changes nothing while a commit's outcome is unknown.
-    fn stand_at(&mut self, sequence: u64);
+    /// An empty filter like this one for a rebuild, for this generation of the remote; `None` if this filter rebuilds
+    /// itself, by [`Operation::Begin`] and [`Operation::Step`].
+    fn successor(&self, target: Target, generation: Generation) -> Result<Option<Box<dyn Backed>>, PlanError>;
 
-    /// Finds out what became of a commit whose answer was lost, and applies or drops it. Where nothing is in doubt it only
-    /// checks that filter and remote are at the same commit.
-    fn resolve<R: Remote>(&mut self, remote: &R) -> Result<(), SeamError<R::Error>>;
+    /// Brings one key into a filter that does not answer yet. `keys` has just the keys that were brought before.
+    fn fill(&mut self, at: &Position, keys: &dyn Keys) -> Result<(), PlanError> {
+        let plan = self.plan(Operation::Bring(at), keys)?;
+        self.apply(plan).map(drop).map_err(|StalePlan| PlanError::Disagree)
+    }
 
-    /// Begins a table of at least `cells` cells beside this one, under the same hash key. It is filled by
-    /// [`Backed::rebuild_step`]; until then this table answers. One that has begun before is given up.
-    ///
-    /// Begin before the table is full: until the switch insertions need room in both. What this table has learned from its
-    /// mistakes is not carried over.
-    fn begin_grow<R: Remote>(&mut self, cells: u64, remote: &mut R) -> Result<(), RebuildError<R::Error>>;
+    /// Changes places with a filled successor: this filter has its table from now on, and the successor is left with the
+    /// old one. Statistics stay here. `false` if the successor is of another kind; then nothing changes.
+    fn replace(&mut self, successor: &mut dyn Backed) -> bool;
 
-    /// Begins a table under another hash key: a new generation of the remote. What this table has learned is not carried
-    /// over.
-    fn begin_rekey<R: Remote>(&mut self, hash: HashKey, remote: &mut R) -> Result<(), RebuildError<R::Error>>;
+    /// `true` if a rebuild within the filter has begun and not ended.
+    fn is_rebuilding(&self) -> bool {
+        false
+    }
 
-    /// Brings up to `limit` more keys into the table that was begun, and switches over after the last. `Full` gives the new
-    /// table up, and the old one goes on; after any other error the keys brought over so far stay, and the next call goes on
-    /// from there. `NotBegun` comes as well where an insertion found the new table full and gave it up.
-    fn rebuild_step<R: Remote>(&mut self, limit: usize, remote: &mut R) -> Result<Progress, RebuildError<R::Error>>;
-
-    /// Whether a rebuild has begun and not ended.
-    fn is_rebuilding(&self) -> bool;
-
-    /// Whether the filter would be better for a rebuild: too many orphans, or adaptations that ran out of bounds.
+    /// `true` if the filter would be better for a rebuild: too many orphans, or adaptations that ran out of bounds.
     fn wants_rebuild(&self) -> bool;
 
-    /// Grows in one go.
-    fn grow<R: Remote>(&mut self, cells: u64, remote: &mut R) -> Result<(), RebuildError<R::Error>> {
-        self.begin_grow(cells, remote)?;
-        run(self, remote)
+    /// Checks every invariant, and that each of these keys, the filter's whole set, has a cell of its own. Returns the
+    /// first thing that is wrong.
+    fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String>;
+
+    /// Writes the filter with its hash key and the number of its remote's last commit. [`Kind::load`] reads it.
+    fn save(&self, sequence: u64, out: &mut dyn io::Write) -> Result<(), SaveError>;
+
+    /// A copy.
+    fn boxed(&self) -> Box<dyn Backed>;
+}
+
+impl<F: Filter + ?Sized> Filter for Box<F> {
+    #[inline]
+    fn contains(&self, key: &[u8]) -> bool {
+        (**self).contains(key)
     }
 
-    /// Takes another hash key in one go.
-    fn rekey<R: Remote>(&mut self, hash: HashKey, remote: &mut R) -> Result<(), RebuildError<R::Error>> {
-        self.begin_rekey(hash, remote)?;
-        run(self, remote)
+    fn len(&self) -> u64 {
+        (**self).len()
     }
 
-    /// Checks every internal invariant, and with the remote that each of its keys has a cell of its own. Costs a walk over
-    /// all keys. While a commit's outcome is unknown there is nothing to check.
-    fn validate<R: Remote>(&self, remote: &R) -> Result<(), String>;
+    fn cells(&self) -> u64 {
+        (**self).cells()
+    }
+
+    fn local_bits(&self) -> u64 {
+        (**self).local_bits()
+    }
 }
 
-/// How many keys a rebuild in one go brings over at a time.
-const BATCH: usize = 1024;
+impl Backed for Box<dyn Backed> {
+    fn kind(&self) -> Kind {
+        (**self).kind()
+    }
 
-fn run<F: Backed + ?Sized, R: Remote>(filter: &mut F, remote: &mut R) -> Result<(), RebuildError<R::Error>> {
-    while filter.rebuild_step(BATCH, remote)? == Progress::More {}
-    Ok(())
+    fn lookup(&self, key: &[u8]) -> Vec<Place> {
+        (**self).lookup(key)
+    }
+
+    fn plan(&self, operation: Operation<'_>, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        (**self).plan(operation, keys)
+    }
+
+    fn apply(&mut self, plan: Plan) -> Result<Undo, StalePlan> {
+        (**self).apply(plan)
+    }
+
+    fn undo(&mut self, undo: Undo) -> Result<(), StalePlan> {
+        (**self).undo(undo)
+    }
+
+    fn stamp(&self) -> Stamp {
+        (**self).stamp()
+    }
+
+    fn layout(&self) -> (Generation, Schema) {
+        (**self).layout()
+    }
+
+    fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
+        (**self).entries(key)
+    }
+
+    fn opening(&self) -> Vec<Write> {
+        (**self).opening()
+    }
+
+    fn successor(&self, target: Target, generation: Generation) -> Result<Option<Box<dyn Backed>>, PlanError> {
+        (**self).successor(target, generation)
+    }
+
+    fn fill(&mut self, at: &Position, keys: &dyn Keys) -> Result<(), PlanError> {
+        (**self).fill(at, keys)
+    }
+
+    fn replace(&mut self, successor: &mut dyn Backed) -> bool {
+        (**self).replace(successor)
+    }
+
+    fn is_rebuilding(&self) -> bool {
+        (**self).is_rebuilding()
+    }
+
+    fn wants_rebuild(&self) -> bool {
+        (**self).wants_rebuild()
+    }
+
+    fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
+        (**self).validate(stored, keys)
+    }
+
+    fn save(&self, sequence: u64, out: &mut dyn io::Write) -> Result<(), SaveError> {
+        (**self).save(sequence, out)
+    }
+
+    fn boxed(&self) -> Box<dyn Backed> {
+        (**self).boxed()
+    }
 }
 
-/// What became of a false positive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Adapted {
-    /// The query is absent from now on, until another change breaks it; also where the filter turned it away already.
-    Fixed,
-    /// This call did not fix it; a later one may or may not. Do not loop.
-    StillPresent,
-    /// No adaptation of this filter fixes it: the query and a stored key agree in everything that could tell them apart.
-    Unfixable,
-    /// The query is a stored key; nothing changed.
-    Stored,
-}
-
-/// A filter that learns from its mistakes.
-pub trait Adaptive: Backed {
-    /// Changes what the filter keeps of the keys that `query` collides with. A following look-up agrees with the outcome.
-    fn adapt<R: Remote>(&mut self, query: &[u8], remote: &mut R) -> Result<Adapted, SeamError<R::Error>>;
+impl Clone for Box<dyn Backed> {
+    fn clone(&self) -> Box<dyn Backed> {
+        (**self).boxed()
+    }
 }

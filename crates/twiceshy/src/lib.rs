@@ -32,17 +32,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use error::Error;
+pub use key::AsKey;
+pub use kind::Kind;
+pub use pair::AdaptiveFilter;
+
 mod codes;
 pub mod cuckoo;
 pub mod error;
 pub mod filter;
+pub mod growth;
 pub mod hash;
+mod key;
+mod kind;
 pub mod packed;
+mod pair;
 pub mod persist;
+pub mod plan;
 pub mod quotient;
 pub mod remote;
 mod rng;
-mod seam;
 pub mod sizing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

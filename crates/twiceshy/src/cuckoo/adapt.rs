@@ -1,71 +1,80 @@
 //! Adapting: the part that all adaptive cuckoo filters share.
 
+use super::edit::{Counted, Edit};
 use super::fingerprint::Rule;
-use super::full_key::FullKeyCuckoo;
+use super::full_key::{ADAPT, FullKeyCuckoo};
 use super::local::Located;
-use super::owners::Trouble;
 use super::planner::Planner;
-use crate::error::SeamError;
-use crate::filter::{Adapted, Adaptive};
-use crate::remote::{CellId, Remote};
+use crate::error::PlanError;
+use crate::filter::Adapted;
+use crate::plan::{self, Outcome, Plan};
+use crate::remote::{CellId, Keys, Write};
 
 /// What a rule's own way to adapt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// The plan is made; whether it fixes the query shows in the cells.
     Planned,
     /// The query agrees with a stored key in all that an adaptation can change.
     Unfixable,
     /// The plan passed its bound: nothing is to be done, and a rebuild is wanted.
     OverBound,
+    /// The rule does not adapt.
+    Static,
 }
 
-/// A rule that knows how to fix a false positive.
-pub(crate) trait Plans: Rule {
+/// A rule's way to fix a false positive.
+pub trait Adapting {
     /// Plans the changes for a query that collides with the owners of these cells.
-    fn plan<Rem: Remote>(
+    fn plan(
         &self,
-        planner: &mut Planner<'_, Self, Rem>,
+        planner: &mut Planner<'_, Self>,
         query: &Located,
         cells: &[CellId],
-    ) -> Result<Verdict, Trouble<Rem::Error>>
+    ) -> Result<Verdict, PlanError>
     where
         Self: Sized;
 }
 
-impl<R: Plans> Adaptive for FullKeyCuckoo<R> {
-    fn adapt<Rem: Remote>(&mut self, query: &[u8], remote: &mut Rem) -> Result<Adapted, SeamError<Rem::Error>> {
-        self.seam.ready()?;
-        let hits = self.seam.live.hits(query);
+impl<R: Rule> FullKeyCuckoo<R> {
+    pub(super) fn plan_adapt(&self, query: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let local = &self.local;
+        let nothing = |outcome| Ok(Plan::nothing(self.stamp, Outcome::Adapted(outcome)));
+        let hits = local.hits(query);
         if hits.hits == 0 {
-            return Ok(Adapted::Fixed);
+            return nothing(Adapted::Fixed);
         }
-        self.seam.in_step(remote)?;
-        let cells: Vec<CellId> = self.seam.live.cells_hit(&hits).collect();
+        let cells: Vec<CellId> = local.cells_hit(&hits).collect();
         let query = Located { key: query.into(), buckets: hits.buckets };
-        let mut planner = self.live_planner(remote);
+        let mut planner = self.planner(keys);
         if planner.owners.stores(&query.key, &cells)? {
-            return Ok(Adapted::Stored);
+            return nothing(Adapted::Stored);
         }
-        let verdict = self.seam.live.rule.plan(&mut planner, &query, &cells)?;
+        let becomes = self.stamp.after(ADAPT, local.hash.words(&query.key).word(0));
+        let plan = |outcome, writes: Vec<Write>, edit| {
+            Ok(Plan::new(self.stamp, becomes, Outcome::Adapted(outcome), writes, plan::Edit::Cuckoo(edit)))
+        };
+        let verdict = local.rule.plan(&mut planner, &query, &cells)?;
+        if verdict == Verdict::Static {
+            return nothing(Adapted::Unfixable);
+        }
         if verdict == Verdict::OverBound {
             // Another walk may be luckier.
-            self.rng = planner.rng;
-            self.stats.adapts += 1;
-            self.stats.over_bound += 1;
-            self.seam.wants_rebuild = true;
-            return Ok(Adapted::StillPresent);
+            let (rng, counted) = (planner.rng.state(), Counted::OverBound);
+            return plan(
+                Adapted::StillPresent,
+                Vec::new(),
+                Edit { cells: Vec::new(), keys: 0, orphans: 0, rng, counted },
+            );
         }
         let outcome = match (planner.is_present(&query), verdict) {
             (false, _) => Adapted::Fixed,
             (true, Verdict::Unfixable) => Adapted::Unfixable,
             (true, _) => Adapted::StillPresent,
         };
-        let finished = planner.finish(0);
-        let (sizes, moved, rng) = (finished.sizes, finished.moves.len(), finished.rng.clone());
-        self.commit_rewrite(finished, remote)?;
-        self.rng = rng;
-        self.stats.adaptation(sizes, moved);
-        Ok(outcome)
+        let mut finished = planner.finish(0);
+        finished.edit.counted = Counted::Adaptation { sizes: finished.sizes, moved: finished.moves.len() as u64 };
+        let writes = finished.writes(local.generation, keys).collect();
+        plan(outcome, writes, finished.edit)
     }
 }

@@ -1,17 +1,17 @@
 //! The Cuckooing filter: a colliding key moves to its next table.
 
-use super::adapt::{Plans, Verdict};
-use super::fingerprint::{Function, Rule, Values, sealed};
+use super::adapt::{Adapting, Verdict};
+use super::fingerprint::{Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
-use super::owners::Trouble;
 use super::planner::{Lodger, Planner};
 use super::search::{MOST_STEPS, Nest, breadth_first};
 use super::shape::{Shape, Spot};
-use crate::error::OptionsError;
+use crate::error::{OptionsError, PlanError};
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
-use crate::remote::{CellId, Remote};
+use crate::remote::CellId;
 
 /// How a colliding key finds its new cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +75,9 @@ pub struct Cuckooing {
 /// ```
 pub type CuckooingFilter = FullKeyCuckoo<Cuckooing>;
 
-impl sealed::Sealed for Cuckooing {}
-
 impl Rule for Cuckooing {
+    type Spec = CuckooingSpec;
+
     #[inline]
     fn function(&self, spot: Spot, _: u32) -> Function {
         Function(if self.shared { 0 } else { spot.table })
@@ -103,9 +103,9 @@ enum Moved {
 
 impl Cuckooing {
     /// Whether the key matches the query in every table: then no move helps.
-    fn agree_everywhere<Rem: Remote>(
+    fn agree_everywhere(
         &self,
-        planner: &Planner<'_, Cuckooing, Rem>,
+        planner: &Planner<'_, Cuckooing>,
         key: &Located,
         query: &Located,
     ) -> bool {
@@ -118,13 +118,13 @@ impl Cuckooing {
     }
 
     /// The walk of 000 section 2.3.
-    fn walk<Rem: Remote>(
+    fn walk(
         &self,
-        planner: &mut Planner<'_, Cuckooing, Rem>,
+        planner: &mut Planner<'_, Cuckooing>,
         from: CellId,
         colliding: Lodger,
         steps: u32,
-    ) -> Result<Moved, Trouble<Rem::Error>> {
+    ) -> Result<Moved, PlanError> {
         planner.clear(from);
         let shape = planner.local.shape;
         let (mut homeless, mut left) = (colliding, shape.spot(from).table);
@@ -159,14 +159,14 @@ impl Cuckooing {
         Ok(Moved::OverBound)
     }
 
-    fn shortest<Rem: Remote>(
+    fn shortest(
         &self,
-        planner: &mut Planner<'_, Cuckooing, Rem>,
+        planner: &mut Planner<'_, Cuckooing>,
         from: CellId,
         colliding: Lodger,
         query: &Located,
         budget: u32,
-    ) -> Result<Moved, Trouble<Rem::Error>> {
+    ) -> Result<Moved, PlanError> {
         let local = planner.local;
         let table = local.shape.spot(from).table;
         let buckets = *colliding.buckets();
@@ -192,13 +192,13 @@ impl Cuckooing {
     }
 }
 
-impl Plans for Cuckooing {
-    fn plan<Rem: Remote>(
+impl Adapting for Cuckooing {
+    fn plan(
         &self,
-        planner: &mut Planner<'_, Cuckooing, Rem>,
+        planner: &mut Planner<'_, Cuckooing>,
         query: &Located,
         cells: &[CellId],
-    ) -> Result<Verdict, Trouble<Rem::Error>> {
+    ) -> Result<Verdict, PlanError> {
         let mut verdict = Verdict::Planned;
         for cell in cells {
             // An earlier move of this plan may have cleared the collision.
@@ -234,7 +234,7 @@ pub struct CuckooingSpec {
 
 impl RuleSpec for CuckooingSpec {
     type Rule = Cuckooing;
-    const KIND: u16 = 4;
+    const KIND: Kind = Kind::Cuckooing;
 
     fn rule(&self, _: Shape, width: u32) -> Result<Cuckooing, OptionsError> {
         let (Moves::Walk { steps: bound } | Moves::ShortestPath { cells: bound }) = self.moves;

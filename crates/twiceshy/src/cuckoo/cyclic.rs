@@ -1,16 +1,16 @@
 //! The Cyclic filter: a cell's selector moves on.
 
-use super::adapt::{Plans, Verdict};
-use super::fingerprint::{Function, Rule, Values, sealed};
+use super::adapt::{Adapting, Verdict};
+use super::fingerprint::{Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
-use super::owners::Trouble;
 use super::planner::{Lodger, Planner};
 use super::shape::{Shape, Spot};
-use crate::error::OptionsError;
+use crate::error::{OptionsError, PlanError};
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
-use crate::remote::{CellId, Remote};
+use crate::remote::CellId;
 
 /// The most fingerprint functions that a cell may choose from.
 pub const MAX_FUNCTIONS: usize = 32;
@@ -120,8 +120,6 @@ pub struct Cyclic {
 /// ```
 pub type CyclicFilter = FullKeyCuckoo<Cyclic>;
 
-impl sealed::Sealed for Cyclic {}
-
 impl Cyclic {
     #[inline(never)]
     fn later(&self, value: u32) -> Function {
@@ -135,6 +133,8 @@ impl Cyclic {
 }
 
 impl Rule for Cyclic {
+    type Spec = CyclicSpec;
+
     #[inline]
     fn function(&self, _: Spot, value: u32) -> Function {
         if u64::from(value) <= self.first.len { Function(0) } else { self.later(value) }
@@ -154,13 +154,13 @@ impl Rule for Cyclic {
     }
 }
 
-impl Plans for Cyclic {
-    fn plan<Rem: Remote>(
+impl Adapting for Cyclic {
+    fn plan(
         &self,
-        planner: &mut Planner<'_, Cyclic, Rem>,
+        planner: &mut Planner<'_, Cyclic>,
         query: &Located,
         cells: &[CellId],
-    ) -> Result<Verdict, Trouble<Rem::Error>> {
+    ) -> Result<Verdict, PlanError> {
         let mut verdict = Verdict::Planned;
         for cell in cells {
             let Some(Some(Lodger { located, function })) = planner.lodger(*cell)? else { continue };
@@ -189,7 +189,7 @@ pub struct CyclicSpec {
 
 impl RuleSpec for CyclicSpec {
     type Rule = Cyclic;
-    const KIND: u16 = 2;
+    const KIND: Kind = Kind::Cyclic;
 
     fn rule(&self, _: Shape, width: u32) -> Result<Cyclic, OptionsError> {
         let given = self.selectors.bounds(width)?;

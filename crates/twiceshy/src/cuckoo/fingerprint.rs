@@ -1,5 +1,7 @@
 //! From hash words to what a cell holds.
 
+use super::adapt::Adapting;
+use super::options::RuleSpec;
 use super::shape::Spot;
 use crate::hash::{Words, reduce};
 
@@ -34,7 +36,11 @@ impl Values {
 /// A filter's fingerprint rule: which function a cell uses, and which values that function takes.
 ///
 /// This is all that tells the full-key cuckoo filters apart when they look up, insert and remove.
-pub trait Rule: Clone + std::fmt::Debug + sealed::Sealed {
+/// The rules are the library's own: what a cell means is part of the file format.
+pub trait Rule: Clone + std::fmt::Debug + Send + Sync + Adapting + 'static {
+    /// The options that make such rules.
+    type Spec: RuleSpec<Rule = Self>;
+
     /// The function that the value in a cell at this spot was made with.
     fn function(&self, spot: Spot, value: u32) -> Function;
 
@@ -44,11 +50,6 @@ pub trait Rule: Clone + std::fmt::Debug + sealed::Sealed {
 
     /// The values that a function takes.
     fn values(&self, function: Function) -> Values;
-}
-
-pub(crate) mod sealed {
-    /// Rules are the library's own: a cell's meaning is part of the file format.
-    pub trait Sealed {}
 }
 
 /// How many fingerprints share a hash word: four of 16 bits for cells up to 12 bits, two of 32 up to 24 bits, else one of

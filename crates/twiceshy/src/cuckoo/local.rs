@@ -5,7 +5,6 @@ use super::shape::{Buckets, Shape};
 use crate::hash::{HashKey, Words};
 use crate::packed::PackedCells;
 use crate::remote::{CellId, Generation, Key, OrderWords, Place, Schema};
-use crate::seam::Table;
 
 /// The value of an empty cell.
 pub(crate) const EMPTY: u32 = 0;
@@ -26,17 +25,9 @@ pub(crate) struct Local<R> {
 
 /// A key with its buckets under the hash key of one L.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Located {
+pub struct Located {
     pub(crate) key: Key,
     pub(crate) buckets: Buckets,
-}
-
-/// New values for cells, and what they do to the counts.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Change {
-    pub(crate) cells: Vec<(CellId, u32)>,
-    pub(crate) keys: i64,
-    pub(crate) orphans: i64,
 }
 
 /// The cells of a query that hold its fingerprint: bit `table · c + cell` of `hits`.
@@ -46,26 +37,8 @@ pub(crate) struct Hits {
     pub(crate) hits: u64,
 }
 
-impl<R> Table for Local<R> {
-    type Change = Change;
-
-    fn apply(&mut self, change: &Change) {
-        for (CellId(cell), value) in &change.cells {
-            self.cells.set(*cell, *value);
-        }
-        self.keys = self.keys.saturating_add_signed(change.keys);
-        self.orphans = self.orphans.saturating_add_signed(change.orphans);
-    }
-
-    fn generation(&self) -> Generation {
-        self.generation
-    }
-
-    fn hash(&self) -> HashKey {
-        self.hash
-    }
-
-    fn schema(&self) -> Schema {
+impl<R: Rule> Local<R> {
+    pub(crate) fn schema(&self) -> Schema {
         Schema {
             hash: self.hash,
             orders: self.shape.tables(),
@@ -74,12 +47,10 @@ impl<R> Table for Local<R> {
         }
     }
 
-    fn order_words(&self, key: &[u8]) -> OrderWords {
+    pub(crate) fn order_words(&self, key: &[u8]) -> OrderWords {
         self.shape.order_words(&self.hash.words(key))
     }
-}
 
-impl<R: Rule> Local<R> {
     /// An empty table; `None` where it cannot be allocated.
     pub(crate) fn new(shape: Shape, width: u32, hash: HashKey, rule: R, generation: Generation) -> Option<Local<R>> {
         let cells = PackedCells::new(shape.cells(), width)?;

@@ -1,7 +1,7 @@
 //! A matching that gives every key a cell of its own.
 
 use super::local::Located;
-use super::owners::Trouble;
+use crate::error::PlanError;
 use crate::remote::{CellId, Key};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -80,10 +80,10 @@ impl Parts {
     }
 
     /// The cell that a key was given.
-    pub(crate) fn cell_of<E>(&self, key: &[u8]) -> Result<CellId, Trouble<E>> {
-        let index = self.index.get(key).ok_or(Trouble::Disagree)?;
+    pub(crate) fn cell_of(&self, key: &[u8]) -> Result<CellId, PlanError> {
+        let index = self.index.get(key).ok_or(PlanError::Disagree)?;
         let own = |cell: &&CellId| self.taken.get(cell) == Some(index);
-        self.keys[*index].1.iter().find(own).copied().ok_or(Trouble::Disagree)
+        self.keys[*index].1.iter().find(own).copied().ok_or(PlanError::Disagree)
     }
 }
 

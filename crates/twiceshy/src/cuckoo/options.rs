@@ -1,22 +1,24 @@
 //! How a full-key cuckoo filter is asked for.
 
 use super::fingerprint::{Function, Rule};
-use super::full_key::FullKeyCuckoo;
+use super::full_key::{FullKeyCuckoo, new_local};
 use super::search::Search;
 use super::shape::Shape;
-use crate::error::{BuildError, OptionsError};
+use crate::error::{Error, OptionsError};
 use crate::hash::HashKey;
+use crate::kind::Kind;
 use crate::packed::PackedCells;
 use crate::persist::{LoadError, Reader, Writer};
-use crate::remote::Remote;
+use crate::pair::AdaptiveFilter;
+use crate::remote::{Generation, Remote};
 use crate::sizing;
 
 /// What one kind of full-key cuckoo filter can be told beyond the common [`Options`].
-pub trait RuleSpec: Clone {
+pub trait RuleSpec: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The rule that these options make.
     type Rule: Rule;
-    /// The kind's number in saved filters.
-    const KIND: u16;
+    /// Which filter they make.
+    const KIND: Kind;
 
     /// The rule for cells of this width in this shape, or why there is none.
     fn rule(&self, shape: Shape, width: u32) -> Result<Self::Rule, OptionsError>;
@@ -105,26 +107,40 @@ impl<S: RuleSpec> Options<S> {
         }
     }
 
+    /// The cells and their width.
+    pub(crate) fn size(&self) -> Result<(u64, u32), OptionsError> {
+        self.geometry().map(|(shape, width)| (shape.cells(), width))
+    }
+
     fn parts(&self) -> Result<(Shape, u32, S::Rule), OptionsError> {
         self.search.check()?;
         let (shape, width) = self.geometry()?;
         Ok((shape, width, self.spec.rule(shape, width)?))
     }
 
+    /// An empty filter for this generation of a remote.
+    pub(crate) fn make(
+        &self,
+        hash: HashKey,
+        generation: Generation,
+    ) -> Result<FullKeyCuckoo<S::Rule>, OptionsError> {
+        let (shape, width, rule) = self.parts()?;
+        Ok(FullKeyCuckoo::new(new_local(shape, width, hash, rule, generation)?, self.search))
+    }
+
     /// An empty filter over a remote that holds no set yet. The hash key decides everything that looks random.
     pub fn build<R: Remote>(
         &self,
         hash: HashKey,
-        remote: &mut R,
-    ) -> Result<FullKeyCuckoo<S::Rule>, BuildError<R::Error>> {
-        let (shape, width, rule) = self.parts()?;
-        FullKeyCuckoo::build(shape, width, rule, self.search, hash, remote)
+        remote: R,
+    ) -> Result<AdaptiveFilter<FullKeyCuckoo<S::Rule>, R>, Error> {
+        AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
     }
 
     /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
-    /// a saved filter was damaged. Takes one ordered scan of the remote; what an earlier filter had learned is gone.
-    pub fn recover<R: Remote>(&self, remote: &mut R) -> Result<FullKeyCuckoo<S::Rule>, BuildError<R::Error>> {
-        let (shape, width, rule) = self.parts()?;
-        FullKeyCuckoo::recover(shape, width, rule, self.search, remote)
+    /// a saved filter was damaged. Takes one ordered scan of the remote. The filter has learned nothing.
+    pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<FullKeyCuckoo<S::Rule>, R>, Error> {
+        let (shape, _, _) = self.parts()?;
+        AdaptiveFilter::recovered(shape.tables(), |hash, generation| self.make(hash, generation), remote)
     }
 }

@@ -23,22 +23,13 @@
 use super::fingerprint::Rule;
 use super::local::{EMPTY, Local, Located};
 use super::matching::Parts;
-use crate::remote::{CellId, Key, Remote};
-use crate::seam::Cut;
+use crate::error::PlanError;
+use crate::remote::{CellId, Key, Keys};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The most keys that a connected part may have before its cells' owners count as unknown.
 const PART_BOUND: usize = 64;
-
-/// Why a plan could not be made.
-#[derive(Debug)]
-pub(crate) enum Trouble<E> {
-    /// The remote failed.
-    Remote(E),
-    /// Some key of the remote has no cell: L and R disagree.
-    Disagree,
-}
 
 /// Who is in a cell.
 #[derive(Clone, Debug)]
@@ -60,22 +51,20 @@ pub(crate) struct PartSizes {
 }
 
 /// The matching of one plan, decided cell by cell.
-pub(crate) struct Owners<'a, R, Rem> {
+pub(crate) struct Owners<'a, R> {
     local: &'a Local<R>,
-    remote: &'a Rem,
-    cut: Option<Cut<'a>>,
+    keys: &'a dyn Keys,
     read: HashMap<CellId, Vec<Rc<Located>>>,
     decided: HashMap<CellId, Owner>,
     cell_of: HashMap<Key, CellId>,
     pub(crate) sizes: PartSizes,
 }
 
-impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
-    pub(crate) fn new(local: &'a Local<R>, remote: &'a Rem, cut: Option<Cut<'a>>) -> Self {
+impl<'a, R: Rule> Owners<'a, R> {
+    pub(crate) fn new(local: &'a Local<R>, keys: &'a dyn Keys) -> Self {
         Owners {
             local,
-            remote,
-            cut,
+            keys,
             read: HashMap::new(),
             decided: HashMap::new(),
             cell_of: HashMap::new(),
@@ -84,30 +73,27 @@ impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
     }
 
     /// The keys that R knows for the bucket of a cell, or for the cell itself where R knows cells. One read for each.
-    pub(crate) fn candidates(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, Trouble<Rem::Error>> {
+    pub(crate) fn candidates(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, PlanError> {
         let shape = self.local.shape;
         let first = shape.first_cell(shape.spot(cell).table, shape.bucket_of_cell(cell));
-        let asked = if self.remote.knows_cells() { cell } else { first };
+        let asked = if self.keys.knows_cells() { cell } else { first };
         if let Some(found) = self.read.get(&asked) {
             return Ok(found.clone());
         }
         let mut found = Vec::new();
         let (table, bucket) = (usize::from(shape.spot(cell).table), shape.bucket_of_cell(cell));
-        let held = |key: &[u8]| self.cut.is_none_or(|cut| self.remote.knows_cells() || cut.holds(key));
-        self.remote
-            .candidates(&self.local.place(cell), &mut |key| {
-                let located = self.local.locate(key.into());
-                if located.buckets[table] == bucket && held(key) {
-                    found.push(Rc::new(located));
-                }
-            })
-            .map_err(Trouble::Remote)?;
+        self.keys.candidates(&self.local.place(cell), &mut |key| {
+            let located = self.local.locate(key.into());
+            if located.buckets[table] == bucket {
+                found.push(Rc::new(located));
+            }
+        })?;
         self.read.insert(asked, found.clone());
         Ok(found)
     }
 
     /// Whether a key that these cells match is among the keys that R knows for them.
-    pub(crate) fn stores(&mut self, key: &[u8], cells: &[CellId]) -> Result<bool, Trouble<Rem::Error>> {
+    pub(crate) fn stores(&mut self, key: &[u8], cells: &[CellId]) -> Result<bool, PlanError> {
         for cell in cells {
             if self.candidates(*cell)?.iter().any(|candidate| *candidate.key == *key) {
                 return Ok(true);
@@ -117,7 +103,7 @@ impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
     }
 
     /// Who is in an occupied cell of L.
-    pub(crate) fn owner(&mut self, cell: CellId) -> Result<Owner, Trouble<Rem::Error>> {
+    pub(crate) fn owner(&mut self, cell: CellId) -> Result<Owner, PlanError> {
         if let Some(owner) = self.decided.get(&cell) {
             return Ok(owner.clone());
         }
@@ -136,17 +122,17 @@ impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
     }
 
     /// The cell of a key that is in L's set; `None` where its part is too large to tell.
-    pub(crate) fn cell_of(&mut self, key: &Rc<Located>) -> Result<Option<CellId>, Trouble<Rem::Error>> {
+    pub(crate) fn cell_of(&mut self, key: &Rc<Located>) -> Result<Option<CellId>, PlanError> {
         if let Some(cell) = self.cell_of.get(&key.key) {
             return Ok(Some(*cell));
         }
         let cells = self.cells_left(key);
         let cell = match cells.as_slice() {
-            [] => return Err(Trouble::Disagree),
+            [] => return Err(PlanError::Disagree),
             [only] => Some(*only),
             _ => {
                 // By hash the key itself fits all of these; a mirror names the owner, which may be another key.
-                let sole = |cell: &CellId| -> Result<bool, Trouble<Rem::Error>> {
+                let sole = |cell: &CellId| -> Result<bool, PlanError> {
                     Ok(matches!(self.fitting(*cell)?.as_slice(), [only] if only.key == key.key))
                 };
                 match find_ok(&cells, sole)? {
@@ -179,7 +165,7 @@ impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
     }
 
     /// The undecided keys whose fingerprint for the cell is what it holds.
-    fn fitting(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, Trouble<Rem::Error>> {
+    fn fitting(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, PlanError> {
         let mut keys = self.candidates(cell)?;
         let value = self.local.get(cell);
         keys.retain(|key| !self.cell_of.contains_key(&key.key) && self.local.fits(&key.key, cell, value));
@@ -200,7 +186,7 @@ impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
         matches!(self.decided.get(&cell), Some(Owner::Key(_) | Owner::Nobody))
     }
 
-    fn match_part(&mut self, cell: CellId) -> Result<Owner, Trouble<Rem::Error>> {
+    fn match_part(&mut self, cell: CellId) -> Result<Owner, PlanError> {
         Ok(match self.part(cell)? {
             None => Owner::Unknown,
             Some(part) => part.owner(cell).map_or(Owner::Nobody, Owner::Key),
@@ -208,7 +194,7 @@ impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
     }
 
     /// A matching of the connected part around a cell, or `None` where the part passes the bound.
-    fn part(&mut self, cell: CellId) -> Result<Option<Parts>, Trouble<Rem::Error>> {
+    fn part(&mut self, cell: CellId) -> Result<Option<Parts>, PlanError> {
         let mut part = Parts::default();
         let mut to_visit = vec![cell];
         while let Some(cell) = to_visit.pop() {
@@ -225,7 +211,7 @@ impl<'a, R: Rule, Rem: Remote> Owners<'a, R, Rem> {
             }
         }
         self.sizes.largest = self.sizes.largest.max(part.len());
-        if part.match_all() { Ok(Some(part)) } else { Err(Trouble::Disagree) }
+        if part.match_all() { Ok(Some(part)) } else { Err(PlanError::Disagree) }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::fingerprint::{Function, Rule};
 use super::local::Located;
-use super::owners::Trouble;
 use super::planner::{Finished, Lodger, Planner};
 use super::search::Search;
-use crate::remote::{CellId, Key, Remote};
+use crate::error::PlanError;
+use crate::remote::{CellId, Key};
 use std::rc::Rc;
 
 /// A planned insertion: the changes of one table, and the cell of the newcomer.
@@ -16,11 +16,11 @@ pub(crate) struct Placed {
 }
 
 /// Plans a cell for a key that is not in the table's set; `None` where there is no room.
-pub(crate) fn place<R: Rule, Rem: Remote>(
-    mut planner: Planner<'_, R, Rem>,
+pub(crate) fn place<R: Rule>(
+    mut planner: Planner<'_, R>,
     key: &Key,
     search: Search,
-) -> Result<Option<Placed>, Trouble<Rem::Error>> {
+) -> Result<Option<Placed>, PlanError> {
     let newcomer = Lodger { located: Rc::new(planner.local.locate(key.clone())), function: Function(0) };
     let mut rng = planner.rng.clone();
     let found = search.find(&mut planner, newcomer.buckets(), &mut rng)?;
@@ -32,10 +32,10 @@ pub(crate) fn place<R: Rule, Rem: Remote>(
 }
 
 /// Plans a removal of a stored key; the cell is `None` where it cannot be told, and an orphan stays.
-pub(crate) fn unplace<R: Rule, Rem: Remote>(
-    mut planner: Planner<'_, R, Rem>,
+pub(crate) fn unplace<R: Rule>(
+    mut planner: Planner<'_, R>,
     key: &Key,
-) -> Result<(Finished, Option<CellId>), Trouble<Rem::Error>> {
+) -> Result<(Finished, Option<CellId>), PlanError> {
     let located: Rc<Located> = Rc::new(planner.local.locate(key.clone()));
     let cell = planner.owners.cell_of(&located)?;
     match cell {

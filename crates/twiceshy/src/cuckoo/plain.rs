@@ -1,11 +1,16 @@
 //! The full-key filter that does not adapt: the papers' baseline.
 
-use super::fingerprint::{Function, Rule, Values, sealed};
+use super::adapt::{Adapting, Verdict};
+use super::fingerprint::{Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
+use super::local::Located;
 use super::options::{Options, RuleSpec};
+use super::planner::Planner;
 use super::shape::{Shape, Spot};
-use crate::error::OptionsError;
+use crate::error::{OptionsError, PlanError};
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
+use crate::remote::CellId;
 
 /// The rule of [`FullKeyFilter`]: one fingerprint function for every cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,9 +42,9 @@ pub struct Plain {
 /// ```
 pub type FullKeyFilter = FullKeyCuckoo<Plain>;
 
-impl sealed::Sealed for Plain {}
-
 impl Rule for Plain {
+    type Spec = PlainSpec;
+
     #[inline]
     fn function(&self, _: Spot, _: u32) -> Function {
         Function(0)
@@ -55,13 +60,19 @@ impl Rule for Plain {
     }
 }
 
+impl Adapting for Plain {
+    fn plan(&self, _: &mut Planner<'_, Plain>, _: &Located, _: &[CellId]) -> Result<Verdict, PlanError> {
+        Ok(Verdict::Static)
+    }
+}
+
 /// The options of [`FullKeyFilter`] beyond the common ones: none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlainSpec;
 
 impl RuleSpec for PlainSpec {
     type Rule = Plain;
-    const KIND: u16 = 1;
+    const KIND: Kind = Kind::FullKey;
 
     fn rule(&self, _: Shape, width: u32) -> Result<Plain, OptionsError> {
         Ok(Plain { values: Values::all(width) })

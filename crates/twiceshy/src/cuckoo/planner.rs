@@ -1,13 +1,14 @@
 //! A plan in the making: what cells will hold, over what L holds now.
 
 use super::fingerprint::{Function, Rule};
-use super::local::{Change, EMPTY, Local, Located};
-use super::owners::{Owner, Owners, PartSizes, Trouble};
+use super::edit::{Counted, Edit};
+use super::local::{EMPTY, Local, Located};
+use super::owners::{Owner, Owners, PartSizes};
 use super::search::{Nest, Path, Resident};
 use super::shape::{Buckets, Shape};
-use crate::remote::{CellId, Generation, Remote, Write};
+use crate::error::PlanError;
+use crate::remote::{CellId, Generation, Keys, Write};
 use crate::rng::SplitMix64;
-use crate::seam::Cut;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -19,9 +20,9 @@ pub(crate) struct Lodger {
 }
 
 /// Reads L and R, changes neither. A walk that comes back to a cell finds the key that the plan put there.
-pub(crate) struct Planner<'a, R, Rem> {
+pub struct Planner<'a, R> {
     pub(crate) local: &'a Local<R>,
-    pub(crate) owners: Owners<'a, R, Rem>,
+    pub(crate) owners: Owners<'a, R>,
     pub(crate) rng: SplitMix64,
     draft: BTreeMap<CellId, Option<Lodger>>,
     /// What the plan does to the number of orphans.
@@ -34,27 +35,22 @@ pub(crate) struct Draft(BTreeMap<CellId, Option<Lodger>>, i64);
 /// What a finished plan does to L, and the moves that a mirror must hear of.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) change: Change,
+    pub(crate) edit: Edit,
     pub(crate) moves: Vec<(CellId, CellId)>,
     pub(crate) sizes: PartSizes,
-    pub(crate) rng: SplitMix64,
 }
 
 impl Finished {
     /// What the remote must hear of the moves: nothing, unless it mirrors cells.
-    pub(crate) fn writes<Rem: Remote>(
-        &self,
-        generation: Generation,
-        remote: &Rem,
-    ) -> impl Iterator<Item = Write> + use<'_, Rem> {
-        let heard = if remote.knows_cells() { self.moves.as_slice() } else { &[] };
+    pub(crate) fn writes(&self, generation: Generation, keys: &dyn Keys) -> impl Iterator<Item = Write> + use<'_> {
+        let heard = if keys.knows_cells() { self.moves.as_slice() } else { &[] };
         heard.iter().map(move |(from, to)| Write::Move { generation, from: *from, to: *to })
     }
 }
 
-impl<'a, R: Rule, Rem: Remote> Planner<'a, R, Rem> {
-    pub(crate) fn new(local: &'a Local<R>, remote: &'a Rem, cut: Option<Cut<'a>>, rng: SplitMix64) -> Self {
-        let owners = Owners::new(local, remote, cut);
+impl<'a, R: Rule> Planner<'a, R> {
+    pub(crate) fn new(local: &'a Local<R>, keys: &'a dyn Keys, rng: SplitMix64) -> Self {
+        let owners = Owners::new(local, keys);
         Planner { local, owners, rng, draft: BTreeMap::new(), orphans: 0 }
     }
 
@@ -78,7 +74,7 @@ impl<'a, R: Rule, Rem: Remote> Planner<'a, R, Rem> {
     }
 
     /// Who will be in a cell. An orphan that is met is cleared.
-    pub(crate) fn lodger(&mut self, cell: CellId) -> Result<Option<Option<Lodger>>, Trouble<Rem::Error>> {
+    pub(crate) fn lodger(&mut self, cell: CellId) -> Result<Option<Option<Lodger>>, PlanError> {
         if let Some(drafted) = self.draft.get(&cell) {
             return Ok(Some(drafted.clone()));
         }
@@ -89,7 +85,7 @@ impl<'a, R: Rule, Rem: Remote> Planner<'a, R, Rem> {
             Owner::Key(located) => Some(Some(Lodger { located, function: self.local.function(cell) })),
             // Where no orphan was left behind, a cell without an owner means that L and R hold different sets.
             Owner::Nobody if self.local.orphans.saturating_add_signed(self.orphans) == 0 => {
-                return Err(Trouble::Disagree);
+                return Err(PlanError::Disagree);
             }
             Owner::Nobody => {
                 self.draft.insert(cell, None);
@@ -138,7 +134,7 @@ impl<'a, R: Rule, Rem: Remote> Planner<'a, R, Rem> {
     }
 
     /// Sends a newcomer down a path: it takes the first cell, the key there the second, and so on.
-    pub(crate) fn follow(&mut self, Path(path): &Path, newcomer: Lodger) -> Result<(), Trouble<Rem::Error>> {
+    pub(crate) fn follow(&mut self, Path(path): &Path, newcomer: Lodger) -> Result<(), PlanError> {
         let mut homeless = Some(newcomer);
         for cell in path {
             let displaced = self.lodger(*cell)?;
@@ -154,12 +150,13 @@ impl<'a, R: Rule, Rem: Remote> Planner<'a, R, Rem> {
 
     /// The plan as new values and moves. `keys` is what it does to the number of keys.
     pub(crate) fn finish(self, keys: i64) -> Finished {
-        let mut change = Change { keys, orphans: self.orphans, ..Change::default() };
+        let (orphans, rng) = (self.orphans, self.rng.state());
+        let mut edit = Edit { cells: Vec::new(), keys, orphans, rng, counted: Counted::Nothing };
         let mut moves = Vec::new();
         for (&cell, drafted) in &self.draft {
             let value = self.value(cell);
             if value != self.local.get(cell) {
-                change.cells.push((cell, value));
+                edit.cells.push((cell, value));
             }
             if let Some(lodger) = drafted
                 && let Some(from) = self.owners.decided_cell(&lodger.located.key)
@@ -168,12 +165,12 @@ impl<'a, R: Rule, Rem: Remote> Planner<'a, R, Rem> {
                 moves.push((from, cell));
             }
         }
-        Finished { change, moves, sizes: self.owners.sizes, rng: self.rng }
+        Finished { edit, moves, sizes: self.owners.sizes }
     }
 }
 
-impl<R: Rule, Rem: Remote> Nest for Planner<'_, R, Rem> {
-    type Error = Trouble<Rem::Error>;
+impl<R: Rule> Nest for Planner<'_, R> {
+    type Error = PlanError;
 
     fn shape(&self) -> Shape {
         self.local.shape

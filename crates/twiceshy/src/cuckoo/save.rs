@@ -6,13 +6,11 @@ use super::local::Local;
 use super::options::RuleSpec;
 use super::search::Search;
 use super::shape::Shape;
-use super::{CuckooingSpec, CyclicSpec, PlainSpec, SwappingSpec};
 use crate::hash::HashKey;
 use crate::packed::PackedCells;
 use crate::persist::{LoadError, Reader, SaveError, Writer, hash_key};
 use crate::remote::Generation;
 use crate::rng::SplitMix64;
-use crate::seam::Seam;
 use crate::sizing;
 use std::io;
 
@@ -29,7 +27,7 @@ pub(crate) fn write_frame(shape: Shape, width: u32, hash: &HashKey, out: &mut Wr
 pub(crate) fn read_frame(from: &mut Reader) -> Result<(Shape, u32, HashKey), LoadError> {
     let (tables, per_bucket, buckets) = (from.u8()?, from.u8()?, from.u64()?);
     let shape = Shape::new(tables.into(), buckets, per_bucket.into())
-        .map_err(|error| LoadError::invalid(format!("its shape cannot be: {error}")))?;
+        .map_err(|error| LoadError::invalid(format!("its shape is invalid: {error}")))?;
     let width = u32::from(from.u8()?);
     sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
     Ok((shape, width, hash_key::read(from)?))
@@ -73,78 +71,40 @@ fn read_search(from: &mut Reader) -> Result<Search, LoadError> {
     Ok(search)
 }
 
-fn save<S: RuleSpec>(filter: &FullKeyCuckoo<S::Rule>, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
-    if filter.is_in_doubt() {
-        return Err(SaveError::InDoubt);
-    }
-    let local = &filter.seam.live;
-    let mut fields = Writer::new();
-    write_frame(local.shape, local.cells.width(), &local.hash, &mut fields);
-    fields.u32(local.generation.0);
-    fields.u64(local.keys);
-    fields.u64(local.orphans);
-    fields.u64(filter.rng.state());
-    fields.u8(filter.seam.wants_rebuild.into());
-    write_search(filter.search, &mut fields);
-    S::write(&local.rule, &mut fields);
-    fields.bytes(local.cells.as_bytes());
-    Ok(fields.finish(S::KIND, filter.seam.sequence, out)?)
-}
-
-fn load<S: RuleSpec>(source: &mut (impl io::Read + ?Sized)) -> Result<FullKeyCuckoo<S::Rule>, LoadError> {
-    let mut from = Reader::open(source)?;
-    from.expect_kind(S::KIND)?;
-    let sequence = from.sequence();
-    let (shape, width, hash) = read_frame(&mut from)?;
-    let generation = Generation(from.u32()?);
-    let (keys, orphans) = (from.u64()?, from.u64()?);
-    let rng = SplitMix64::from_state(from.u64()?);
-    let wants_rebuild = from.flag()?;
-    let search = read_search(&mut from)?;
-    let rule = S::read(&mut from)?
-        .rule(shape, width)
-        .map_err(|error| LoadError::invalid(format!("its options cannot be: {error}")))?;
-    let cells = read_cells(&mut from, shape, width, keys.checked_add(orphans))?;
-    from.finish()?;
-    let local = Local { shape, hash, rule, cells, generation, keys, orphans };
-    let mut seam = Seam::over(local, sequence);
-    seam.wants_rebuild = wants_rebuild;
-    Ok(FullKeyCuckoo::from_parts(seam, search, rng))
-}
-
-/// A rule whose filters can be saved.
-pub trait Saved: Rule {
-    /// The options that tell rules of this kind apart.
-    type Spec: RuleSpec<Rule = Self>;
-}
-
-impl Saved for super::Plain {
-    type Spec = PlainSpec;
-}
-
-impl Saved for super::Cyclic {
-    type Spec = CyclicSpec;
-}
-
-impl Saved for super::Swapping {
-    type Spec = SwappingSpec;
-}
-
-impl Saved for super::Cuckooing {
-    type Spec = CuckooingSpec;
-}
-
-impl<R: Saved> FullKeyCuckoo<R> {
-    /// Writes the filter, with its hash key and the number of its last commit. A table that is being filled is not saved:
-    /// after loading, a rebuild begins anew.
-    pub fn save(&self, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
-        save::<R::Spec>(self, out)
+impl<R: Rule> FullKeyCuckoo<R> {
+    pub(super) fn save_at(&self, sequence: u64, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
+        let local = &self.local;
+        let mut fields = Writer::new();
+        write_frame(local.shape, local.cells.width(), &local.hash, &mut fields);
+        fields.u32(local.generation.0);
+        fields.u64(local.keys);
+        fields.u64(local.orphans);
+        fields.u64(self.rng.state());
+        fields.u8(self.wants_rebuild.into());
+        write_search(self.search, &mut fields);
+        R::Spec::write(&local.rule, &mut fields);
+        fields.bytes(local.cells.as_bytes());
+        Ok(fields.finish_at(R::Spec::KIND.file_code(), sequence, self.stamp, out)?)
     }
 
-    /// Reads a filter that [`FullKeyCuckoo::save`] wrote. It belongs to a remote at the same commit: call
-    /// [`Backed::resolve`](crate::filter::Backed::resolve) with the remote, and recover the filter from it where that says
-    /// [`OutOfStep`](crate::error::SeamError::OutOfStep).
-    pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<Self, LoadError> {
-        load::<R::Spec>(source)
+    /// Reads a filter that [`Backed::save`](crate::filter::Backed::save) wrote, and the number of its remote's last commit.
+    pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<(Self, u64), LoadError> {
+        let mut from = Reader::open(source)?;
+        from.expect_kind(R::Spec::KIND.file_code())?;
+        let (shape, width, hash) = read_frame(&mut from)?;
+        let generation = Generation(from.u32()?);
+        let (keys, orphans) = (from.u64()?, from.u64()?);
+        let rng = SplitMix64::from_state(from.u64()?);
+        let wants_rebuild = from.flag()?;
+        let search = read_search(&mut from)?;
+        let rule = R::Spec::read(&mut from)?
+            .rule(shape, width)
+            .map_err(|error| LoadError::invalid(format!("its options are invalid: {error}")))?;
+        let cells = read_cells(&mut from, shape, width, keys.checked_add(orphans))?;
+        let (sequence, stamp) = (from.sequence(), from.stamp());
+        from.finish()?;
+        let local = Local { shape, hash, rule, cells, generation, keys, orphans };
+        let filter = FullKeyCuckoo { rng, wants_rebuild, stamp, ..FullKeyCuckoo::new(local, search) };
+        Ok((filter, sequence))
     }
 }

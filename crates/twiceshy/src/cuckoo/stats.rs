@@ -1,9 +1,8 @@
 //! What a full-key cuckoo filter counts about itself.
 
-use super::owners::PartSizes;
+use super::edit::Counted;
 
-/// Counts since the filter was made or loaded. An operation whose answer was lost is not among them, even if it turns out to
-/// have happened.
+/// Counts since the filter was made or loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -34,17 +33,26 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn insertion(&mut self, path: usize) {
-        self.insertions += 1;
-        self.path_cells += path as u64;
-        self.longest_path = self.longest_path.max(path as u64);
-    }
-
-    pub(crate) fn adaptation(&mut self, sizes: PartSizes, moved: usize) {
-        self.adapts += 1;
-        self.moved_by_adapts += moved as u64;
-        self.adapts_with_parts += u64::from(sizes.largest > 1);
-        self.largest_part = self.largest_part.max(sizes.largest as u64);
-        self.unknown_owners += sizes.unknown;
+    pub(crate) fn count(&mut self, counted: Counted) {
+        match counted {
+            Counted::Nothing => {}
+            Counted::Insertion { path } => {
+                self.insertions += 1;
+                self.path_cells = self.path_cells.saturating_add(path);
+                self.longest_path = self.longest_path.max(path);
+            }
+            Counted::Removal => self.removals += 1,
+            Counted::Adaptation { sizes, moved } => {
+                self.adapts += 1;
+                self.moved_by_adapts = self.moved_by_adapts.saturating_add(moved);
+                self.adapts_with_parts += u64::from(sizes.largest > 1);
+                self.largest_part = self.largest_part.max(sizes.largest as u64);
+                self.unknown_owners = self.unknown_owners.saturating_add(sizes.unknown);
+            }
+            Counted::OverBound => {
+                self.adapts += 1;
+                self.over_bound += 1;
+            }
+        }
     }
 }

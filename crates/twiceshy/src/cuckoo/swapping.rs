@@ -1,16 +1,16 @@
 //! The Swapping filter: two keys of a bucket change places.
 
-use super::adapt::{Plans, Verdict};
-use super::fingerprint::{Function, Rule, Values, sealed};
+use super::adapt::{Adapting, Verdict};
+use super::fingerprint::{Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
-use super::owners::Trouble;
 use super::planner::{Lodger, Planner};
 use super::shape::{Shape, Spot};
-use crate::error::OptionsError;
+use crate::error::{OptionsError, PlanError};
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
-use crate::remote::{CellId, Remote};
+use crate::remote::CellId;
 
 /// The rule of [`SwappingFilter`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +50,9 @@ pub struct Swapping {
 /// ```
 pub type SwappingFilter = FullKeyCuckoo<Swapping>;
 
-impl sealed::Sealed for Swapping {}
-
 impl Rule for Swapping {
+    type Spec = SwappingSpec;
+
     #[inline]
     fn function(&self, spot: Spot, _: u32) -> Function {
         Function(spot.cell)
@@ -70,17 +70,17 @@ impl Rule for Swapping {
 
 impl Swapping {
     /// Another cell of the bucket, any of them with equal chance.
-    fn other<Rem: Remote>(&self, planner: &mut Planner<'_, Swapping, Rem>, cell: CellId) -> CellId {
+    fn other(&self, planner: &mut Planner<'_, Swapping>, cell: CellId) -> CellId {
         let at = u64::from(planner.local.shape.spot(cell).cell);
         let chosen = planner.rng.below(u64::from(self.cells) - 1);
         CellId(cell.0 - at + chosen + u64::from(chosen >= at))
     }
 
-    fn swap<Rem: Remote>(
+    fn swap(
         &self,
-        planner: &mut Planner<'_, Swapping, Rem>,
+        planner: &mut Planner<'_, Swapping>,
         cell: CellId,
-    ) -> Result<Option<Lodger>, Trouble<Rem::Error>> {
+    ) -> Result<Option<Lodger>, PlanError> {
         let Some(Some(colliding)) = planner.lodger(cell)? else { return Ok(None) };
         let other = self.other(planner, cell);
         // An owner that cannot be told stays where it is: the next false positive draws another cell.
@@ -94,13 +94,13 @@ impl Swapping {
     }
 }
 
-impl Plans for Swapping {
-    fn plan<Rem: Remote>(
+impl Adapting for Swapping {
+    fn plan(
         &self,
-        planner: &mut Planner<'_, Swapping, Rem>,
+        planner: &mut Planner<'_, Swapping>,
         query: &Located,
         cells: &[CellId],
-    ) -> Result<Verdict, Trouble<Rem::Error>> {
+    ) -> Result<Verdict, PlanError> {
         let mut verdict = Verdict::Planned;
         for cell in cells.iter().take(if self.all { cells.len() } else { 1 }) {
             // An earlier swap of this plan may have cleared the collision, or brought a new one.
@@ -130,7 +130,7 @@ pub struct SwappingSpec {
 
 impl RuleSpec for SwappingSpec {
     type Rule = Swapping;
-    const KIND: u16 = 3;
+    const KIND: Kind = Kind::Swapping;
 
     fn rule(&self, shape: Shape, width: u32) -> Result<Swapping, OptionsError> {
         if shape.cells_per_bucket() < 2 {

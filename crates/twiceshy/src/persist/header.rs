@@ -1,21 +1,27 @@
 //! The fixed header: where each field lies, how it is written, and the order in which it is believed.
 //!
 //! ```text
-//!  0        8    10   12       16            24            32       36                       60       64
-//!  ┌────────┬────┬────┬────────┬─────────────┬─────────────┬────────┬────────────────────────┬────────┐
-//!  │ magic  │ver │kind│ header │ payload     │ sequence    │payload │ reserved, zero         │ header │
-//!  │        │    │    │ length │ length      │ number      │checksum│                        │checksum│
-//!  └────────┴────┴────┴────────┴─────────────┴─────────────┴────────┴────────────────────────┴────────┘
-//!  ╰── same in every version ──╯                                  always the last four bytes ╰────────╯
+//!  0        8    10   12       16            24            32       36          44         52        60       64
+//!  ┌────────┬────┬────┬────────┬─────────────┬─────────────┬────────┬───────────┬──────────┬─────────┬────────┐
+//!  │ magic  │ver │kind│ header │ payload     │ sequence    │payload │ stamp:    │ stamp:   │reserved,│ header │
+//!  │        │    │    │ length │ length      │ number      │checksum│ history   │ changes  │ zero    │checksum│
+//!  └────────┴────┴────┴────────┴─────────────┴─────────────┴────────┴───────────┴──────────┴─────────┴────────┘
+//!  ╰── same in every version ──╯                                             always the last four bytes ╰──────╯
 //! ```
+//!
+//! Version 1 had no stamp: its 24 bytes are zero. A filter from such a file takes a stamp from the file's checksum.
 
 use std::io::{self, Read};
 use std::ops::Range;
 
 use super::{LoadError, Part};
+use crate::plan::Stamp;
 
 /// The version that is written, and the newest that is read.
-pub(super) const VERSION: u16 = 1;
+pub(super) const VERSION: u16 = 2;
+
+/// The version before stamps.
+const WITHOUT_STAMP: u16 = 1;
 
 const MAGIC: &[u8; 8] = b"TWICESHY";
 
@@ -26,10 +32,12 @@ const HEADER_LEN_AT: Range<usize> = after(&KIND_AT, size_of::<u32>());
 const PAYLOAD_LEN_AT: Range<usize> = after(&HEADER_LEN_AT, size_of::<u64>());
 const SEQUENCE_AT: Range<usize> = after(&PAYLOAD_LEN_AT, size_of::<u64>());
 const PAYLOAD_CRC_AT: Range<usize> = after(&SEQUENCE_AT, size_of::<u32>());
-const RESERVED_AT: Range<usize> = after(&PAYLOAD_CRC_AT, 24);
+const HISTORY_AT: Range<usize> = after(&PAYLOAD_CRC_AT, size_of::<u64>());
+const CHANGES_AT: Range<usize> = after(&HISTORY_AT, size_of::<u64>());
+const RESERVED_AT: Range<usize> = after(&CHANGES_AT, 8);
 const HEADER_CRC_AT: Range<usize> = after(&RESERVED_AT, size_of::<u32>());
 
-/// The header's length in version 1.
+/// The header's length.
 pub(super) const HEADER_LEN: usize = HEADER_CRC_AT.end;
 
 /// No version has a longer header, so that a reader can check the header of a version that it does not know.
@@ -46,6 +54,7 @@ pub(super) struct Header {
     pub(super) sequence: u64,
     pub(super) payload_len: u64,
     pub(super) payload_crc: u32,
+    pub(super) stamp: Stamp,
 }
 
 impl Header {
@@ -58,6 +67,8 @@ impl Header {
         bytes[PAYLOAD_LEN_AT].copy_from_slice(&self.payload_len.to_le_bytes());
         bytes[SEQUENCE_AT].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[PAYLOAD_CRC_AT].copy_from_slice(&self.payload_crc.to_le_bytes());
+        bytes[HISTORY_AT].copy_from_slice(&self.stamp.history.to_le_bytes());
+        bytes[CHANGES_AT].copy_from_slice(&self.stamp.changes.to_le_bytes());
         seal(&mut bytes);
         bytes
     }
@@ -72,23 +83,33 @@ impl Header {
         }
         match u16::from_le_bytes(field(&bytes, VERSION_AT)?) {
             0 => Err(LoadError::invalid("its format has the version 0")),
-            VERSION => Self::decode(&bytes),
+            version @ WITHOUT_STAMP..=VERSION => Self::decode(&bytes, version),
             found => Err(LoadError::NewerVersion { found, supported: VERSION }),
         }
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self, LoadError> {
+    fn decode(bytes: &[u8], version: u16) -> Result<Self, LoadError> {
         if bytes.len() != HEADER_LEN {
             return Err(LoadError::invalid(format!("its header has {} bytes, not {HEADER_LEN}", bytes.len())));
         }
-        if field::<{ RESERVED_AT.end - RESERVED_AT.start }>(bytes, RESERVED_AT)?.iter().any(|&byte| byte != 0) {
+        let stamp = Stamp {
+            history: u64::from_le_bytes(field(bytes, HISTORY_AT)?),
+            changes: u64::from_le_bytes(field(bytes, CHANGES_AT)?),
+        };
+        let without = version == WITHOUT_STAMP;
+        let reserved: [u8; RESERVED_AT.end - RESERVED_AT.start] = field(bytes, RESERVED_AT)?;
+        if reserved.iter().any(|byte| *byte != 0) || without && stamp != Stamp::default() {
             return Err(LoadError::invalid("a reserved byte of its header is not zero"));
         }
+        let sequence = u64::from_le_bytes(field(bytes, SEQUENCE_AT)?);
+        let payload_crc = u32::from_le_bytes(field(bytes, PAYLOAD_CRC_AT)?);
+        let stamp = if without { Stamp::new(&[payload_crc.into(), sequence]) } else { stamp };
         Ok(Self {
             kind: u16::from_le_bytes(field(bytes, KIND_AT)?),
-            sequence: u64::from_le_bytes(field(bytes, SEQUENCE_AT)?),
+            sequence,
+            stamp,
             payload_len: u64::from_le_bytes(field(bytes, PAYLOAD_LEN_AT)?),
-            payload_crc: u32::from_le_bytes(field(bytes, PAYLOAD_CRC_AT)?),
+            payload_crc,
         })
     }
 }
@@ -136,7 +157,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn header() -> Header {
-        Header { kind: 3, sequence: 5, payload_len: 7, payload_crc: 11 }
+        Header { kind: 3, sequence: 5, payload_len: 7, payload_crc: 11, stamp: Stamp { history: 13, changes: 17 } }
     }
 
     /// A header with `value` at `at`, and a checksum that agrees.
@@ -170,17 +191,17 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_named_when_its_header_is_intact() {
-        let error = read(&forged(VERSION_AT, 2u16.to_le_bytes())).expect_err("version 2");
-        assert!(matches!(error, LoadError::NewerVersion { found: 2, supported: 1 }), "{error}");
+        let error = read(&forged(VERSION_AT, 3u16.to_le_bytes())).expect_err("version 3");
+        assert!(matches!(error, LoadError::NewerVersion { found: 3, supported: 2 }), "{error}");
     }
 
     #[test]
     fn a_newer_version_may_have_a_longer_header() {
-        let mut bytes = forged(VERSION_AT, 2u16.to_le_bytes());
+        let mut bytes = forged(VERSION_AT, 3u16.to_le_bytes());
         bytes.resize(100, 0xaa);
         bytes[HEADER_LEN_AT].copy_from_slice(&100u32.to_le_bytes());
         seal(&mut bytes);
-        assert!(matches!(read(&bytes), Err(LoadError::NewerVersion { found: 2, .. })));
+        assert!(matches!(read(&bytes), Err(LoadError::NewerVersion { found: 3, .. })));
     }
 
     #[test]
@@ -216,7 +237,7 @@ mod tests {
         #[test]
         fn a_sealed_header_of_any_content_is_read_or_refused_and_never_panics(
             bytes in proptest::collection::vec(any::<u8>(), 20..200),
-            version in 0u16..3,
+            version in 0u16..4,
         ) {
             let mut bytes = bytes;
             let len = bytes.len() as u32;
@@ -225,8 +246,9 @@ mod tests {
             bytes[HEADER_LEN_AT].copy_from_slice(&len.to_le_bytes());
             seal(&mut bytes);
             match read(&bytes) {
-                Ok(header) => prop_assert_eq!(header.encode().to_vec(), bytes),
-                Err(LoadError::NewerVersion { found, .. }) => prop_assert_eq!((found, version), (2, 2)),
+                Ok(header) if version == VERSION => prop_assert_eq!(header.encode().to_vec(), bytes),
+                Ok(_) => prop_assert_eq!(version, WITHOUT_STAMP),
+                Err(LoadError::NewerVersion { found, .. }) => prop_assert_eq!((found, version), (3, 3)),
                 Err(error) => prop_assert!(matches!(error, LoadError::Invalid { .. }), "{error}"),
             }
         }

@@ -6,6 +6,7 @@ use std::io::{Cursor, Read};
 
 use super::header::{self, Header};
 use super::{LoadError, Part};
+use crate::plan::Stamp;
 
 /// The payload is read, kept and released in chunks of this many bytes.
 const CHUNK: usize = 256 * 1024;
@@ -57,6 +58,11 @@ impl Reader {
     /// The number of the last commit that the saved filter had applied.
     pub fn sequence(&self) -> u64 {
         self.header.sequence
+    }
+
+    /// Which filter was saved, and after which changes.
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.header.stamp
     }
 
     /// Checks that the saved filter is of the kind that the caller loads.
@@ -236,7 +242,7 @@ mod tests {
     }
 
     fn sealed_with_length(payload: &[u8], payload_len: u64) -> Vec<u8> {
-        let header = Header { kind: 1, sequence: 2, payload_len, payload_crc: crc32fast::hash(payload) };
+        let header = Header { kind: 1, sequence: 2, payload_len, payload_crc: crc32fast::hash(payload), stamp: Stamp::default() };
         [&header.encode(), payload].concat()
     }
 

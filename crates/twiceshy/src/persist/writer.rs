@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::header::Header;
+use crate::plan::Stamp;
 
 /// Words are turned into bytes this many at a time.
 const BLOCK_WORDS: usize = 1024;
@@ -75,9 +76,20 @@ impl<'a> Writer<'a> {
     ///
     /// The first error of `out`. What was written up to then is refused by [`Reader::open`](super::Reader::open).
     pub fn finish(self, kind: u16, sequence: u64, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        self.finish_at(kind, sequence, Stamp::default(), out)
+    }
+
+    /// The same with the stamp of a filter.
+    pub(crate) fn finish_at(
+        self,
+        kind: u16,
+        sequence: u64,
+        stamp: Stamp,
+        out: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
         let mut sum = Checksum::default();
         self.write_fields(&mut sum)?;
-        let header = Header { kind, sequence, payload_len: sum.len, payload_crc: sum.crc.finalize() };
+        let header = Header { kind, sequence, payload_len: sum.len, payload_crc: sum.crc.finalize(), stamp };
         out.write_all(&header.encode())?;
         self.write_fields(out)?;
         out.flush()

@@ -4,10 +4,11 @@ use super::block::Annex;
 use super::local::Marked;
 use super::options::{Coded, RuleSpec};
 use super::rank_select::RankSelectFilter;
-use super::rule::{Learning, Marking, Rule};
+use super::rule::{Marking, Rule};
 use super::strand::Strand;
 use crate::codes::{self, ESCAPE, ExtensionMark, Extensions as ExtensionCode, Mark, Marks, Zeros};
 use crate::error::OptionsError;
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,7 +64,7 @@ impl Coded for ExtensionSpec {}
 
 impl RuleSpec for ExtensionSpec {
     type Rule = Extensions;
-    const KIND: u16 = 8;
+    const KIND: Kind = Kind::Extension;
 
     fn rule(&self, _: u32) -> Result<Extensions, OptionsError> {
         Ok(Extensions { zeros: Arc::new(Zeros::new(&ExtensionCode)) })
@@ -86,11 +87,26 @@ fn bits_of(key: &Strand<'_>, at: u64, len: u32) -> u32 {
     key.bits(at, len).reverse_bits().checked_shr(32 - len).unwrap_or(0)
 }
 
-impl Rule for Extensions {}
+impl Rule for Extensions {
+    type Spec = ExtensionSpec;
+}
 
 impl Marking for Extensions {
+    const LEARNS: bool = true;
     const ANNEX: Annex = Annex::Code;
     const REMAINDER_FOLLOWS_MARK: bool = false;
+
+    /// The owner's extension up to the first bit in which the query differs: longer than it is now, since the query agrees
+    /// with all of that. What would be too long skips ten bits at a time, and forgets those.
+    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
+        let skipped = ExtensionMark::from_mark(mark)?.skips();
+        (skipped..=ExtensionMark::MAX_SKIPS).find_map(|skips| {
+            let at = begin(width, skips);
+            let differs = |len: &u32| bits_of(owner, at, *len) != bits_of(query, at, *len);
+            let len = (1..=ExtensionMark::MAX_LEN).find(differs)?;
+            Some(ExtensionMark::new(skips, len, bits_of(owner, at, len))?.mark())
+        })
+    }
 
     fn remainder(&self, width: u32, key: &Strand<'_>, _: Mark) -> u32 {
         key.remainder(width, 0)
@@ -154,16 +170,3 @@ impl Extensions {
     }
 }
 
-impl Learning for Extensions {
-    /// The owner's extension up to the first bit in which the query differs: longer than it is now, since the query agrees
-    /// with all of that. What would be too long skips ten bits at a time, and forgets those.
-    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
-        let skipped = ExtensionMark::from_mark(mark)?.skips();
-        (skipped..=ExtensionMark::MAX_SKIPS).find_map(|skips| {
-            let at = begin(width, skips);
-            let differs = |len: &u32| bits_of(owner, at, *len) != bits_of(query, at, *len);
-            let len = (1..=ExtensionMark::MAX_LEN).find(differs)?;
-            Some(ExtensionMark::new(skips, len, bits_of(owner, at, len))?.mark())
-        })
-    }
-}

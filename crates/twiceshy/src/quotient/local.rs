@@ -82,6 +82,36 @@ pub(crate) struct Change {
     pub(crate) remainders: Vec<(u64, u32)>,
 }
 
+/// What a change has replaced, in the order in which it was made.
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    shift: Unshift,
+    marks: Vec<(u64, Before)>,
+    remainders: Vec<(u64, u32)>,
+    keys: u64,
+}
+
+/// How slots move back.
+#[derive(Debug)]
+enum Unshift {
+    Nothing,
+    Remove(Gap),
+    /// `last`: the slot was the last of its run.
+    Insert {
+        gap: Gap,
+        remainder: u32,
+        last: bool,
+    },
+}
+
+/// What a block had learned.
+#[derive(Debug)]
+enum Before {
+    Kept(Kept),
+    /// An entry of the side table that is gone, with the number that the block had for it.
+    OnTheSide(u64, Box<Marks>),
+}
+
 impl Change {
     /// Puts a slot that has learned nothing where there is room.
     pub(crate) fn insert(room: Room, remainder: u32) -> Change {
@@ -216,56 +246,116 @@ impl<R: Rule> Local<R> {
         if R::ANNEX == Annex::Bytes { Kept::Plain(Box::new(UNMARKED)) } else { Kept::Code(0) }
     }
 
-    fn set_marks(&mut self, block: u64, kept: &Kept) {
+    /// `true` if a block can keep this: its code or marks are in range.
+    pub(crate) fn can_keep(&self, kept: &Kept) -> bool {
+        match (R::ANNEX, kept) {
+            (Annex::Nothing | Annex::Bytes, Kept::Code(code)) => *code == 0,
+            (Annex::Code, Kept::Code(code)) => *code < ESCAPE,
+            (_, Kept::Plain(marks)) => marks.iter().all(|mark| self.rule.is_mark(*mark)),
+        }
+    }
+
+    /// Gives a block other marks, and returns what it had.
+    fn set_marks(&mut self, block: u64, kept: Kept) -> Before {
         let Marked { table, side } = &mut self.marked;
         match (R::ANNEX, kept) {
-            (Annex::Nothing, _) => {}
-            (Annex::Bytes, Kept::Plain(marks)) => {
-                for (byte, mark) in table.blocks.mark_bytes_mut(block).iter_mut().zip(marks.iter()) {
+            (Annex::Nothing, _) => Before::Kept(Kept::Code(0)),
+            (Annex::Bytes, kept) => {
+                let marks = match kept {
+                    Kept::Plain(marks) => marks,
+                    Kept::Code(_) => Box::new(UNMARKED),
+                };
+                let mut before = Box::new(UNMARKED);
+                let bytes = table.blocks.mark_bytes_mut(block);
+                for ((byte, mark), old) in bytes.iter_mut().zip(marks.iter()).zip(before.iter_mut()) {
+                    *old = Mark::from(*byte);
                     *byte = *mark as u8;
                 }
+                Before::Kept(Kept::Plain(before))
             }
-            (Annex::Bytes, Kept::Code(_)) => table.blocks.mark_bytes_mut(block).fill(0),
             (Annex::Code, Kept::Code(code)) => {
                 let old = table.blocks.code(block);
-                table.blocks.set_code(block, *code);
-                if old >= ESCAPE
-                    && let Some(moved) = side.remove(old)
-                {
+                table.blocks.set_code(block, code);
+                if old < ESCAPE {
+                    return Before::Kept(Kept::Code(old));
+                }
+                let marks = side.get(old).map_or(UNMARKED, |entry| entry.marks);
+                if let Some(moved) = side.remove(old) {
                     table.blocks.set_code(moved, old);
                 }
+                Before::OnTheSide(old, Box::new(marks))
             }
-            (Annex::Code, Kept::Plain(marks)) => {
+            (Annex::Code, Kept::Plain(mut marks)) => {
                 let old = table.blocks.code(block);
                 match side.get_mut(old) {
-                    Some(entry) => entry.marks = **marks,
+                    Some(entry) => {
+                        std::mem::swap(&mut entry.marks, &mut marks);
+                        Before::Kept(Kept::Plain(marks))
+                    }
                     None => {
-                        let code = side.add(Entry { block, marks: **marks });
+                        let code = side.add(Entry { block, marks: *marks });
                         table.blocks.set_code(block, code);
+                        Before::Kept(Kept::Code(old))
                     }
                 }
             }
         }
     }
 
-    pub(crate) fn apply(&mut self, change: &Change) {
-        match change.shift {
-            Shift::Nothing => {}
+    fn put_back(&mut self, block: u64, before: Before) {
+        match before {
+            Before::Kept(kept) => drop(self.set_marks(block, kept)),
+            Before::OnTheSide(code, marks) => {
+                let Marked { table, side } = &mut self.marked;
+                table.blocks.set_code(block, code);
+                if let Some((moved, at)) = side.put_back(code, Entry { block, marks: *marks }) {
+                    table.blocks.set_code(moved, at);
+                }
+            }
+        }
+    }
+
+    /// Makes a change, and returns what it replaced.
+    pub(crate) fn apply(&mut self, change: Change) -> Replaced {
+        let Change { shift, marks, mut remainders } = change;
+        let keys = self.keys;
+        let shift = match shift {
+            Shift::Nothing => Unshift::Nothing,
             Shift::Insert(room, remainder) => {
                 self.marked.table.insert(room, remainder);
                 self.keys += 1;
+                Unshift::Remove(Gap { quotient: room.quotient, slot: room.slot, freed: room.free })
             }
             Shift::Remove(gap) => {
-                self.marked.table.remove(gap);
+                let remainder = self.marked.table.blocks.remainder(gap.slot);
+                let last = self.marked.table.remove(gap);
                 self.keys = self.keys.saturating_sub(1);
+                Unshift::Insert { gap, remainder, last }
             }
-        }
-        for (slot, remainder) in &change.remainders {
+        };
+        for (slot, remainder) in &mut remainders {
+            let old = self.marked.table.blocks.remainder(*slot);
             self.marked.table.blocks.set_remainder(*slot, *remainder);
+            *remainder = old;
         }
-        for (block, kept) in &change.marks {
-            self.set_marks(*block, kept);
+        let marks = marks.into_iter().map(|(block, kept)| (block, self.set_marks(block, kept))).collect();
+        Replaced { shift, marks, remainders, keys }
+    }
+
+    /// Takes the last change back.
+    pub(crate) fn restore(&mut self, replaced: Replaced) {
+        for (block, before) in replaced.marks.into_iter().rev() {
+            self.put_back(block, before);
         }
+        for (slot, remainder) in replaced.remainders.into_iter().rev() {
+            self.marked.table.blocks.set_remainder(slot, remainder);
+        }
+        match replaced.shift {
+            Unshift::Nothing => {}
+            Unshift::Remove(gap) => drop(self.marked.table.remove(gap)),
+            Unshift::Insert { gap, remainder, last } => self.marked.table.put_back(gap, remainder, last),
+        }
+        self.keys = replaced.keys;
     }
 
     pub(crate) fn schema(&self) -> Schema {

@@ -11,7 +11,8 @@
 #[cfg(test)]
 mod agree;
 mod block;
-mod broom;
+//mod broom;
+mod edit;
 mod extension;
 mod local;
 mod matching;
@@ -32,15 +33,14 @@ mod telescoping_plain;
 mod twin;
 mod validate;
 
-#[cfg(feature = "testing")]
-pub use broom::BroomRule;
-pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
+//pub use broom::BroomRule;
+//pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
+pub(crate) use edit::{Edit, Undo};
 pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
 pub use options::{Coded, Options, RuleSpec};
 pub use plain::{PlainRemainders, QuotientFilter, QuotientSpec};
 pub use rank_select::RankSelectFilter;
-pub use rule::{Learning, Rule};
-pub use save::Saved;
+pub use rule::Rule;
 pub use stats::Stats;
 pub use telescoping::{SelectorCode, Selectors, TelescopingFilter, TelescopingSpec};
 pub use telescoping_plain::{PlainSelectors, PlainTelescopingFilter, PlainTelescopingSpec};

@@ -1,19 +1,21 @@
 //! How a filter of the quotient family is asked for.
 
-use super::rank_select::RankSelectFilter;
+use super::rank_select::{RankSelectFilter, new_local};
 use super::rule::Rule;
-use crate::error::{BuildError, OptionsError};
+use crate::error::{Error, OptionsError};
 use crate::hash::HashKey;
+use crate::kind::Kind;
+use crate::pair::AdaptiveFilter;
 use crate::persist::{LoadError, Reader, Writer};
-use crate::remote::Remote;
+use crate::remote::{Generation, Remote};
 use crate::sizing;
 
 /// What one kind of filter can be told beyond the common [`Options`].
-pub trait RuleSpec: Clone {
+pub trait RuleSpec: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The rule that these options make.
     type Rule: Rule;
-    /// The kind's number in saved filters.
-    const KIND: u16;
+    /// Which filter they make.
+    const KIND: Kind;
 
     /// The rule for remainders of this width, or why there is none.
     #[doc(hidden)]
@@ -89,23 +91,42 @@ impl<S: RuleSpec> Options<S> {
         Ok((slots, width, self.spec.rule(width)?))
     }
 
+    /// The slots and the remainder's width.
+    pub(crate) fn size(&self) -> Result<(u64, u32), OptionsError> {
+        self.geometry()
+    }
+
+    /// An empty filter for this generation of a remote.
+    pub(crate) fn make(
+        &self,
+        hash: HashKey,
+        generation: Generation,
+    ) -> Result<RankSelectFilter<S::Rule>, OptionsError> {
+        let (slots, width, rule) = self.parts()?;
+        Ok(RankSelectFilter::new(new_local(slots, width, rule, self.side, hash, generation)?))
+    }
+
     /// An empty filter over a remote that holds no set yet. The hash key decides everything that looks random.
     ///
     /// The remote must be one by hash: a mirror of cells is of the cuckoo family.
     pub fn build<R: Remote>(
         &self,
         hash: HashKey,
-        remote: &mut R,
-    ) -> Result<RankSelectFilter<S::Rule>, BuildError<R::Error>> {
-        let (slots, width, rule) = self.parts()?;
-        RankSelectFilter::build(slots, width, rule, self.side, hash, remote)
+        remote: R,
+    ) -> Result<AdaptiveFilter<RankSelectFilter<S::Rule>, R>, Error> {
+        if remote.knows_cells() {
+            return Err(Error::NeedsRemoteByHash);
+        }
+        AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
     }
 
     /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
-    /// a saved filter was damaged. Takes one ordered scan of the remote; what an earlier filter had learned is gone.
-    pub fn recover<R: Remote>(&self, remote: &mut R) -> Result<RankSelectFilter<S::Rule>, BuildError<R::Error>> {
-        let (slots, width, rule) = self.parts()?;
-        RankSelectFilter::recover(slots, width, rule, self.side, remote)
+    /// a saved filter was damaged. Takes one ordered scan of the remote. The filter has learned nothing.
+    pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<RankSelectFilter<S::Rule>, R>, Error> {
+        if remote.knows_cells() {
+            return Err(Error::NeedsRemoteByHash);
+        }
+        AdaptiveFilter::recovered(1, |hash, generation| self.make(hash, generation), remote)
     }
 }
 

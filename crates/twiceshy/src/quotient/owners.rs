@@ -4,9 +4,8 @@ use super::local::Local;
 use super::matching::assign;
 use super::rule::Rule;
 use super::strand::Strand;
-use crate::error::SeamError;
-use crate::remote::{Key, Remote};
-use crate::seam::Cut;
+use crate::error::PlanError;
+use crate::remote::{Key, Keys};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -16,21 +15,20 @@ pub(crate) type Run = (u64, Range<u64>);
 /// The keys of L's set with their quotients, as the remote knows them.
 ///
 /// The quotients are neighbours, so their words are one interval and the remote is read once.
-pub(crate) fn keys_of<R: Rule, Rem: Remote>(
+pub(crate) fn keys_of<R: Rule>(
     local: &Local<R>,
-    remote: &Rem,
-    cut: Option<Cut<'_>>,
+    remote: &dyn Keys,
     first: u64,
     last: u64,
-) -> Result<BTreeMap<u64, Vec<Key>>, SeamError<Rem::Error>> {
+) -> Result<BTreeMap<u64, Vec<Key>>, PlanError> {
     let mut keys: BTreeMap<u64, Vec<Key>> = BTreeMap::new();
     let mut found = |key: &[u8]| {
         let quotient = local.quotient(key);
-        if (first..=last).contains(&quotient) && cut.is_none_or(|cut| cut.holds(key)) {
+        if (first..=last).contains(&quotient) {
             keys.entry(quotient).or_default().push(key.into());
         }
     };
-    remote.candidates(&local.place(first, last, first), &mut found).map_err(SeamError::Remote)?;
+    remote.candidates(&local.place(first, last, first), &mut found)?;
     // In one order, however the remote gave them: a run has one matching, wherever in a plan it is asked for.
     for run in keys.values_mut() {
         run.sort_unstable();
@@ -41,36 +39,36 @@ pub(crate) fn keys_of<R: Rule, Rem: Remote>(
 
 /// Gives each slot of a run one of its keys. As many keys as slots, each of which fits: otherwise L and R hold different
 /// sets.
-pub(crate) fn match_run<R: Rule, E>(
+pub(crate) fn match_run<R: Rule>(
     local: &Local<R>,
     run: Range<u64>,
     keys: &[Key],
-) -> Result<Vec<(u64, Key)>, SeamError<E>> {
+) -> Result<Vec<(u64, Key)>, PlanError> {
     let slots: Vec<u64> = run.clone().collect();
     if slots.len() != keys.len() {
-        return Err(SeamError::Disagree);
+        return Err(PlanError::Disagree);
     }
     let marks = local.marks_of(run);
     let strands: Vec<Strand<'_>> = keys.iter().map(|key| local.strand(key)).collect();
     let fits =
         |key: usize, slot: usize| local.fits(&strands[key], marks[slot], local.table().blocks.remainder(slots[slot]));
-    let assigned = assign(keys.len(), fits).ok_or(SeamError::Disagree)?;
+    let assigned = assign(keys.len(), fits).ok_or(PlanError::Disagree)?;
     Ok(slots.into_iter().zip(assigned.into_iter().map(|key| keys[key].clone())).collect())
 }
 
 /// The owners of all slots in some blocks, and of the rest of the runs that reach into them.
-pub(crate) fn owners_over<R: Rule, Rem: Remote>(
+pub(crate) fn owners_over<R: Rule>(
     local: &Local<R>,
-    remote: &Rem,
+    remote: &dyn Keys,
     blocks: Range<u64>,
-) -> Result<BTreeMap<u64, Key>, SeamError<Rem::Error>> {
+) -> Result<BTreeMap<u64, Key>, PlanError> {
     let runs: Vec<Run> = local.table().runs_over(blocks).collect();
     let (Some((first, _)), Some((last, _))) = (runs.first(), runs.last()) else { return Ok(BTreeMap::new()) };
-    let mut keys = keys_of(local, remote, None, *first, *last)?;
+    let mut keys = keys_of(local, remote, *first, *last)?;
     let mut owners = BTreeMap::new();
     for (quotient, run) in runs {
         owners.extend(match_run(local, run, &keys.remove(&quotient).unwrap_or_default())?);
     }
     // A key whose quotient has no run is one that L does not hold.
-    if keys.is_empty() { Ok(owners) } else { Err(SeamError::Disagree) }
+    if keys.is_empty() { Ok(owners) } else { Err(PlanError::Disagree) }
 }

@@ -8,6 +8,7 @@ use super::rule::{Marking, Rule};
 use super::strand::Strand;
 use crate::codes::{Mark, Marks};
 use crate::error::OptionsError;
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 
@@ -43,7 +44,7 @@ pub struct QuotientSpec;
 
 impl RuleSpec for QuotientSpec {
     type Rule = PlainRemainders;
-    const KIND: u16 = 5;
+    const KIND: Kind = Kind::Quotient;
 
     fn rule(&self, _: u32) -> Result<PlainRemainders, OptionsError> {
         Ok(PlainRemainders)
@@ -56,9 +57,12 @@ impl RuleSpec for QuotientSpec {
     }
 }
 
-impl Rule for PlainRemainders {}
+impl Rule for PlainRemainders {
+    type Spec = QuotientSpec;
+}
 
 impl Marking for PlainRemainders {
+    const LEARNS: bool = false;
     const ANNEX: Annex = Annex::Nothing;
     const REMAINDER_FOLLOWS_MARK: bool = false;
 

@@ -3,12 +3,12 @@
 use super::block::SLOTS;
 use super::local::{Change, Local, Shift, UNMARKED};
 use super::owners::owners_over;
-use super::rule::{Learning, Rule};
+use super::rule::Rule;
 use super::strand::Strand;
 use super::table::{Gap, Room};
 use crate::codes::{Mark, Marks};
-use crate::error::SeamError;
-use crate::remote::{Key, Remote};
+use crate::error::PlanError;
+use crate::remote::{Key, Keys};
 use crate::sizing;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,17 +35,17 @@ enum Origin {
 }
 
 /// Plans an insertion into the run of `key`'s quotient; `None` where the table is full.
-pub(crate) fn insertion<R: Rule, Rem: Remote>(
+pub(crate) fn insertion<R: Rule>(
     local: &Local<R>,
     key: &[u8],
-    remote: &Rem,
-) -> Result<Option<(Change, Cost)>, SeamError<Rem::Error>> {
+    keys: &dyn Keys,
+) -> Result<Option<(Change, Cost)>, PlanError> {
     let Some(room) = room(local, key) else { return Ok(None) };
     let strand = local.strand(key);
     let mut change = Change::insert(room, unmarked(local, &strand));
     let mut cost = Cost { shifted: room.free - room.slot, ..Cost::default() };
     let touched = room.slot / SLOTS..room.free / SLOTS + 1;
-    carry_marks(local, &mut change, &mut cost, touched, Some(key), remote, |row, first| {
+    carry_marks(local, &mut change, &mut cost, touched, Some(key), keys, |row, first| {
         row.remove((room.free - first) as usize);
         row.insert((room.slot - first) as usize, (0, Origin::Newcomer));
     })?;
@@ -63,15 +63,15 @@ pub(crate) fn unmarked<R: Rule>(local: &Local<R>, key: &Strand<'_>) -> u32 {
 }
 
 /// Plans the removal of what is in a slot.
-pub(crate) fn removal<R: Rule, Rem: Remote>(
+pub(crate) fn removal<R: Rule>(
     local: &Local<R>,
     gap: Gap,
-    remote: &Rem,
-) -> Result<(Change, Cost), SeamError<Rem::Error>> {
+    keys: &dyn Keys,
+) -> Result<(Change, Cost), PlanError> {
     let mut change = Change { shift: Shift::Remove(gap), ..Change::default() };
     let mut cost = Cost { shifted: gap.freed - gap.slot, ..Cost::default() };
     let touched = gap.slot / SLOTS..gap.freed / SLOTS + 1;
-    carry_marks(local, &mut change, &mut cost, touched, None, remote, |row, first| {
+    carry_marks(local, &mut change, &mut cost, touched, None, keys, |row, first| {
         row.remove((gap.slot - first) as usize);
         row.insert((gap.freed - first) as usize, (0, Origin::Nobody));
     })?;
@@ -82,15 +82,15 @@ pub(crate) fn removal<R: Rule, Rem: Remote>(
 ///
 /// A block whose marks do not fit after the move is reset: its slots forget their marks, *and* every remainder in it goes
 /// back to the first one of its key. One without the other would lose keys.
-fn carry_marks<R: Rule, Rem: Remote>(
+fn carry_marks<R: Rule>(
     local: &Local<R>,
     change: &mut Change,
     cost: &mut Cost,
     touched: Range<u64>,
     newcomer: Option<&[u8]>,
-    remote: &Rem,
+    keys: &dyn Keys,
     moved: impl FnOnce(&mut Vec<(Mark, Origin)>, u64),
-) -> Result<(), SeamError<Rem::Error>> {
+) -> Result<(), PlanError> {
     if !touched.clone().any(|block| local.is_marked(block)) {
         return Ok(());
     }
@@ -119,7 +119,7 @@ fn carry_marks<R: Rule, Rem: Remote>(
     }
     // What is in these blocks afterwards comes from them and from their neighbours.
     let around = first.saturating_sub(1)..(last + 2).min(local.table().all_slots() / SLOTS);
-    let owners = owners_over(local, remote, around)?;
+    let owners = owners_over(local, keys, around)?;
     cost.reset_reads += 1;
     for (block, chunk) in overflown {
         for (slot, (_, origin)) in (block * SLOTS..).zip(chunk) {
@@ -148,12 +148,12 @@ pub(crate) struct Fix {
 }
 
 /// Plans to tell a query from every key of its run that it matches. `owners` are those of the whole run.
-pub(crate) fn adaptation<R: Learning, Rem: Remote>(
+pub(crate) fn adaptation<R: Rule>(
     local: &Local<R>,
     query: &[u8],
     owners: &[(u64, Key)],
-    remote: &Rem,
-) -> Result<Fix, SeamError<Rem::Error>> {
+    keys: &dyn Keys,
+) -> Result<Fix, PlanError> {
     let query = local.strand(query);
     let mut fix = Fix::default();
     let mut on_the_side = 0;
@@ -168,7 +168,7 @@ pub(crate) fn adaptation<R: Learning, Rem: Remote>(
         let mut kept = if draft.alike { None } else { local.keep(block, &draft.marks, &mut on_the_side) };
         if kept.is_none() {
             // The block forgets what it has learned, and then learns about this query again.
-            let here = first_remainders(local, block, remote, &mut fix.cost)?;
+            let here = first_remainders(local, block, keys, &mut fix.cost)?;
             draft = Draft { local, marks: UNMARKED, remainders: here.clone(), alike: false };
             draft.tell_apart(&query, piece, |slot| here.get(&slot).copied().unwrap_or_else(|| remainder(slot)));
             kept = if draft.alike { None } else { local.keep(block, &draft.marks, &mut on_the_side) };
@@ -186,18 +186,18 @@ pub(crate) fn adaptation<R: Learning, Rem: Remote>(
 }
 
 /// The remainders of a block's keys before anything was learned, where they are others than now.
-fn first_remainders<R: Rule, Rem: Remote>(
+fn first_remainders<R: Rule>(
     local: &Local<R>,
     block: u64,
-    remote: &Rem,
+    keys: &dyn Keys,
     cost: &mut Cost,
-) -> Result<BTreeMap<u64, u32>, SeamError<Rem::Error>> {
+) -> Result<BTreeMap<u64, u32>, PlanError> {
     cost.resets += 1;
     if !R::REMAINDER_FOLLOWS_MARK {
         return Ok(BTreeMap::new());
     }
     cost.reset_reads += 1;
-    let owners = owners_over(local, remote, block..block + 1)?;
+    let owners = owners_over(local, keys, block..block + 1)?;
     let here = owners.into_iter().filter(|(slot, _)| slot / SLOTS == block);
     Ok(here.map(|(slot, key)| (slot, unmarked(local, &local.strand(&key)))).collect())
 }
@@ -211,7 +211,7 @@ struct Draft<'a, R> {
     alike: bool,
 }
 
-impl<R: Learning> Draft<'_, R> {
+impl<R: Rule> Draft<'_, R> {
     /// Gives every key that the query matches another mark. Whether there was one.
     fn tell_apart(&mut self, query: &Strand<'_>, piece: &[(u64, Key)], remainder: impl Fn(u64) -> u32) -> bool {
         let (rule, width) = (&self.local.rule, self.local.width());

@@ -1,20 +1,30 @@
-//! The filter that all rules of the quotient family share: plan over the tables, have the remote commit, apply.
+//! The filter that all rules of the quotient family share.
 
+use super::edit::{Counted, Edit};
 use super::local::{Change, Local};
-use super::options::Options;
+use super::options::{Options, RuleSpec};
 use super::owners::{keys_of, match_run};
 use super::plan::{self, Cost};
-use super::rule::{Learning, Rule};
-use super::save::Saved;
+use super::rule::Rule;
 use super::stats::Stats;
-use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
-use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
+use crate::error::{OptionsError, PlanError, StalePlan};
+use crate::filter::{Adapted, Backed, Filter, Inserted, Operation, Removed, Target};
 use crate::hash::HashKey;
-use crate::remote::{Generation, Key, OrderWords, Place, Position, Remote, Schema};
-use crate::seam::{Pending, Seam, Table, Then};
+use crate::kind::Kind;
+use crate::persist::SaveError;
+use crate::plan::{self as plans, Outcome, Plan, Stamp, Undo, UndoEdit};
+use crate::remote::{Generation, Key, Keys, OrderWords, Place, Position, Schema, Write};
 use crate::sizing;
-use std::iter::Once;
+use std::any::Any;
+use std::io;
 use std::ops::Range;
+
+/// Codes of operations in the filter's stamp.
+const INSERT: u64 = 1;
+const REMOVE: u64 = 2;
+const ADAPT: u64 = 3;
+const FILL: u64 = 4;
+const REPLACE: u64 = 5;
 
 /// A filter on the rank-and-select quotient table.
 ///
@@ -26,35 +36,14 @@ use std::ops::Range;
 /// gives its keys: the remote gets one entry for each key, loses one with each removal, and hears of nothing else.
 #[derive(Clone, Debug)]
 pub struct RankSelectFilter<R: Rule> {
-    pub(crate) seam: Seam<Local<R>>,
-    pub(crate) stats: Stats,
+    pub(super) local: Local<R>,
+    pub(super) stats: Stats,
+    /// `true` if an adaptation ran out of marks; another hash key answers it.
+    pub(super) wants_rebuild: bool,
+    pub(super) stamp: Stamp,
 }
 
-impl<R: Rule> Table for Local<R> {
-    type Change = Change;
-
-    fn apply(&mut self, change: &Change) {
-        Local::apply(self, change);
-    }
-
-    fn generation(&self) -> Generation {
-        self.generation
-    }
-
-    fn hash(&self) -> HashKey {
-        self.hash
-    }
-
-    fn schema(&self) -> Schema {
-        Local::schema(self)
-    }
-
-    fn order_words(&self, key: &[u8]) -> OrderWords {
-        Local::order_words(self, key)
-    }
-}
-
-fn new_local<R: Rule>(
+pub(super) fn new_local<R: Rule>(
     slots: u64,
     width: u32,
     rule: R,
@@ -65,87 +54,51 @@ fn new_local<R: Rule>(
     Local::new(slots, width, rule, side, hash, generation).ok_or(OptionsError::Memory { cells: slots, width })
 }
 
-impl<R: Saved> RankSelectFilter<R> {
-    /// A filter for so many keys at this false-positive rate, planned for a load of 95 %.
+impl<R: Rule> RankSelectFilter<R> {
+    /// A filter for `keys` keys at this false-positive rate, planned for a load of 95 %.
     pub fn options(keys: u64, rate: f64) -> Result<Options<R::Spec>, OptionsError> {
         Options::for_capacity(keys, rate, R::Spec::default())
     }
 
-    /// A filter of so many slots with remainders of `width` bits.
+    /// A filter of `slots` slots with remainders of `width` bits.
     pub fn with_slots(slots: u64, width: u32) -> Options<R::Spec> {
         Options::with_slots(slots, width, R::Spec::default())
     }
-}
 
-impl<R: Rule> RankSelectFilter<R> {
-    /// An empty filter over an empty remote.
-    pub(crate) fn build<Rem: Remote>(
-        slots: u64,
-        width: u32,
-        rule: R,
-        side: u32,
-        hash: HashKey,
-        remote: &mut Rem,
-    ) -> Result<Self, BuildError<Rem::Error>> {
-        if remote.knows_cells() {
-            return Err(BuildError::NeedsRemoteByHash);
-        }
-        let seam = Seam::build(|generation| new_local(slots, width, rule, side, hash, generation), remote)?;
-        Ok(RankSelectFilter::over(seam))
-    }
-
-    /// A filter for the set that a remote holds, filled in one ordered scan of it.
-    pub(crate) fn recover<Rem: Remote>(
-        slots: u64,
-        width: u32,
-        rule: R,
-        side: u32,
-        remote: &mut Rem,
-    ) -> Result<Self, BuildError<Rem::Error>> {
-        if remote.knows_cells() {
-            return Err(BuildError::NeedsRemoteByHash);
-        }
-        let stand_in = |generation, hash| new_local(1, width, rule.clone(), side, hash, generation);
-        let mut filter = RankSelectFilter::over(Seam::recover(1, stand_in, remote)?);
-        filter.begin(slots, filter.hash_key(), remote)?;
-        while filter.rebuild_step(4096, remote)? == Progress::More {}
-        filter.seam.rebuilds = 0;
-        Ok(filter)
-    }
-
-    pub(crate) fn over(seam: Seam<Local<R>>) -> Self {
-        RankSelectFilter { seam, stats: Stats::default() }
+    pub(super) fn new(local: Local<R>) -> Self {
+        let stamp = Stamp::new(&[
+            local.hash.words(b"twiceshy stamp").word(0),
+            R::Spec::KIND.code().into(),
+            local.slots(),
+            local.width().into(),
+            local.generation.0.into(),
+        ]);
+        RankSelectFilter { local, stats: Stats::default(), wants_rebuild: false, stamp }
     }
 
     /// The width of a remainder in bits.
     pub fn width(&self) -> u32 {
-        self.seam.live.width()
+        self.local.width()
     }
 
     /// The hash key in use.
     pub fn hash_key(&self) -> HashKey {
-        self.seam.live.hash
+        self.local.hash
     }
 
     /// The rule that says what slots keep.
     pub fn rule(&self) -> &R {
-        &self.seam.live.rule
+        &self.local.rule
     }
 
     /// What happened so far.
     pub fn stats(&self) -> Stats {
-        let side_blocks = self.seam.live.marked.side.entries().len() as u64;
-        Stats { rebuilds: self.seam.rebuilds.into(), side_blocks, ..self.stats }
-    }
-
-    /// Whether a commit's outcome is unknown: see [`Backed::resolve`].
-    pub fn is_in_doubt(&self) -> bool {
-        self.seam.is_in_doubt()
+        Stats { side_blocks: self.local.marked.side.entries().len() as u64, ..self.stats }
     }
 
     /// The number of blocks of 64 slots, spare ones included.
     pub fn blocks(&self) -> u64 {
-        self.seam.live.table().blocks.len()
+        self.local.table().blocks.len()
     }
 
     /// What the slots of a block have learned: selectors or extensions, by number. For experiments.
@@ -153,244 +106,231 @@ impl<R: Rule> RankSelectFilter<R> {
     /// # Panics
     /// If there is no such block.
     pub fn marks(&self, block: u64) -> [u16; 64] {
-        self.seam.live.marks(block)
+        self.local.marks(block)
     }
 
-    /// The slots that a look-up of `key` compares; none where its quotient has no key. For experiments.
+    /// The slots that a look-up of `key` compares; `None` if its quotient has no key. For experiments.
     pub fn run(&self, key: &[u8]) -> Option<Range<u64>> {
-        self.seam.live.run(self.seam.live.quotient(key))
-    }
-
-    fn begin<Rem: Remote>(
-        &mut self,
-        slots: u64,
-        hash: HashKey,
-        remote: &mut Rem,
-    ) -> Result<(), RebuildError<Rem::Error>> {
-        sizing::check_slots(slots)?;
-        if self.len() > sizing::quotient_most(slots) {
-            return Err(RebuildError::Full { keys: self.len(), cells: slots });
-        }
-        let (rule, width) = (self.rule().clone(), self.width());
-        let side = self.seam.live.marked.side.most();
-        self.seam.begin(hash, |generation| new_local(slots, width, rule, side, hash, generation), remote)
+        self.local.run(self.local.quotient(key))
     }
 
     /// The keys of a matched key's run, by one read of the remote, and whether the key is among them.
-    fn run_of<Rem: Remote>(&self, key: &[u8], remote: &Rem) -> Result<(Vec<Key>, bool), SeamError<Rem::Error>> {
-        let quotient = self.seam.live.quotient(key);
-        let keys = keys_of(&self.seam.live, remote, None, quotient, quotient)?.remove(&quotient).unwrap_or_default();
+    fn run_of(&self, key: &[u8], keys: &dyn Keys) -> Result<(Vec<Key>, bool), PlanError> {
+        let quotient = self.local.quotient(key);
+        let keys = keys_of(&self.local, keys, quotient, quotient)?.remove(&quotient).unwrap_or_default();
         let stored = keys.iter().any(|stored| **stored == *key);
         Ok((keys, stored))
     }
 
-    fn full<E>(&self) -> InsertError<E> {
-        InsertError::Full { keys: self.len(), cells: self.cells() }
+    fn after(&self, code: u64, key: &[u8]) -> Stamp {
+        self.stamp.after(code, self.local.hash.words(key).word(0))
+    }
+
+    fn full(&self) -> PlanError {
+        PlanError::Full { keys: self.len(), cells: self.cells() }
+    }
+
+    fn plan_of(&self, becomes: Stamp, outcome: Outcome, writes: Vec<Write>, change: Change, counted: Counted) -> Plan {
+        Plan::new(self.stamp, becomes, outcome, writes, plans::Edit::Quotient(Edit { change, counted }))
+    }
+
+    fn plan_insert(&self, key: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
+        if self.local.contains(key) && self.run_of(key, keys)?.1 {
+            return Ok(Plan::nothing(self.stamp, Outcome::Inserted(Inserted::AlreadyStored)));
+        }
+        self.plan_new(Key::from(key), keys)
+    }
+
+    /// Plans a slot for a key that is not in the set.
+    fn plan_new(&self, key: Key, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let Some((change, cost)) = plan::insertion(&self.local, &key, keys)? else { return Err(self.full()) };
+        let becomes = self.after(INSERT, &key);
+        let (generation, words) = (self.local.generation, self.local.order_words(&key));
+        let writes = vec![Write::Add { generation, key, words, cell: None }];
+        Ok(self.plan_of(becomes, Outcome::Inserted(Inserted::New), writes, change, Counted::Insertion(cost)))
+    }
+
+    fn plan_remove(&self, key: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let local = &self.local;
+        let (run_keys, stored) = if local.contains(key) { self.run_of(key, keys)? } else { (Vec::new(), false) };
+        if !stored {
+            return Ok(Plan::nothing(self.stamp, Outcome::Removed(Removed::NotStored)));
+        }
+        let (change, cost) = plan_removal(local, key, &run_keys, keys)?;
+        let (becomes, words) = (self.after(REMOVE, key), local.order_words(key));
+        let writes = vec![Write::Remove { generation: local.generation, key: Key::from(key), words, cell: None }];
+        Ok(self.plan_of(becomes, Outcome::Removed(Removed::Gone), writes, change, Counted::Removal(cost)))
+    }
+
+    fn plan_adapt(&self, query: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let local = &self.local;
+        let nothing = |outcome| Ok(Plan::nothing(self.stamp, Outcome::Adapted(outcome)));
+        if !local.contains(query) {
+            return nothing(Adapted::Fixed);
+        }
+        let (run_keys, stored) = self.run_of(query, keys)?;
+        if stored {
+            return nothing(Adapted::Stored);
+        }
+        if !R::LEARNS {
+            return nothing(Adapted::Unfixable);
+        }
+        let run = local.run(local.quotient(query)).ok_or(PlanError::Disagree)?;
+        let owners = match_run(local, run, &run_keys)?;
+        let fix = plan::adaptation(local, query, &owners, keys)?;
+        let (outcome, counted) = match (fix.left, fix.alike) {
+            (0, _) => (Adapted::Fixed, Counted::Adaptation(fix.cost)),
+            (_, true) => (Adapted::Unfixable, Counted::OutOfMarks(fix.cost)),
+            (_, false) => (Adapted::StillPresent, Counted::OutOfMarks(fix.cost)),
+        };
+        let becomes = self.after(ADAPT, query);
+        Ok(self.plan_of(becomes, Outcome::Adapted(outcome), Vec::new(), fix.change, counted))
     }
 }
 
-/// Plans the removal of a key that a table holds. `keys` are those of its run in the table's set.
-fn plan_removal<R: Rule, Rem: Remote>(
+/// Plans the removal of a key that a table holds. `run_keys` are those of its run in the table's set.
+fn plan_removal<R: Rule>(
     local: &Local<R>,
     key: &[u8],
-    keys: &[Key],
-    remote: &Rem,
-) -> Result<(Change, Cost), SeamError<Rem::Error>> {
+    run_keys: &[Key],
+    keys: &dyn Keys,
+) -> Result<(Change, Cost), PlanError> {
     let quotient = local.quotient(key);
-    let run = local.run(quotient).ok_or(SeamError::Disagree)?;
-    let owners = match_run(local, run.clone(), keys)?;
+    let run = local.run(quotient).ok_or(PlanError::Disagree)?;
+    let owners = match_run(local, run.clone(), run_keys)?;
     let own = owners.iter().find(|(_, owner)| **owner == *key);
-    let (slot, _) = own.ok_or(SeamError::Disagree)?;
-    plan::removal(local, local.table().gap(quotient, &run, *slot), remote)
+    let (slot, _) = own.ok_or(PlanError::Disagree)?;
+    plan::removal(local, local.table().gap(quotient, &run, *slot), keys)
 }
 
 impl<R: Rule> Filter for RankSelectFilter<R> {
     #[inline]
     fn contains(&self, key: &[u8]) -> bool {
-        self.seam.live.contains(key) || self.is_in_doubt()
+        self.local.contains(key)
     }
 
     fn len(&self) -> u64 {
-        self.seam.live.keys
+        self.local.keys
     }
 
     fn cells(&self) -> u64 {
-        self.seam.live.slots()
+        self.local.slots()
     }
 
     fn local_bits(&self) -> u64 {
-        self.seam.tables().map(Local::allocated_bits).sum::<u64>() + size_of::<Self>() as u64 * 8
+        self.local.allocated_bits() + size_of::<Self>() as u64 * 8
     }
 }
 
 impl<R: Rule> Backed for RankSelectFilter<R> {
+    fn kind(&self) -> Kind {
+        R::Spec::KIND
+    }
+
     /// One place: all slots of a run have the same candidates.
-    type Places = Once<Place>;
-
-    #[inline]
-    fn lookup(&self, key: &[u8]) -> Option<Once<Place>> {
+    fn lookup(&self, key: &[u8]) -> Vec<Place> {
         if !self.contains(key) {
-            return None;
+            return Vec::new();
         }
-        let live = &self.seam.live;
-        let quotient = live.quotient(key);
-        let slot = live.run(quotient).map_or(quotient, |run| run.start);
-        Some(std::iter::once(live.place(quotient, quotient, slot)))
+        let quotient = self.local.quotient(key);
+        let slot = self.local.run(quotient).map_or(quotient, |run| run.start);
+        vec![self.local.place(quotient, quotient, slot)]
     }
 
-    fn insert<Rem: Remote>(&mut self, key: &[u8], remote: &mut Rem) -> Result<Inserted, InsertError<Rem::Error>> {
-        self.seam.ready()?;
-        let live = &self.seam.live;
-        if live.contains(key) && self.run_of(key, remote)?.1 {
-            return Ok(Inserted::AlreadyStored);
+    fn plan(&self, operation: Operation<'_>, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        match operation {
+            Operation::Insert(key) => self.plan_insert(key, keys),
+            Operation::Remove(key) => self.plan_remove(key, keys),
+            Operation::Adapt(query) => self.plan_adapt(query, keys),
+            Operation::Bring(at) => self.plan_new(at.key.clone(), keys),
+            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NoRebuildWithin),
         }
-        let Some((change, cost)) = plan::insertion(live, key, remote)? else { return Err(self.full()) };
-        let key = Key::from(key);
-        let mut writes = vec![live.addition(&key, None)];
-        let mut pending = Pending::change(change);
-        if let Some(next) = self.seam.next.as_ref().filter(|next| next.has_passed(&key)) {
-            match plan::insertion(&next.table, &key, remote)? {
-                Some((change, _)) => {
-                    writes.extend(next.addition(&key, None));
-                    pending.next = change;
-                }
-                // The new table is full: it is given up, and the old one goes on.
-                None => {
-                    writes.extend(next.abandonment());
-                    pending.then = Then::Abandon;
-                }
-            }
-        }
-        self.seam.commit(writes, pending, remote)?;
-        self.stats.insertion(cost);
-        Ok(Inserted::New)
     }
 
-    fn remove<Rem: Remote>(&mut self, key: &[u8], remote: &mut Rem) -> Result<Removed, SeamError<Rem::Error>> {
-        self.seam.ready()?;
-        let live = &self.seam.live;
-        let (keys, stored) = if live.contains(key) { self.run_of(key, remote)? } else { (Vec::new(), false) };
-        if !stored {
-            // Nothing will be written that could find out that the remote has gone on without this filter.
-            self.seam.in_step(remote)?;
-            return Ok(Removed::NotStored);
-        }
-        let (change, cost) = plan_removal(live, key, &keys, remote)?;
-        let key = Key::from(key);
-        let mut writes = vec![live.deletion(&key, None)];
-        let mut pending = Pending::change(change);
-        if let Some(next) = &self.seam.next {
-            if next.has_passed(&key) {
-                let quotient = next.table.quotient(&key);
-                let keys = keys_of(&next.table, remote, Some(next.cut()), quotient, quotient)?.remove(&quotient);
-                pending.next = plan_removal(&next.table, &key, &keys.unwrap_or_default(), remote)?.0;
-            }
-            writes.extend(next.deletion(&key, None, remote));
-        }
-        self.seam.commit(writes, pending, remote)?;
-        self.stats.removal(cost);
-        Ok(Removed::Gone)
+    fn apply(&mut self, plan: Plan) -> Result<Undo, StalePlan> {
+        plan.check(self.stamp)?;
+        let (before, after) = (self.stamp, plan.becomes);
+        let edit = match plan.edit {
+            plans::Edit::Nothing => UndoEdit::Nothing,
+            plans::Edit::Quotient(edit) if !plan.decoded || self.accepts(&edit) => UndoEdit::Quotient(self.make(edit)),
+            _ => return Err(StalePlan),
+        };
+        self.stamp = after;
+        Ok(Undo { before, after, edit })
     }
 
-    #[inline]
-    fn answers(&self, key: &[u8]) -> bool {
-        self.seam.live.contains(key)
+    fn undo(&mut self, undo: Undo) -> Result<(), StalePlan> {
+        if undo.after != self.stamp {
+            return Err(StalePlan);
+        }
+        match undo.edit {
+            UndoEdit::Nothing => {}
+            UndoEdit::Quotient(edit) => self.unmake(edit),
+            _ => return Err(StalePlan),
+        }
+        self.stamp = undo.before;
+        Ok(())
+    }
+
+    fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    fn layout(&self) -> (Generation, Schema) {
+        (self.local.generation, self.local.schema())
     }
 
     fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
-        (self.seam.live.generation(), self.seam.live.order_words(key))
+        (self.local.generation, self.local.order_words(key))
     }
 
-    fn sequence(&self) -> u64 {
-        self.seam.sequence
-    }
-
-    fn stand_at(&mut self, sequence: u64) {
-        if !self.seam.is_in_doubt() {
-            self.seam.sequence = sequence;
+    fn successor(&self, target: Target, generation: Generation) -> Result<Option<Box<dyn Backed>>, PlanError> {
+        let (slots, hash) = match target {
+            Target::Cells(cells) => (cells, self.local.hash),
+            Target::Hash(hash) => (self.cells(), hash),
+        };
+        sizing::check_slots(slots)?;
+        if self.len() > sizing::quotient_most(slots) {
+            return Err(PlanError::Full { keys: self.len(), cells: slots });
         }
-    }
-
-    fn resolve<Rem: Remote>(&mut self, remote: &Rem) -> Result<(), SeamError<Rem::Error>> {
-        self.seam.resolve(remote)
-    }
-
-    fn begin_grow<Rem: Remote>(&mut self, cells: u64, remote: &mut Rem) -> Result<(), RebuildError<Rem::Error>> {
-        self.begin(cells, self.hash_key(), remote)
-    }
-
-    fn begin_rekey<Rem: Remote>(&mut self, hash: HashKey, remote: &mut Rem) -> Result<(), RebuildError<Rem::Error>> {
-        self.begin(self.cells(), hash, remote)
+        let (rule, side) = (self.local.rule.clone(), self.local.marked.side.most());
+        let local = new_local(slots, self.width(), rule, side, hash, generation)?;
+        Ok(Some(Box::new(RankSelectFilter::new(local))))
     }
 
     /// Under the same hash key the keys come in the order of their quotients, so each goes to the end of the table and
     /// nothing moves.
-    fn rebuild_step<Rem: Remote>(
-        &mut self,
-        limit: usize,
-        remote: &mut Rem,
-    ) -> Result<Progress, RebuildError<Rem::Error>> {
-        let Some(batch) = self.seam.next_batch(limit, remote)? else { return Ok(Progress::Done) };
-        match self.fill(batch) {
-            Ok(()) => Ok(Progress::More),
-            Err((keys, cells)) => {
-                self.seam.abandon(remote)?;
-                Err(RebuildError::Full { keys: keys.max(self.len()), cells })
-            }
-        }
+    fn fill(&mut self, at: &Position, _: &dyn Keys) -> Result<(), PlanError> {
+        let Some(room) = plan::room(&self.local, &at.key) else { return Err(self.full()) };
+        let remainder = plan::unmarked(&self.local, &self.local.strand(&at.key));
+        self.local.apply(Change::insert(room, remainder));
+        self.stamp = self.stamp.after(FILL, at.word);
+        Ok(())
     }
 
-    fn is_rebuilding(&self) -> bool {
-        self.seam.next.is_some()
+    fn replace(&mut self, successor: &mut dyn Backed) -> bool {
+        let successor: &mut dyn Any = successor;
+        let Some(new) = successor.downcast_mut::<Self>() else { return false };
+        let stamp = self.stamp.after(REPLACE, new.stamp.history);
+        std::mem::swap(self, new);
+        self.stats = Stats { rebuilds: new.stats.rebuilds.saturating_add(1), ..new.stats };
+        self.stamp = stamp;
+        true
     }
 
     fn wants_rebuild(&self) -> bool {
-        self.seam.wants_rebuild
+        self.wants_rebuild
     }
 
-    fn validate<Rem: Remote>(&self, remote: &Rem) -> Result<(), String> {
-        self.seam.check(remote, super::validate::check)
+    fn validate(&self, stored: &[Key], _: &dyn Keys) -> Result<(), String> {
+        super::validate::check(&self.local, stored)
     }
-}
 
-impl<R: Rule> RankSelectFilter<R> {
-    /// Brings a batch into the table that is being filled, which nobody asks yet and which has learned nothing. Where it is
-    /// full: the keys that it would have had, and its slots.
-    fn fill(&mut self, batch: Vec<Position>) -> Result<(), (u64, u64)> {
-        let Some(next) = &mut self.seam.next else { return Ok(()) };
-        for at in batch {
-            let table = &mut next.table;
-            let room = plan::room(table, &at.key).ok_or((table.keys + 1, table.slots()))?;
-            let remainder = plan::unmarked(table, &table.strand(&at.key));
-            table.apply(&Change::insert(room, remainder));
-            next.cursor = Some(at);
-        }
-        Ok(())
+    fn save(&self, sequence: u64, out: &mut dyn io::Write) -> Result<(), SaveError> {
+        self.save_at(sequence, out)
     }
-}
 
-impl<R: Learning> Adaptive for RankSelectFilter<R> {
-    fn adapt<Rem: Remote>(&mut self, query: &[u8], remote: &mut Rem) -> Result<Adapted, SeamError<Rem::Error>> {
-        self.seam.ready()?;
-        let live = &self.seam.live;
-        if !live.contains(query) {
-            return Ok(Adapted::Fixed);
-        }
-        self.seam.in_step(remote)?;
-        let (keys, stored) = self.run_of(query, remote)?;
-        if stored {
-            return Ok(Adapted::Stored);
-        }
-        let run = live.run(live.quotient(query)).ok_or(SeamError::Disagree)?;
-        let owners = match_run(live, run, &keys)?;
-        let fix = plan::adaptation(live, query, &owners, remote)?;
-        self.seam.commit(Vec::new(), Pending::change(fix.change), remote)?;
-        self.stats.adaptation(fix.cost);
-        if fix.left == 0 {
-            return Ok(Adapted::Fixed);
-        }
-        self.stats.out_of_marks += 1;
-        self.seam.wants_rebuild = true;
-        Ok(if fix.alike { Adapted::Unfixable } else { Adapted::StillPresent })
+    fn boxed(&self) -> Box<dyn Backed> {
+        Box::new(self.clone())
     }
 }

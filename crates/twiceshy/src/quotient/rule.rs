@@ -2,13 +2,17 @@
 
 use super::block::Annex;
 use super::local::Marked;
+use super::options::RuleSpec;
 use super::strand::Strand;
 use crate::codes::{Mark, Marks};
 use std::fmt;
 use std::ops::Range;
 
 /// A filter's rule. The rules are the library's own: what a mark means is part of the file format.
-pub trait Rule: Clone + fmt::Debug + Marking {}
+pub trait Rule: Clone + fmt::Debug + Send + Sync + Marking + 'static {
+    /// The options that make such rules.
+    type Spec: RuleSpec<Rule = Self> + Default;
+}
 
 /// The rule's inside.
 pub trait Marking {
@@ -36,14 +40,17 @@ pub trait Marking {
     /// What [`Marking::encode`] made, for any number of 56 bits.
     fn decode(&self, code: u64) -> Marks;
 
-    /// Whether a slot of the run matches the key: the inner loop of every look-up. Agrees with comparing each slot's mark
+    /// `true` if false positives can be fixed.
+    const LEARNS: bool;
+
+    /// The next mark for the key behind a slot under which the query is told from it; `None` if there is none.
+    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
+        let _ = (width, owner, query, mark);
+        None
+    }
+
+    /// `true` if a slot of the run matches the key: the inner loop of every look-up. Agrees with comparing each slot's mark
     /// and remainder one by one, and is faster.
     fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool;
 }
 
-/// A rule that can fix false positives.
-pub trait Learning: Rule {
-    #[doc(hidden)]
-    /// The next mark for the key behind a slot under which the query is told from it; `None` where there is none.
-    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark>;
-}

@@ -4,66 +4,59 @@ use super::block::Layout;
 use super::local::{Local, Marked};
 use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
-use super::rule::{Marking, Rule};
+use super::rule::Rule;
 use super::side::{self, Entry, Side};
 use super::table::Table;
 use super::validate::check_marks;
-use super::{
-    ExtensionSpec, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingSpec, QuotientSpec, Selectors,
-    TelescopingSpec,
-};
 use crate::codes::Marks;
 use crate::persist::{LoadError, Reader, SaveError, Writer, hash_key};
 use crate::remote::Generation;
-use crate::seam::Seam;
 use crate::sizing;
 use std::io;
 
-fn save<S: RuleSpec>(filter: &RankSelectFilter<S::Rule>, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
-    if filter.is_in_doubt() {
-        return Err(SaveError::InDoubt);
+impl<R: Rule> RankSelectFilter<R> {
+    pub(super) fn save_at(&self, sequence: u64, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
+        let local = &self.local;
+        let mut fields = Writer::new();
+        fields.u64(local.slots());
+        fields.u8(local.width() as u8);
+        hash_key::write(&local.hash, &mut fields);
+        fields.u32(local.generation.0);
+        fields.u64(local.keys);
+        fields.u8(self.wants_rebuild.into());
+        R::Spec::write(&local.rule, &mut fields);
+        fields.bytes(local.table().blocks.as_bytes());
+        write_side(&local.marked.side, &mut fields);
+        Ok(fields.finish_at(R::Spec::KIND.file_code(), sequence, self.stamp, out)?)
     }
-    let local = &filter.seam.live;
-    let mut fields = Writer::new();
-    fields.u64(local.slots());
-    fields.u8(local.width() as u8);
-    hash_key::write(&local.hash, &mut fields);
-    fields.u32(local.generation.0);
-    fields.u64(local.keys);
-    fields.u8(filter.seam.wants_rebuild.into());
-    S::write(&local.rule, &mut fields);
-    fields.bytes(local.table().blocks.as_bytes());
-    write_side(&local.marked.side, &mut fields);
-    Ok(fields.finish(S::KIND, filter.seam.sequence, out)?)
-}
 
-fn load<S: RuleSpec>(source: &mut (impl io::Read + ?Sized)) -> Result<RankSelectFilter<S::Rule>, LoadError> {
-    let mut from = Reader::open(source)?;
-    from.expect_kind(S::KIND)?;
-    let sequence = from.sequence();
-    let (slots, width) = (from.u64()?, u32::from(from.u8()?));
-    sizing::check_slots(slots).map_err(|error| LoadError::invalid(error.to_string()))?;
-    sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
-    let hash = hash_key::read(&mut from)?;
-    let generation = Generation(from.u32()?);
-    let keys = from.u64()?;
-    let wants_rebuild = from.flag()?;
-    let rule = S::read(width, &mut from)?;
-    let bytes = from.bytes()?;
-    let size = bytes.len();
-    let (table, used) = Table::from_bytes(slots, Layout::new(width, S::Rule::ANNEX), bytes)
-        .ok_or_else(|| LoadError::invalid(format!("its {slots} slots of {width} bits are not {size} bytes")))?
-        .map_err(|wrong| LoadError::invalid(format!("its table is none: {wrong}")))?;
-    if used != keys || used > sizing::quotient_most(slots) {
-        return Err(LoadError::invalid(format!("{used} slots are in use, which is not what it counts")));
+    /// Reads a filter that [`Backed::save`](crate::filter::Backed::save) wrote, and the number of its remote's last commit.
+    pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<(Self, u64), LoadError> {
+        let mut from = Reader::open(source)?;
+        from.expect_kind(R::Spec::KIND.file_code())?;
+        let (slots, width) = (from.u64()?, u32::from(from.u8()?));
+        sizing::check_slots(slots).map_err(|error| LoadError::invalid(error.to_string()))?;
+        sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
+        let hash = hash_key::read(&mut from)?;
+        let generation = Generation(from.u32()?);
+        let keys = from.u64()?;
+        let wants_rebuild = from.flag()?;
+        let rule = R::Spec::read(width, &mut from)?;
+        let bytes = from.bytes()?;
+        let size = bytes.len();
+        let (table, used) = Table::from_bytes(slots, Layout::new(width, R::ANNEX), bytes)
+            .ok_or_else(|| LoadError::invalid(format!("its {slots} slots of {width} bits are not {size} bytes")))?
+            .map_err(|wrong| LoadError::invalid(format!("the table is invalid: {wrong}")))?;
+        if used != keys || used > sizing::quotient_most(slots) {
+            return Err(LoadError::invalid(format!("{used} slots are in use, which is not what it counts")));
+        }
+        let side = read_side(&mut from)?;
+        let (sequence, stamp) = (from.sequence(), from.stamp());
+        from.finish()?;
+        let local = Local { marked: Marked { table, side }, rule, hash, generation, keys };
+        check_marks(&local).map_err(LoadError::invalid)?;
+        Ok((RankSelectFilter { wants_rebuild, stamp, ..RankSelectFilter::new(local) }, sequence))
     }
-    let side = read_side(&mut from)?;
-    from.finish()?;
-    let local = Local { marked: Marked { table, side }, rule, hash, generation, keys };
-    check_marks(&local).map_err(LoadError::invalid)?;
-    let mut seam = Seam::over(local, sequence);
-    seam.wants_rebuild = wants_rebuild;
-    Ok(RankSelectFilter::over(seam))
 }
 
 /// The most entries, then the entries: block and marks.
@@ -99,43 +92,6 @@ fn read_side(from: &mut Reader) -> Result<Side, LoadError> {
         side.add(Entry { block: u64::from_le_bytes(block_bytes), marks: read });
     }
     Ok(side)
-}
-
-/// A rule whose filters can be asked for, saved and loaded.
-pub trait Saved: Rule {
-    /// The options that tell rules of this kind apart.
-    type Spec: RuleSpec<Rule = Self> + Default;
-}
-
-impl Saved for PlainRemainders {
-    type Spec = QuotientSpec;
-}
-
-impl Saved for Selectors {
-    type Spec = TelescopingSpec;
-}
-
-impl Saved for PlainSelectors {
-    type Spec = PlainTelescopingSpec;
-}
-
-impl Saved for Extensions {
-    type Spec = ExtensionSpec;
-}
-
-impl<R: Saved> RankSelectFilter<R> {
-    /// Writes the filter, with its hash key and the number of its last commit. A table that is being filled is not saved:
-    /// after loading, a rebuild begins anew.
-    pub fn save(&self, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
-        save::<R::Spec>(self, out)
-    }
-
-    /// Reads a filter that [`RankSelectFilter::save`] wrote. It belongs to a remote at the same commit: call
-    /// [`Backed::resolve`](crate::filter::Backed::resolve) with the remote, and recover the filter from it where that says
-    /// [`OutOfStep`](crate::error::SeamError::OutOfStep).
-    pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<Self, LoadError> {
-        load::<R::Spec>(source)
-    }
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ impl Side {
         &self.entries
     }
 
-    /// Whether so many more entries are allowed.
+    /// `true` if `more` entries are allowed.
     pub(crate) fn has_room(&self, more: usize) -> bool {
         self.entries.len() + more <= self.most as usize
     }
@@ -69,6 +69,19 @@ impl Side {
         }
         self.entries.swap_remove(index);
         self.entries.get(index).map(|moved| moved.block)
+    }
+
+    /// Puts an entry back that [`Side::remove`] took out last, under its old number. The entry that has the number now takes
+    /// the last one again: its block and that number are returned.
+    pub(crate) fn put_back(&mut self, code: u64, entry: Entry) -> Option<(u64, u64)> {
+        let index = code.checked_sub(ESCAPE)? as usize;
+        let last = self.add(entry);
+        let (own, other) = ((last - ESCAPE) as usize, index);
+        if other >= own {
+            return None;
+        }
+        self.entries.swap(own, other);
+        self.entries.get(own).map(|moved| (moved.block, last))
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {

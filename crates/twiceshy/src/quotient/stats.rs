@@ -1,9 +1,9 @@
 //! What a filter of the quotient family counts about itself.
 
+use super::edit::Counted;
 use super::plan::Cost;
 
-/// Counts since the filter was made or loaded. An operation whose answer was lost is not among them, even if it turns out to
-/// have happened.
+/// Counts since the filter was made or loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -33,15 +33,25 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn insertion(&mut self, cost: Cost) {
-        self.insertions += 1;
-        self.shifted_slots += cost.shifted;
-        self.longest_shift = self.longest_shift.max(cost.shifted);
-        self.shift(cost);
+    pub(crate) fn count(&mut self, counted: Counted) {
+        match counted {
+            Counted::Insertion(cost) => self.insertion(cost),
+            Counted::Removal(cost) => {
+                self.removals += 1;
+                self.shift(cost);
+            }
+            Counted::Adaptation(cost) => self.adaptation(cost),
+            Counted::OutOfMarks(cost) => {
+                self.adaptation(cost);
+                self.out_of_marks += 1;
+            }
+        }
     }
 
-    pub(crate) fn removal(&mut self, cost: Cost) {
-        self.removals += 1;
+    fn insertion(&mut self, cost: Cost) {
+        self.insertions += 1;
+        self.shifted_slots = self.shifted_slots.saturating_add(cost.shifted);
+        self.longest_shift = self.longest_shift.max(cost.shifted);
         self.shift(cost);
     }
 
@@ -50,7 +60,7 @@ impl Stats {
         self.reset_reads += cost.reset_reads;
     }
 
-    pub(crate) fn adaptation(&mut self, cost: Cost) {
+    fn adaptation(&mut self, cost: Cost) {
         self.adapts += 1;
         self.resets_by_adapts += cost.resets;
         self.reset_reads += cost.reset_reads;

@@ -246,8 +246,12 @@ impl Table {
             self.blocks.set_runend(room.slot - 1, false);
         }
         self.blocks.set_occupied(room.quotient, true);
-        // Every block between the quotient and the slot that was free has one more slot taken from before it.
-        for block in room.quotient / SLOTS + 1..=room.free / SLOTS {
+        self.count_one_more(room.quotient, room.free);
+    }
+
+    /// Every block between the quotient and the slot that was free has one more slot taken from before it.
+    fn count_one_more(&mut self, quotient: u64, free: u64) {
+        for block in quotient / SLOTS + 1..=free / SLOTS {
             self.blocks.set_offset(block, self.blocks.offset(block).saturating_add(1));
         }
     }
@@ -294,8 +298,8 @@ impl Table {
         self.all_slots()
     }
 
-    /// Takes out what [`Table::gap`] has measured.
-    pub(crate) fn remove(&mut self, gap: Gap) {
+    /// Takes out what [`Table::gap`] has measured. `true` if the slot was the last of its run.
+    pub(crate) fn remove(&mut self, gap: Gap) -> bool {
         let is_last = self.blocks.runends(gap.slot / SLOTS) >> (gap.slot % SLOTS) & 1 == 1;
         let is_first = self.run::<Portable>(gap.quotient).is_none_or(|run| run.start == gap.slot);
         if is_last && is_first {
@@ -310,6 +314,19 @@ impl Table {
             offset = self.next_offset::<Portable>(block - 1, offset);
             self.blocks.set_offset(block, offset.min(SATURATED.into()) as u8);
         }
+        is_last
+    }
+
+    /// Puts back what [`Table::remove`] took out last.
+    pub(crate) fn put_back(&mut self, gap: Gap, remainder: u32, last: bool) {
+        self.blocks.shift_up(gap.slot, gap.freed);
+        self.blocks.set_remainder(gap.slot, remainder);
+        self.blocks.set_runend(gap.slot, last);
+        if last && self.is_occupied(gap.quotient) {
+            self.blocks.set_runend(gap.slot - 1, false);
+        }
+        self.blocks.set_occupied(gap.quotient, true);
+        self.count_one_more(gap.quotient, gap.freed);
     }
 
     /// The occupied quotients from this one on.

@@ -4,10 +4,11 @@ use super::block::{Annex, Remainders};
 use super::local::Marked;
 use super::options::{Coded, Options, RuleSpec};
 use super::rank_select::RankSelectFilter;
-use super::rule::{Learning, Marking, Rule};
+use super::rule::{Marking, Rule};
 use super::strand::Strand;
 use crate::codes::{self, ESCAPE, General, Mark, Marks, Model, Tuned, Zeros};
 use crate::error::OptionsError;
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -142,11 +143,18 @@ impl Selectors {
     }
 }
 
-impl Rule for Selectors {}
+impl Rule for Selectors {
+    type Spec = TelescopingSpec;
+}
 
 impl Marking for Selectors {
+    const LEARNS: bool = true;
     const ANNEX: Annex = Annex::Code;
     const REMAINDER_FOLLOWS_MARK: bool = true;
+
+    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
+        next_selector(width, owner, query, mark)
+    }
 
     fn remainder(&self, width: u32, key: &Strand<'_>, mark: Mark) -> u32 {
         key.remainder(width, mark.into())
@@ -189,12 +197,6 @@ impl Marking for Selectors {
                 },
             }
         })
-    }
-}
-
-impl Learning for Selectors {
-    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
-        next_selector(width, owner, query, mark)
     }
 }
 
@@ -247,7 +249,7 @@ impl Coded for TelescopingSpec {}
 
 impl RuleSpec for TelescopingSpec {
     type Rule = Selectors;
-    const KIND: u16 = 6;
+    const KIND: Kind = Kind::Telescoping;
 
     fn rule(&self, width: u32) -> Result<Selectors, OptionsError> {
         if !(self.ratio >= 0.0 && self.ratio.is_finite()) {

@@ -4,11 +4,12 @@ use super::block::Annex;
 use super::local::{Marked, UNMARKED};
 use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
-use super::rule::{Learning, Marking, Rule};
+use super::rule::{Marking, Rule};
 use super::strand::Strand;
 use super::telescoping::next_selector;
 use crate::codes::{Mark, Marks};
 use crate::error::OptionsError;
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ pub struct PlainTelescopingSpec;
 
 impl RuleSpec for PlainTelescopingSpec {
     type Rule = PlainSelectors;
-    const KIND: u16 = 7;
+    const KIND: Kind = Kind::TelescopingPlain;
 
     fn rule(&self, _: u32) -> Result<PlainSelectors, OptionsError> {
         Ok(PlainSelectors)
@@ -39,11 +40,18 @@ impl RuleSpec for PlainTelescopingSpec {
     }
 }
 
-impl Rule for PlainSelectors {}
+impl Rule for PlainSelectors {
+    type Spec = PlainTelescopingSpec;
+}
 
 impl Marking for PlainSelectors {
+    const LEARNS: bool = true;
     const ANNEX: Annex = Annex::Bytes;
     const REMAINDER_FOLLOWS_MARK: bool = true;
+
+    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
+        next_selector(width, owner, query, mark)
+    }
 
     fn remainder(&self, width: u32, key: &Strand<'_>, mark: Mark) -> u32 {
         key.remainder(width, mark.into())
@@ -71,8 +79,3 @@ impl Marking for PlainSelectors {
     }
 }
 
-impl Learning for PlainSelectors {
-    fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
-        next_selector(width, owner, query, mark)
-    }
-}

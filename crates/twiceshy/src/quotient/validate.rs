@@ -5,13 +5,11 @@ use super::local::{Local, UNMARKED};
 use super::owners::match_run;
 use super::rule::Rule;
 use crate::codes::ESCAPE;
-use crate::error::SeamError;
-use crate::remote::{Key, Position};
+use crate::remote::Key;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 /// The first thing that is wrong, in words.
-pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Position]) -> Result<(), String> {
+pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Key]) -> Result<(), String> {
     if local.keys != keys.len() as u64 {
         return Err(format!("the filter counts {} keys, the remote {}", local.keys, keys.len()));
     }
@@ -21,18 +19,17 @@ pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Position]) -> Result<(), 
     }
     check_marks(local)?;
     let mut by_quotient: BTreeMap<u64, Vec<Key>> = BTreeMap::new();
-    for at in keys {
-        let quotient = local.quotient(&at.key);
-        let slowly = local.run(quotient).is_some_and(|run| !local.hits(run, &local.strand(&at.key)).is_empty());
-        if !slowly || !local.contains(&at.key) {
-            return Err(format!("the stored key {:02x?} is not found", &at.key[..at.key.len().min(16)]));
+    for key in keys {
+        let quotient = local.quotient(key);
+        let slowly = local.run(quotient).is_some_and(|run| !local.hits(run, &local.strand(key)).is_empty());
+        if !slowly || !local.contains(key) {
+            return Err(format!("the stored key {:02x?} is not found", &key[..key.len().min(16)]));
         }
-        by_quotient.entry(quotient).or_default().push(at.key.clone());
+        by_quotient.entry(quotient).or_default().push(key.clone());
     }
     for (quotient, keys) in by_quotient {
         let run = local.run(quotient).ok_or_else(|| format!("quotient {quotient} has keys and no run"))?;
-        let matched: Result<_, SeamError<Infallible>> = match_run(local, run, &keys);
-        matched.map_err(|_| format!("the keys of quotient {quotient} cannot all have a slot of their own"))?;
+        match_run(local, run, &keys).map_err(|_| format!("the keys of quotient {quotient} cannot all have a slot of their own"))?;
     }
     Ok(())
 }

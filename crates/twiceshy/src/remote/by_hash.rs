@@ -1,8 +1,8 @@
 //! The remote by hash, in memory.
 
 use super::{
-    CommitError, Frontier, Generation, Key, MemoryError, Order, OrderWords, Phase, Place, Plan, Position, Remote,
-    Schema, Write,
+    Commit, CommitError, Frontier, Generation, Key, Keys, MemoryError, Order, OrderWords, Phase, Place, Position,
+    Remote, RemoteError, Schema, Write,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -73,9 +73,9 @@ impl ByHash {
     }
 
     /// Whether every write speaks of a generation that is there when its turn comes.
-    fn check(&self, plan: &Plan) -> Result<(), MemoryError> {
+    fn check(&self, commit: &Commit) -> Result<(), MemoryError> {
         let mut known: BTreeSet<Generation> = self.generations.keys().copied().collect();
-        for write in &plan.writes {
+        for write in &commit.writes {
             let needed = match write {
                 Write::Begin { generation, .. } => {
                     if self.in_use == Some(*generation) {
@@ -144,10 +144,8 @@ impl ByHash {
     }
 }
 
-impl Remote for ByHash {
-    type Error = MemoryError;
-
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), MemoryError> {
+impl Keys for ByHash {
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         let (first, last) = (*place.words.start(), *place.words.end());
         // The empty key comes first among keys with the same word, so this bound leaves out nothing.
         let from = (first, Key::from(&[][..]));
@@ -163,34 +161,36 @@ impl Remote for ByHash {
         after: Option<&Position>,
         limit: usize,
         found: &mut dyn FnMut(Position),
-    ) -> Result<(), MemoryError> {
+    ) -> Result<(), RemoteError> {
         let from = after.map_or(Bound::Unbounded, |at| Bound::Excluded((at.word, Arc::clone(&at.key))));
         for (word, key) in self.order(generation, Order(0))?.range((from, Bound::Unbounded)).take(limit) {
             found(Position { word: *word, key: Arc::clone(key) });
         }
         Ok(())
     }
+}
 
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
-        if self.sequence.checked_add(1) != Some(plan.sequence) {
-            return Err(CommitError::OutOfStep { wanted: plan.sequence, found: self.sequence });
+impl Remote for ByHash {
+    fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
+        if self.sequence.checked_add(1) != Some(commit.sequence) {
+            return Err(CommitError::OutOfStep { wanted: commit.sequence, found: self.sequence });
         }
-        self.check(plan).map_err(CommitError::Failed)?;
-        plan.writes.iter().for_each(|write| self.apply(write));
-        self.sequence = plan.sequence;
+        self.check(commit).map_err(CommitError::failed)?;
+        commit.writes.iter().for_each(|write| self.apply(write));
+        self.sequence = commit.sequence;
         Ok(())
     }
 
-    fn sequence(&self) -> Result<u64, MemoryError> {
+    fn sequence(&self) -> Result<u64, RemoteError> {
         Ok(self.sequence)
     }
 
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, MemoryError> {
-        let with_schema = |generation| Ok((generation, self.entries(generation)?.schema));
-        self.in_use.map(with_schema).transpose()
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
+        let Some(generation) = self.in_use else { return Ok(None) };
+        Ok(Some((generation, self.entries(generation)?.schema)))
     }
 
-    fn phase(&self) -> Result<Option<Phase>, MemoryError> {
+    fn phase(&self) -> Result<Option<Phase>, RemoteError> {
         let Some(old) = self.in_use()?.filter(|_| self.phases) else { return Ok(None) };
         let after = Generation(old.0.0.saturating_add(1));
         let Some(entries) = self.generations.get(&after) else { return Ok(None) };
@@ -233,7 +233,7 @@ mod tests {
             add(0, b"", [5, u64::MAX]),
             add(0, b"c", [6, 0]),
         ];
-        remote.commit(&Plan { sequence: 1, writes }).unwrap();
+        remote.commit(&Commit { sequence: 1, writes }).unwrap();
         assert_eq!(found(&remote, &at(0, 5..=5)), [&b""[..], b"a", b"b"]);
         assert_eq!(found(&remote, &at(0, 5..=6)).len(), 4);
         assert_eq!(found(&remote, &at(0, 0..=4)).len(), 0);
@@ -244,7 +244,7 @@ mod tests {
             words: OrderWords::new(&[5, 9]),
             cell: None,
         };
-        remote.commit(&Plan { sequence: 2, writes: vec![go] }).unwrap();
+        remote.commit(&Commit { sequence: 2, writes: vec![go] }).unwrap();
         assert_eq!(found(&remote, &at(1, 9..=9)), [b"b"]);
     }
 
@@ -253,7 +253,7 @@ mod tests {
         let mut remote = ByHash::new();
         let mut writes = vec![begin(0)];
         writes.extend((0..50u8).map(|i| add(0, &[i], [u64::from(i / 5), 0])));
-        remote.commit(&Plan { sequence: 1, writes }).unwrap();
+        remote.commit(&Commit { sequence: 1, writes }).unwrap();
         let mut all: Vec<Position> = Vec::new();
         loop {
             let before = all.len();
@@ -269,20 +269,20 @@ mod tests {
     #[test]
     fn a_plan_out_of_step_or_with_one_bad_write_changes_nothing() {
         let mut remote = ByHash::new();
-        remote.commit(&Plan { sequence: 1, writes: vec![begin(0)] }).unwrap();
-        let late = remote.commit(&Plan { sequence: 1, writes: vec![add(0, b"x", [1, 1])] });
+        remote.commit(&Commit { sequence: 1, writes: vec![begin(0)] }).unwrap();
+        let late = remote.commit(&Commit { sequence: 1, writes: vec![add(0, b"x", [1, 1])] });
         assert!(matches!(late, Err(CommitError::OutOfStep { wanted: 1, found: 1 })));
-        let bad = remote.commit(&Plan { sequence: 2, writes: vec![add(0, b"x", [1, 1]), add(3, b"y", [1, 1])] });
-        assert!(matches!(bad, Err(CommitError::Failed(MemoryError::NoGeneration(Generation(3))))));
-        assert_eq!((remote.len(), remote.sequence()), (0, Ok(1)));
+        let bad = remote.commit(&Commit { sequence: 2, writes: vec![add(0, b"x", [1, 1]), add(3, b"y", [1, 1])] });
+        assert!(matches!(bad, Err(CommitError::Failed(_))));
+        assert_eq!((remote.len(), remote.sequence), (0, 1));
     }
 
     #[test]
     fn a_switch_ends_the_other_generations() {
         let mut remote = ByHash::new();
         let writes = vec![begin(0), begin(1), add(0, b"old", [1, 1]), add(1, b"new", [2, 2])];
-        remote.commit(&Plan { sequence: 1, writes }).unwrap();
-        remote.commit(&Plan { sequence: 2, writes: vec![Write::Switch { generation: Generation(1) }] }).unwrap();
+        remote.commit(&Commit { sequence: 1, writes }).unwrap();
+        remote.commit(&Commit { sequence: 2, writes: vec![Write::Switch { generation: Generation(1) }] }).unwrap();
         assert!(remote.candidates(&at(0, 0..=9), &mut |_| ()).is_err());
         assert_eq!(remote.len(), 1);
     }

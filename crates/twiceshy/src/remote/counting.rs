@@ -1,6 +1,8 @@
 //! A wrapper that counts what a remote is asked.
 
-use super::{CommitError, Generation, Phase, Place, Plan, Position, Remote, Schema, Write};
+use super::{
+    Commit, CommitError, Generation, Keys, Phase, Place, Position, Remote, RemoteError, Schema, Write,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a remote was asked so far.
@@ -32,7 +34,7 @@ pub struct Counting<R> {
     frontier_moves: u64,
 }
 
-impl<R: Remote> Counting<R> {
+impl<R: Keys> Counting<R> {
     /// Counts from zero.
     pub fn new(inner: R) -> Counting<R> {
         Counting {
@@ -83,10 +85,21 @@ impl<R: Remote> Counting<R> {
     }
 }
 
-impl<R: Remote> Remote for Counting<R> {
-    type Error = R::Error;
+impl<R: Clone> Clone for Counting<R> {
+    fn clone(&self) -> Counting<R> {
+        let copy = |counter: &AtomicU64| AtomicU64::new(counter.load(Ordering::Relaxed));
+        Counting {
+            inner: self.inner.clone(),
+            reads: copy(&self.reads),
+            keys_read: copy(&self.keys_read),
+            keys_walked: copy(&self.keys_walked),
+            ..*self
+        }
+    }
+}
 
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), R::Error> {
+impl<R: Keys> Keys for Counting<R> {
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         let mut keys = 0;
         let result = self.inner.candidates(place, &mut |key| {
@@ -103,7 +116,7 @@ impl<R: Remote> Remote for Counting<R> {
         after: Option<&Position>,
         limit: usize,
         found: &mut dyn FnMut(Position),
-    ) -> Result<(), R::Error> {
+    ) -> Result<(), RemoteError> {
         let mut keys = 0;
         let result = self.inner.walk(generation, after, limit, &mut |at| {
             keys += 1;
@@ -113,27 +126,29 @@ impl<R: Remote> Remote for Counting<R> {
         result
     }
 
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<R::Error>> {
-        self.commits += 1;
-        self.writes += plan.writes.iter().map(|write| self.entries(write)).sum::<u64>();
-        let frontiers = plan.writes.iter().filter(|write| matches!(write, Write::Frontier { .. }));
-        self.frontier_moves += frontiers.count() as u64;
-        self.inner.commit(plan)
-    }
-
-    fn sequence(&self) -> Result<u64, R::Error> {
-        self.inner.sequence()
-    }
-
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, R::Error> {
-        self.inner.in_use()
-    }
-
     fn knows_cells(&self) -> bool {
         self.inner.knows_cells()
     }
+}
 
-    fn phase(&self) -> Result<Option<Phase>, R::Error> {
+impl<R: Remote> Remote for Counting<R> {
+    fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
+        self.commits += 1;
+        self.writes += commit.writes.iter().map(|write| self.entries(write)).sum::<u64>();
+        let frontiers = commit.writes.iter().filter(|write| matches!(write, Write::Frontier { .. }));
+        self.frontier_moves += frontiers.count() as u64;
+        self.inner.commit(commit)
+    }
+
+    fn sequence(&self) -> Result<u64, RemoteError> {
+        self.inner.sequence()
+    }
+
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
+        self.inner.in_use()
+    }
+
+    fn phase(&self) -> Result<Option<Phase>, RemoteError> {
         self.inner.phase()
     }
 }

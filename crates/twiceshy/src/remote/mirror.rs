@@ -1,6 +1,8 @@
 //! The mirror of cells: the papers' remote.
 
-use super::{CommitError, Generation, MemoryError, Place, Plan, Position, Remote, Schema, Write};
+use super::{
+    Commit, CommitError, Generation, Keys, MemoryError, Place, Position, Remote, RemoteError, Schema, Write,
+};
 use crate::cuckoo::{CuckooTable, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -37,7 +39,7 @@ impl Mirror {
     }
 
     /// Applies the plan to a copy of nothing but the changed cells: first every check, then every change.
-    fn check(&self, plan: &Plan) -> Result<(), MemoryError> {
+    fn check(&self, commit: &Commit) -> Result<(), MemoryError> {
         let mut begun: BTreeMap<Generation, u64> =
             self.generations.iter().map(|(generation, table)| (*generation, table.shape().cells())).collect();
         let mut changed: BTreeMap<(Generation, super::CellId), bool> = BTreeMap::new();
@@ -46,7 +48,7 @@ impl Mirror {
             changed.get(&(generation, cell)).copied().unwrap_or_else(before)
         };
         // Removals, then all moves at once (every source is left before any target is taken), then additions.
-        for write in in_order(plan) {
+        for write in in_order(commit) {
             match write {
                 Write::Begin { generation, schema } => {
                     if self.in_use.is_some_and(|(used, _)| used == *generation) {
@@ -74,7 +76,7 @@ impl Mirror {
                 Write::Frontier { .. } => return Err(MemoryError::NoFrontier),
             }
         }
-        for write in &plan.writes {
+        for write in &commit.writes {
             let (generation, cell) = match write {
                 Write::Move { generation, to, .. } => (generation, *to),
                 Write::Add { generation, cell, .. } => (generation, cell.ok_or(MemoryError::NoCell)?),
@@ -90,9 +92,9 @@ impl Mirror {
     }
 
     /// Beginnings come first, so that one without room fails before anything has changed.
-    fn apply(&mut self, plan: &Plan) -> Result<(), MemoryError> {
+    fn apply(&mut self, commit: &Commit) -> Result<(), MemoryError> {
         let mut lifted = Vec::new();
-        for write in in_order(plan) {
+        for write in in_order(commit) {
             match write {
                 Write::Begin { generation, schema } => {
                     let table = Self::fresh(schema)?;
@@ -118,7 +120,7 @@ impl Mirror {
                 table.put(to, key);
             }
         }
-        for write in &plan.writes {
+        for write in &commit.writes {
             match write {
                 Write::Add { generation, key, cell: Some(cell), .. } => {
                     if let Some(table) = self.generations.get_mut(generation) {
@@ -176,22 +178,20 @@ impl Mirror {
 }
 
 /// Beginnings and removals before moves; the rest after, in the plan's own order.
-fn in_order(plan: &Plan) -> impl Iterator<Item = &Write> {
+fn in_order(commit: &Commit) -> impl Iterator<Item = &Write> {
     let stage = |write: &Write| match write {
         Write::Begin { .. } => 0,
         Write::Remove { .. } => 1,
         Write::Move { .. } => 2,
         Write::Add { .. } | Write::Switch { .. } | Write::Abandon { .. } | Write::Frontier { .. } => 3,
     };
-    let mut writes: Vec<&Write> = plan.writes.iter().collect();
+    let mut writes: Vec<&Write> = commit.writes.iter().collect();
     writes.sort_by_key(|write| stage(write));
     writes.into_iter()
 }
 
-impl Remote for Mirror {
-    type Error = MemoryError;
-
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), MemoryError> {
+impl Keys for Mirror {
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         if let Some(key) = self.generation(place.generation)?.at(place.cell) {
             found(key);
         }
@@ -204,7 +204,7 @@ impl Remote for Mirror {
         after: Option<&Position>,
         limit: usize,
         found: &mut dyn FnMut(Position),
-    ) -> Result<(), MemoryError> {
+    ) -> Result<(), RemoteError> {
         let table = self.generation(generation)?;
         let sorted_now: BTreeSet<Position>;
         let set = match &self.walked {
@@ -219,25 +219,27 @@ impl Remote for Mirror {
         Ok(())
     }
 
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<MemoryError>> {
-        if self.sequence.checked_add(1) != Some(plan.sequence) {
-            return Err(CommitError::OutOfStep { wanted: plan.sequence, found: self.sequence });
+    fn knows_cells(&self) -> bool {
+        true
+    }
+}
+
+impl Remote for Mirror {
+    fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
+        if self.sequence.checked_add(1) != Some(commit.sequence) {
+            return Err(CommitError::OutOfStep { wanted: commit.sequence, found: self.sequence });
         }
-        self.check(plan).map_err(CommitError::Failed)?;
-        self.apply(plan).map_err(CommitError::Failed)?;
-        self.sequence = plan.sequence;
+        self.check(commit).map_err(CommitError::failed)?;
+        self.apply(commit).map_err(CommitError::failed)?;
+        self.sequence = commit.sequence;
         Ok(())
     }
 
-    fn sequence(&self) -> Result<u64, MemoryError> {
+    fn sequence(&self) -> Result<u64, RemoteError> {
         Ok(self.sequence)
     }
 
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, MemoryError> {
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
         Ok(self.in_use)
-    }
-
-    fn knows_cells(&self) -> bool {
-        true
     }
 }

@@ -1,7 +1,8 @@
 //! The remote representation, R: how a filter gets from a place to the keys behind it.
 //!
-//! A filter L answers look-ups from its own bits. When it said *present*, and when it must know whose fingerprint a cell
-//! holds, it asks R. This module has the [`Remote`] trait and, in memory, its kinds:
+//! A filter L answers look-ups from its own bits. When it plans a change, it reads the keys behind its fingerprints
+//! through [`Keys`], the reading half of R. The owner of both commits what a plan writes through [`Remote`]. In memory there
+//! are two kinds:
 //!
 //! * [`ByHash`]: an ordered set of (order, hash word, whole key). A pure function of the set and the hash key; kicks,
 //!   swaps, adaptations and growth write nothing to it, but for the broom filter's. This is the form for stores.
@@ -190,32 +191,40 @@ pub struct Phase {
 
 /// What R commits as a whole or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct Commit {
     /// The sequence number that this commit creates: one above R's.
     pub sequence: u64,
     /// The changes.
     pub writes: Vec<Write>,
 }
 
+/// What goes wrong in the store behind a remote.
+pub type RemoteError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Why a commit did not return success.
 #[derive(Debug, thiserror::Error)]
-pub enum CommitError<E> {
-    /// The remote failed, and nothing of the plan has happened.
+pub enum CommitError {
+    /// The remote failed, and nothing was written.
     #[error("the remote refused the commit, and nothing was changed: {0}")]
-    Failed(#[source] E),
-    /// The remote failed in such a way that the plan may have happened or not: only its sequence number can tell.
+    Failed(#[source] RemoteError),
+    /// The remote failed, and the commit may have happened or not. Only the remote's sequence number can tell.
     #[error("the remote's answer to a commit was lost, so it may have happened: {0}")]
-    Unknown(#[source] E),
-    /// The plan does not follow the remote's last commit: another filter writes to it, or this one is out of date.
-    #[error(
-        "the remote stands at commit {found}, so commit {wanted} cannot follow: rebuild the filter from the remote"
-    )]
+    Unknown(#[source] RemoteError),
+    /// The commit does not follow the remote's last one: another filter writes to it, or this one is out of date.
+    #[error("the remote is at commit {found}, so commit {wanted} cannot follow: rebuild the filter from the remote")]
     OutOfStep {
-        /// The number that the plan would have created.
+        /// The number that the commit would have created.
         wanted: u64,
-        /// The number that the remote stands at.
+        /// The number of the remote's last commit.
         found: u64,
     },
+}
+
+impl CommitError {
+    /// A commit that failed without writing anything.
+    pub fn failed(error: impl Into<RemoteError>) -> CommitError {
+        CommitError::Failed(error.into())
+    }
 }
 
 /// A position in the walk over a generation by its order 0.
@@ -227,18 +236,15 @@ pub struct Position {
     pub key: Key,
 }
 
-/// What a remote must keep.
+/// The reading half of a remote: all that a filter needs to plan.
 ///
-/// It holds, for every generation, a set of keys with a word for each order. Reads see the last commit. A failed read or
-/// commit is an ordinary event: the filter reports it, and has not changed.
-pub trait Remote {
-    /// What goes wrong in the store behind.
-    type Error: std::error::Error + Send + Sync + 'static;
-
+/// **Contract.** Reads see the last commit. A failed read is an ordinary event: the plan is not made, and nothing has
+/// changed.
+pub trait Keys {
     /// Calls `found` with every stored key that the remote knows for `place`: all keys whose word of that order lies in
-    /// the interval, or, where [`Remote::knows_cells`], the key in the cell. Never fewer. Keys outside the interval may
-    /// come along; the filter passes them over.
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), Self::Error>;
+    /// the interval, or the key in the cell if [`Keys::knows_cells`]. Never fewer. Keys outside the interval may come
+    /// along; the filter ignores them.
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError>;
 
     /// Calls `found` with up to `limit` keys of the generation that come after `after` in the order of
     /// (word of order 0, key), in that order.
@@ -248,29 +254,78 @@ pub trait Remote {
         after: Option<&Position>,
         limit: usize,
         found: &mut dyn FnMut(Position),
-    ) -> Result<(), Self::Error>;
+    ) -> Result<(), RemoteError>;
 
-    /// Makes the whole plan happen, or nothing of it. Refuses a plan whose number is not one above its own.
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<Self::Error>>;
-
-    /// The number of the last commit; 0 before the first.
-    fn sequence(&self) -> Result<u64, Self::Error>;
-
-    /// The generation in use and what its entries look like; none before the first [`Write::Begin`].
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, Self::Error>;
-
-    /// Whether [`Remote::candidates`] answers with the owner of the cell. Such a remote must hear of every move, and a
+    /// `true` if [`Keys::candidates`] answers with the owner of the cell. Such a remote must be told of every move, and a
     /// new table of cells is a new generation for it.
     fn knows_cells(&self) -> bool {
         false
     }
+}
 
-    /// The phase that the remote is in; none where no filter with two hash functions was built on it. Only remotes that a broom
-    /// filter is built on need to know it.
-    fn phase(&self) -> Result<Option<Phase>, Self::Error> {
+/// What a remote must keep: for every generation, a set of keys with a word for each order.
+pub trait Remote: Keys {
+    /// Writes the whole commit, or nothing of it. Refuses one whose number is not one above the last.
+    fn commit(&mut self, commit: &Commit) -> Result<(), CommitError>;
+
+    /// The number of the last commit; 0 before the first.
+    fn sequence(&self) -> Result<u64, RemoteError>;
+
+    /// The generation in use and what its entries look like; `None` before the first [`Write::Begin`].
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError>;
+
+    /// The phase that the remote is in; `None` if no filter with two hash functions was built on it. Only remotes of broom
+    /// filters need to know it.
+    fn phase(&self) -> Result<Option<Phase>, RemoteError> {
         Ok(None)
     }
 }
+
+/// Forwards both halves of a remote through a pointer.
+macro_rules! forward {
+    ($pointer:ty) => {
+        impl<R: Keys + ?Sized> Keys for $pointer {
+            fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
+                (**self).candidates(place, found)
+            }
+
+            fn walk(
+                &self,
+                generation: Generation,
+                after: Option<&Position>,
+                limit: usize,
+                found: &mut dyn FnMut(Position),
+            ) -> Result<(), RemoteError> {
+                (**self).walk(generation, after, limit, found)
+            }
+
+            fn knows_cells(&self) -> bool {
+                (**self).knows_cells()
+            }
+        }
+
+        impl<R: Remote + ?Sized> Remote for $pointer {
+            fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
+                (**self).commit(commit)
+            }
+
+            fn sequence(&self) -> Result<u64, RemoteError> {
+                (**self).sequence()
+            }
+
+            fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
+                (**self).in_use()
+            }
+
+            fn phase(&self) -> Result<Option<Phase>, RemoteError> {
+                (**self).phase()
+            }
+        }
+    };
+}
+
+forward!(&mut R);
+forward!(Box<R>);
 
 /// What a commit to an in-memory remote can meet: a filter that speaks of something that is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -285,8 +340,8 @@ pub enum MemoryError {
     /// A mirror was told of a cell that it does not have, or that holds something else than the filter believes.
     #[error("the mirror and the filter disagree about cell {}: rebuild the filter from the remote", .0.0)]
     Cell(CellId),
-    /// A mirror of so many cells cannot be allocated.
-    #[error("a mirror of {0} cells cannot be allocated: take fewer")]
+    /// The mirror cannot be allocated.
+    #[error("a mirror of {0} cells cannot be allocated: use fewer cells")]
     NoRoom(u64),
     /// A mirror was told of a frontier.
     #[error("a mirror of cells has no frontier: use `ByHash`")]

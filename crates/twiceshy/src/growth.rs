@@ -1,0 +1,243 @@
+//! L′: a table that is filled beside the one that answers.
+
+use crate::error::{PlanError, StalePlan};
+use crate::filter::{Backed, Filter, Inserted, Operation, Removed, Target};
+use crate::hash::HashKey;
+use crate::plan::{Outcome, Plan, Undo};
+use crate::remote::{Generation, Key, Keys, Place, Position, RemoteError, Write};
+
+/// A larger or re-keyed filter in the making.
+///
+/// Its set is the keys up to the cursor of a walk over the remote. The owner plans insertions and removals in both filters,
+/// commits what they write together, and applies them. When the walk has ended,
+/// [`Backed::replace`] puts the new filter in the place of the old one.
+///
+/// Under the same hash key both filters read the same entries of the remote, and nothing is written to it. Under another
+/// one, or if the remote mirrors cells, the new filter has a generation of the remote to itself.
+#[derive(Clone, Debug)]
+pub struct Growth {
+    filter: Box<dyn Backed>,
+    cursor: Option<Position>,
+    /// The generation that the keys come from, and the hash key that orders it.
+    source: (Generation, HashKey),
+}
+
+/// What a change of the set does to the new filter.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    plan: Option<Plan>,
+    /// What the remote must hear of it.
+    pub writes: Vec<Write>,
+    /// `true` if the new filter has no room for the key: then it is given up.
+    pub gives_up: bool,
+}
+
+impl Growth {
+    /// Begins a filter beside this one; `None` if the filter rebuilds itself. The remote must commit [`Growth::opening`].
+    pub fn begin(filter: &dyn Backed, target: Target, keys: &dyn Keys) -> Result<Option<Growth>, PlanError> {
+        let (generation, schema) = filter.layout();
+        let same_hash = match target {
+            Target::Cells(_) => true,
+            Target::Hash(hash) => hash == schema.hash,
+        };
+        let same_entries = same_hash && !keys.knows_cells();
+        let next = Generation(generation.0.saturating_add(u32::from(!same_entries)));
+        let filter = filter.successor(target, next)?;
+        Ok(filter.map(|filter| Growth { filter, cursor: None, source: (generation, schema.hash) }))
+    }
+
+    /// The filter in the making.
+    pub fn filter(&self) -> &dyn Backed {
+        &*self.filter
+    }
+
+    /// The filter, which has the old table's place or is to take it.
+    pub fn into_filter(self) -> Box<dyn Backed> {
+        self.filter
+    }
+
+    pub(crate) fn filter_mut(&mut self) -> &mut dyn Backed {
+        &mut *self.filter
+    }
+
+    /// What the remote must commit before the first step, in place of an earlier growth that is given up.
+    pub fn opening(&self, given_up: Option<&Growth>) -> Vec<Write> {
+        // A generation of its own replaces that of an earlier growth: it has the same number.
+        if self.own_generation() { self.filter.opening() } else { given_up.map_or_else(Vec::new, Growth::closing) }
+    }
+
+    /// What the remote must commit if the new filter is given up.
+    pub fn closing(&self) -> Vec<Write> {
+        let (generation, _) = self.filter.layout();
+        if self.own_generation() { vec![Write::Abandon { generation }] } else { Vec::new() }
+    }
+
+    /// What the remote must commit when the new filter takes over.
+    pub fn switch(&self) -> Vec<Write> {
+        let (generation, _) = self.filter.layout();
+        if self.own_generation() { vec![Write::Switch { generation }] } else { Vec::new() }
+    }
+
+    fn own_generation(&self) -> bool {
+        self.filter.layout().0 != self.source.0
+    }
+
+    /// `true` if the new filter holds, or would have to hold, this key already.
+    pub fn has_passed(&self, key: &[u8]) -> bool {
+        held(self.cursor.as_ref(), self.source.1, key)
+    }
+
+    fn cut<'a>(&'a self, keys: &'a dyn Keys) -> Cut<'a> {
+        Cut { keys, cursor: self.cursor.as_ref(), hash: self.source.1 }
+    }
+
+    /// Plans an insertion or a removal that was planned in the old filter and changes the set.
+    pub fn plan(&self, operation: Operation<'_>, keys: &dyn Keys) -> Result<Beside, PlanError> {
+        let (key, inserts) = match operation {
+            Operation::Insert(key) => (key, true),
+            Operation::Remove(key) => (key, false),
+            _ => return Ok(Beside::default()),
+        };
+        let own = self.own_generation();
+        if !self.has_passed(key) {
+            // By hash, a batch may be in the new generation before its keys are in the new filter.
+            let written = own && !inserts && !keys.knows_cells();
+            let writes = if written { vec![self.deletion(key)] } else { Vec::new() };
+            return Ok(Beside { writes, ..Beside::default() });
+        }
+        let mut plan = match self.filter.plan(operation, &self.cut(keys)) {
+            Ok(plan) => plan,
+            Err(PlanError::Full { .. }) => return Ok(Beside { plan: None, writes: self.closing(), gives_up: true }),
+            Err(error) => return Err(error),
+        };
+        if matches!(plan.outcome(), Outcome::Inserted(Inserted::AlreadyStored) | Outcome::Removed(Removed::NotStored)) {
+            return Err(PlanError::Disagree);
+        }
+        let writes = std::mem::take(&mut plan.writes);
+        let writes = if own { writes } else { Vec::new() };
+        Ok(Beside { plan: Some(plan), writes, gives_up: false })
+    }
+
+    fn deletion(&self, key: &[u8]) -> Write {
+        let (generation, words) = self.filter.entries(key);
+        Write::Remove { generation, key: Key::from(key), words, cell: None }
+    }
+
+    /// Makes a change that was planned. The owner drops a growth that gives up.
+    pub fn apply(&mut self, beside: Beside) -> Result<Option<Undo>, StalePlan> {
+        beside.plan.map(|plan| self.filter.apply(plan)).transpose()
+    }
+
+    /// Takes back the last change.
+    pub fn undo(&mut self, undo: Undo) -> Result<(), StalePlan> {
+        self.filter.undo(undo)
+    }
+
+    /// The next keys to be brought over; none at the end of the walk.
+    pub fn next_keys(&self, limit: usize, keys: &dyn Keys) -> Result<Vec<Position>, RemoteError> {
+        let mut batch = Vec::new();
+        keys.walk(self.source.0, self.cursor.as_ref(), limit.max(1), &mut |at| batch.push(at))?;
+        Ok(batch)
+    }
+
+    /// What the remote must commit before these keys are brought over: their entries in a generation of their own.
+    pub fn additions(&self, batch: &[Position]) -> Vec<Write> {
+        if !self.own_generation() {
+            return Vec::new();
+        }
+        let addition = |at: &Position| {
+            let (generation, words) = self.filter.entries(&at.key);
+            Write::Add { generation, key: at.key.clone(), words, cell: None }
+        };
+        batch.iter().map(addition).collect()
+    }
+
+    /// Brings keys over. After an error those before it stay, and the walk goes on behind them.
+    pub fn fill(&mut self, batch: Vec<Position>, keys: &dyn Keys) -> Result<(), PlanError> {
+        fill(&mut *self.filter, &mut self.cursor, self.source.1, batch, keys)
+    }
+
+    /// Plans one key of a batch for a remote that mirrors cells, which hears of each key with its cell.
+    pub(crate) fn plan_bring(&self, at: &Position, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        self.filter.plan(Operation::Bring(at), &self.cut(keys))
+    }
+
+    /// Brings over a key that was planned.
+    pub(crate) fn bring(&mut self, at: Position, plan: Plan) -> Result<(), StalePlan> {
+        self.filter.apply(plan)?;
+        self.cursor = Some(at);
+        Ok(())
+    }
+
+    /// Checks the new filter against the keys of the set that it must hold.
+    pub fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
+        let passed: Vec<Key> = stored.iter().filter(|key| self.has_passed(key)).cloned().collect();
+        let checked = self.filter.validate(&passed, &self.cut(keys));
+        checked.map_err(|wrong| format!("in the table being filled: {wrong}"))
+    }
+
+    /// The bits that the new filter has allocated.
+    pub fn local_bits(&self) -> u64 {
+        self.filter.local_bits()
+    }
+}
+
+/// Brings keys into a filter whose set is the keys up to the cursor, in the order of this hash key.
+pub(crate) fn fill(
+    filter: &mut dyn Backed,
+    cursor: &mut Option<Position>,
+    hash: HashKey,
+    batch: Vec<Position>,
+    keys: &dyn Keys,
+) -> Result<(), PlanError> {
+    for at in batch {
+        filter.fill(&at, &Cut { keys, cursor: cursor.as_ref(), hash })?;
+        *cursor = Some(at);
+    }
+    Ok(())
+}
+
+/// The keys that a filter in the making holds so far: those up to the cursor.
+///
+/// The word of order 0 is word 0 of the key's hash in every family. So a key can be compared with the cursor under the
+/// source's hash key alone, whatever the table looks like.
+struct Cut<'a> {
+    keys: &'a dyn Keys,
+    cursor: Option<&'a Position>,
+    hash: HashKey,
+}
+
+fn held(cursor: Option<&Position>, hash: HashKey, key: &[u8]) -> bool {
+    cursor.is_some_and(|cursor| (hash.words(key).word(0), key) <= (cursor.word, &*cursor.key))
+}
+
+impl Keys for Cut<'_> {
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
+        if self.keys.knows_cells() {
+            return self.keys.candidates(place, found);
+        }
+        self.keys.candidates(place, &mut |key| {
+            if held(self.cursor, self.hash, key) {
+                found(key);
+            }
+        })
+    }
+
+    fn walk(
+        &self,
+        generation: Generation,
+        after: Option<&Position>,
+        limit: usize,
+        found: &mut dyn FnMut(Position),
+    ) -> Result<(), RemoteError> {
+        self.keys.walk(generation, after, limit, &mut |at| {
+            if held(self.cursor, self.hash, &at.key) {
+                found(at);
+            }
+        })
+    }
+
+    fn knows_cells(&self) -> bool {
+        self.keys.knows_cells()
+    }
+}

@@ -1,0 +1,153 @@
+//! The list of filters: names, codes, how each is made and loaded. All other lists follow this one.
+
+use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
+use crate::error::OptionsError;
+use crate::filter::Backed;
+use crate::hash::HashKey;
+use crate::persist::LoadError;
+use crate::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
+use crate::remote::Generation;
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+/// Declares the kinds, and what is done with each.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $kind:ident = $code:literal, $file:literal, $name:literal, $filter:ty, $learns:literal;)*) => {
+        /// A filter that finds the keys behind its fingerprints in a remote.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[$about])* $kind,)*
+        }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &[Kind] = &[$(Kind::$kind),*];
+
+            /// The name as it is written.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $name,)*
+                }
+            }
+
+            /// The number that stores keep.
+            pub fn code(self) -> u8 {
+                match self {
+                    $(Kind::$kind => $code,)*
+                }
+            }
+
+            /// The number in saved filters.
+            pub(crate) fn file_code(self) -> u16 {
+                match self {
+                    $(Kind::$kind => $file,)*
+                }
+            }
+
+            /// `true` if the filter learns from its mistakes.
+            pub fn learns(self) -> bool {
+                match self {
+                    $(Kind::$kind => $learns,)*
+                }
+            }
+
+            /// The cells or slots that a filter for this many keys at this false-positive rate has, and their width in
+            /// bits.
+            pub fn geometry(self, keys: u64, rate: f64) -> Result<(u64, u32), OptionsError> {
+                match self {
+                    $(Kind::$kind => {
+                        let (cells, width) = <$filter>::options(keys, rate)?.size()?;
+                        Ok((cells, width))
+                    })*
+                }
+            }
+
+            /// An empty filter for this many keys at this rate, for a generation of a remote.
+            pub(crate) fn make(
+                self,
+                keys: u64,
+                rate: f64,
+                hash: HashKey,
+                generation: Generation,
+            ) -> Result<Box<dyn Backed>, OptionsError> {
+                match self {
+                    $(Kind::$kind => Ok(Box::new(<$filter>::options(keys, rate)?.make(hash, generation)?)),)*
+                }
+            }
+
+            /// Reads a filter of this kind that [`Backed::save`] wrote, and the number of its remote's last commit.
+            pub fn load(self, source: &mut dyn io::Read) -> Result<(Box<dyn Backed>, u64), LoadError> {
+                match self {
+                    $(Kind::$kind => {
+                        let (filter, sequence) = <$filter>::load(source)?;
+                        Ok((Box::new(filter), sequence))
+                    })*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The full-key cuckoo filter, which does not learn. Four index entries for each key.
+    FullKey = 1, 1, "cuckoo", FullKeyFilter, false;
+    /// The Cyclic cuckoo filter. Four index entries for each key.
+    Cyclic = 2, 2, "cyclic", CyclicFilter, true;
+    /// The Swapping cuckoo filter. Two index entries for each key.
+    Swapping = 3, 3, "swapping", SwappingFilter, true;
+    /// The Cuckooing filter. Four index entries for each key.
+    Cuckooing = 4, 4, "cuckooing", CuckooingFilter, true;
+    /// The quotient filter, which does not learn. One index entry for each key.
+    Quotient = 5, 5, "quotient", QuotientFilter, false;
+    /// The telescoping filter. One index entry for each key.
+    Telescoping = 6, 6, "telescoping", TelescopingFilter, true;
+    /// The telescoping filter with a byte for each selector. One index entry for each key.
+    TelescopingPlain = 7, 7, "telescoping-plain", PlainTelescopingFilter, true;
+    /// The extension filter. One index entry for each key.
+    Extension = 8, 8, "extension", ExtensionFilter, true;
+}
+
+impl Kind {
+    /// The kind that a store's number stands for.
+    pub fn from_code(code: u8) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Kind, String> {
+        Kind::ALL.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+            format!("there is no filter {name:?}: take one of {}", names.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_names_and_codes_of_their_own() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.name().parse(), Ok(*kind));
+            assert_eq!(Kind::from_code(kind.code()), Some(*kind));
+            let (cells, width) = kind.geometry(5, 0.001).unwrap();
+            let filter = kind.make(5, 0.001, HashKey::fixed(1), Generation(0)).unwrap();
+            assert!(cells >= 5 && width >= 8);
+            assert_eq!((filter.kind(), filter.cells()), (*kind, cells));
+        }
+        assert!("bloom".parse::<Kind>().is_err_and(|error| error.contains("telescoping")));
+        assert_eq!(Kind::from_code(99), None);
+    }
+}

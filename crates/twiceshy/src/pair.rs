@@ -1,0 +1,499 @@
+//! A filter together with its keys.
+
+use crate::error::{Error, OptionsError};
+use crate::filter::{Adapted, Backed, Inserted, Operation, Progress, Removed, Target};
+use crate::growth::{self, Beside, Growth};
+use crate::hash::HashKey;
+use crate::key::AsKey;
+use crate::kind::Kind;
+use crate::persist::SaveError;
+use crate::plan::{Outcome, Plan};
+use crate::remote::{ByHash, Commit, CommitError, Generation, Key, Position, Remote, RemoteError, Write};
+use std::io;
+
+/// A filter that learns from its mistakes, and the keys behind its fingerprints.
+///
+/// The keys are in memory unless another [`Remote`] is given. The filter is a boxed one of any [`Kind`] unless it comes from
+/// the options of one kind, such as [`TelescopingFilter::options`](crate::quotient::RankSelectFilter::options).
+///
+/// ```
+/// use twiceshy::AdaptiveFilter;
+///
+/// let mut blocked = AdaptiveFilter::new(1_000, 0.01)?;
+/// blocked.insert("203.0.113.9")?;
+/// assert!(blocked.contains("203.0.113.9"));
+/// if blocked.contains("198.51.100.1") {
+///     // The store says that it is not there. The filter was wrong, and changes.
+///     blocked.was_wrong("198.51.100.1")?;
+/// }
+/// # Ok::<(), twiceshy::Error>(())
+/// ```
+///
+/// **What fails leaves no trace.** Every change is planned, then committed to the remote, then applied to the filter. After
+/// an error nothing has changed on either side, with one exception: the remote's answer was lost ([`Error::Unknown`]). Then
+/// the keys of that change are answered *present*, and other changes are refused, until [`AdaptiveFilter::resolve`] has read
+/// the remote's sequence number.
+#[derive(Clone, Debug)]
+pub struct AdaptiveFilter<F = Box<dyn Backed>, R = ByHash> {
+    filter: F,
+    remote: R,
+    /// The number of the remote's last commit that is applied to the filter.
+    sequence: u64,
+    growth: Option<Growth>,
+    doubt: Option<Box<Doubt>>,
+}
+
+/// A commit whose outcome is unknown, and what is to be done if it has happened.
+#[derive(Clone, Debug)]
+struct Doubt {
+    /// The keys that it adds or removes.
+    keys: Vec<Key>,
+    then: Then,
+}
+
+/// What follows a commit.
+#[derive(Clone, Debug)]
+enum Then {
+    Nothing,
+    Apply(Plan, Option<Beside>),
+    Begin(Growth),
+    Bring(Position, Plan),
+    GiveUp,
+    Switch,
+}
+
+impl AdaptiveFilter {
+    /// A telescoping filter for `keys` keys at this false-positive rate, under a random hash key.
+    pub fn new(keys: u64, rate: f64) -> Result<AdaptiveFilter, Error> {
+        AdaptiveFilter::of(Kind::Telescoping, keys, rate)
+    }
+
+    /// A filter of this kind for `keys` keys at this false-positive rate, under a random hash key.
+    pub fn of(kind: Kind, keys: u64, rate: f64) -> Result<AdaptiveFilter, Error> {
+        kind.build(keys, rate, HashKey::random()?, ByHash::new())
+    }
+}
+
+impl Kind {
+    /// A filter of this kind for `keys` keys at this false-positive rate, over a remote that holds no set yet.
+    pub fn build<R: Remote>(
+        self,
+        keys: u64,
+        rate: f64,
+        hash: HashKey,
+        remote: R,
+    ) -> Result<AdaptiveFilter<Box<dyn Backed>, R>, Error> {
+        AdaptiveFilter::over(self.make(keys, rate, hash, Generation(0))?, remote)
+    }
+}
+
+/// How many keys are brought over at a time where nobody says how many.
+const BATCH: usize = 1024;
+
+impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
+    /// A new filter over a remote that holds no set yet.
+    pub(crate) fn over(filter: F, mut remote: R) -> Result<Self, Error> {
+        if remote.in_use().map_err(Error::Remote)?.is_some() {
+            return Err(Error::RemoteInUse);
+        }
+        let sequence = remote.sequence().map_err(Error::Remote)?.saturating_add(1);
+        remote.commit(&Commit { sequence, writes: filter.opening() })?;
+        Ok(AdaptiveFilter::at(filter, remote, sequence))
+    }
+
+    fn at(filter: F, remote: R, sequence: u64) -> Self {
+        AdaptiveFilter { filter, remote, sequence, growth: None, doubt: None }
+    }
+
+    /// A filter for the set of a remote with this many orders, filled in one ordered scan.
+    pub(crate) fn recovered(
+        orders: u8,
+        make: impl FnOnce(HashKey, Generation) -> Result<F, OptionsError>,
+        remote: R,
+    ) -> Result<Self, Error> {
+        let in_use = remote.in_use().map_err(Error::Remote)?;
+        let Some((generation, schema)) = in_use.filter(|(_, schema)| schema.orders == orders) else {
+            return Err(Error::NothingToRecover { expected: orders });
+        };
+        let sequence = remote.sequence().map_err(Error::Remote)?;
+        let mut filter = make(schema.hash, generation)?;
+        if remote.knows_cells() {
+            // A mirror must hear of every cell: the keys go to a new generation of it.
+            let mut pair = AdaptiveFilter::at(filter, remote, sequence);
+            pair.grow(pair.filter.cells())?;
+            return Ok(pair);
+        }
+        let mut cursor = None;
+        loop {
+            let mut batch = Vec::new();
+            let walked = remote.walk(generation, cursor.as_ref(), 4 * BATCH, &mut |at| batch.push(at));
+            walked.map_err(Error::Remote)?;
+            if batch.is_empty() {
+                return Ok(AdaptiveFilter::at(filter, remote, sequence));
+            }
+            growth::fill(&mut filter, &mut cursor, schema.hash, batch, &remote)?;
+        }
+    }
+
+    /// A filter that was [loaded](Kind::load) with the number of its remote's last commit. If the remote is at another one,
+    /// the filter must be recovered from it: [`Error::OutOfStep`].
+    pub fn from_parts(filter: F, sequence: u64, remote: R) -> Result<Self, Error> {
+        let pair = AdaptiveFilter::at(filter, remote, sequence);
+        pair.in_step()?;
+        Ok(pair)
+    }
+
+    /// The filter.
+    pub fn filter(&self) -> &F {
+        &self.filter
+    }
+
+    /// The remote.
+    pub fn remote(&self) -> &R {
+        &self.remote
+    }
+
+    /// The remote, to be looked at or put out of order. What is changed in it without the filter is answered wrongly.
+    pub fn remote_mut(&mut self) -> &mut R {
+        &mut self.remote
+    }
+
+    /// The remote, without the filter.
+    pub fn into_remote(self) -> R {
+        self.remote
+    }
+
+    /// The number of the remote's last commit that the filter has applied.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// `true` if the key may be in the set; `false` if it is not. Never reads the remote.
+    #[inline]
+    pub fn contains<K: AsKey + ?Sized>(&self, key: &K) -> bool {
+        let key = key.as_key();
+        self.filter.contains(key.as_ref()) || self.doubts(key.as_ref())
+    }
+
+    /// `true` if a commit with an unknown outcome adds or removes the key.
+    #[inline]
+    fn doubts(&self, key: &[u8]) -> bool {
+        self.doubt.as_ref().is_some_and(|doubt| doubt.keys.iter().any(|held| **held == *key))
+    }
+
+    /// The number of keys in the set.
+    pub fn len(&self) -> u64 {
+        self.filter.len()
+    }
+
+    /// `true` if the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory of the filter in bits, a table that is being filled included. The keys are not counted.
+    pub fn local_bits(&self) -> u64 {
+        let begun = self.doubt.as_ref().and_then(|doubt| match &doubt.then {
+            Then::Begin(growth) => Some(growth),
+            _ => None,
+        });
+        self.filter.local_bits() + self.growth.iter().chain(begun).map(Growth::local_bits).sum::<u64>()
+    }
+
+    /// Inserts a key unless it is stored. `true` if it is new.
+    pub fn insert<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
+        let inserted = self.change(Operation::Insert(key.as_key().as_ref()))?;
+        Ok(inserted == Outcome::Inserted(Inserted::New))
+    }
+
+    /// Removes exactly this key. `true` if it was stored.
+    pub fn remove<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
+        Ok(self.take(key)? != Removed::NotStored)
+    }
+
+    /// Removes exactly this key, and says what became of its fingerprint.
+    pub fn take<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<Removed, Error> {
+        match self.change(Operation::Remove(key.as_key().as_ref()))? {
+            Outcome::Removed(removed) => Ok(removed),
+            _ => Err(Error::Disagree),
+        }
+    }
+
+    /// Tells the filter that it was wrong: it said *present*, and the key is not in the set. The filter changes, so that it
+    /// does not happen again.
+    pub fn was_wrong<K: AsKey + ?Sized>(&mut self, query: &K) -> Result<Adapted, Error> {
+        let query = query.as_key();
+        let query = query.as_ref();
+        if self.doubt.is_none() && self.filter.contains(query) {
+            // A plan that writes nothing has no commit to find out that the remote has gone on.
+            self.in_step()?;
+        }
+        match self.change(Operation::Adapt(query))? {
+            Outcome::Adapted(adapted) => Ok(adapted),
+            _ => Err(Error::Disagree),
+        }
+    }
+
+    fn change(&mut self, operation: Operation<'_>) -> Result<Outcome, Error> {
+        self.ready()?;
+        let plan = self.filter.plan(operation, &self.remote)?;
+        let outcome = plan.outcome();
+        if outcome == Outcome::Removed(Removed::NotStored) {
+            self.in_step()?;
+        }
+        let changes_set = matches!(outcome, Outcome::Inserted(Inserted::New))
+            || matches!(outcome, Outcome::Removed(Removed::Gone | Removed::LeftOrphan));
+        let beside = match self.growth.as_ref().filter(|_| changes_set) {
+            Some(growth) => Some(growth.plan(operation, &self.remote)?),
+            None => None,
+        };
+        self.commit_plan(plan, beside)?;
+        Ok(outcome)
+    }
+
+    fn commit_plan(&mut self, mut plan: Plan, mut beside: Option<Beside>) -> Result<(), Error> {
+        let mut writes = std::mem::take(&mut plan.writes);
+        if let Some(beside) = &mut beside {
+            writes.append(&mut beside.writes);
+        }
+        self.commit(writes, Then::Apply(plan, beside))
+    }
+
+    /// Has the remote commit, then does what follows. Without writes there is no commit and no number.
+    fn commit(&mut self, writes: Vec<Write>, then: Then) -> Result<(), Error> {
+        if writes.is_empty() {
+            return self.follow(then);
+        }
+        let commit = Commit { sequence: self.sequence.saturating_add(1), writes };
+        match self.remote.commit(&commit) {
+            Ok(()) => {
+                self.sequence = commit.sequence;
+                self.follow(then)
+            }
+            Err(CommitError::Unknown(error)) => {
+                let keys = commit.writes.into_iter().filter_map(|write| match write {
+                    Write::Add { key, .. } | Write::Remove { key, .. } => Some(key),
+                    _ => None,
+                });
+                self.doubt = Some(Box::new(Doubt { keys: keys.collect(), then }));
+                Err(Error::Unknown(error))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn follow(&mut self, then: Then) -> Result<(), Error> {
+        match then {
+            Then::Nothing => {}
+            Then::Apply(plan, beside) => {
+                self.filter.apply(plan)?;
+                if let (Some(growth), Some(beside)) = (&mut self.growth, beside) {
+                    match beside.gives_up {
+                        true => self.growth = None,
+                        false => drop(growth.apply(beside)?),
+                    }
+                }
+            }
+            Then::Begin(growth) => self.growth = Some(growth),
+            Then::Bring(at, plan) => {
+                if let Some(growth) = &mut self.growth {
+                    growth.bring(at, plan)?;
+                }
+            }
+            Then::GiveUp => self.growth = None,
+            Then::Switch => {
+                if let Some(mut growth) = self.growth.take()
+                    && !self.filter.replace(growth.filter_mut())
+                {
+                    return Err(Error::Disagree);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `true` if a commit's outcome is unknown: see [`AdaptiveFilter::resolve`].
+    pub fn is_in_doubt(&self) -> bool {
+        self.doubt.is_some()
+    }
+
+    fn ready(&self) -> Result<(), Error> {
+        if self.is_in_doubt() { Err(Error::InDoubt) } else { Ok(()) }
+    }
+
+    fn in_step(&self) -> Result<(), Error> {
+        let remote = self.remote.sequence().map_err(Error::Remote)?;
+        if remote == self.sequence { Ok(()) } else { Err(Error::OutOfStep { filter: self.sequence, remote }) }
+    }
+
+    /// Finds out whether a commit happened whose answer was lost, and applies or drops its plan. If nothing is in doubt it
+    /// only checks that filter and remote are at the same commit.
+    pub fn resolve(&mut self) -> Result<(), Error> {
+        let remote = self.remote.sequence().map_err(Error::Remote)?;
+        match (remote.checked_sub(self.sequence), self.is_in_doubt()) {
+            (Some(0), _) => self.doubt = None,
+            (Some(1), true) => {
+                self.sequence = remote;
+                if let Some(doubt) = self.doubt.take() {
+                    self.follow(doubt.then)?;
+                }
+            }
+            _ => return Err(Error::OutOfStep { filter: self.sequence, remote }),
+        }
+        Ok(())
+    }
+
+    /// Begins a table of at least `cells` cells beside this one, under the same hash key. [`AdaptiveFilter::rebuild_step`]
+    /// fills it; until then this table answers. One that has begun before is given up.
+    ///
+    /// Begin before the table is full: until the switch insertions need room in both. What this table has learned from its
+    /// mistakes is not carried over.
+    pub fn begin_grow(&mut self, cells: u64) -> Result<(), Error> {
+        self.begin(Target::Cells(cells))
+    }
+
+    /// Begins a table under another hash key: a new generation of the remote. What this table has learned is not carried
+    /// over.
+    pub fn begin_rekey(&mut self, hash: HashKey) -> Result<(), Error> {
+        self.begin(Target::Hash(hash))
+    }
+
+    fn begin(&mut self, target: Target) -> Result<(), Error> {
+        self.ready()?;
+        self.in_step()?;
+        match Growth::begin(&self.filter, target, &self.remote)? {
+            Some(growth) => self.commit(growth.opening(self.growth.as_ref()), Then::Begin(growth)),
+            None => {
+                let plan = self.filter.plan(Operation::Begin(target), &self.remote)?;
+                self.commit_plan(plan, None)
+            }
+        }
+    }
+
+    /// Brings up to `limit` more keys into the table that was begun, and switches over after the last. [`Error::Full`] gives
+    /// the new table up, and the old one goes on; after any other error the keys brought over so far stay, and the next call
+    /// goes on from there.
+    pub fn rebuild_step(&mut self, limit: usize) -> Result<Progress, Error> {
+        self.ready()?;
+        let Some(growth) = &self.growth else { return self.step_within(limit) };
+        self.in_step()?;
+        let batch = growth.next_keys(limit, &self.remote).map_err(Error::Remote)?;
+        if batch.is_empty() {
+            let writes = growth.switch();
+            self.commit(writes, Then::Switch)?;
+            return Ok(Progress::Done);
+        }
+        let filled = if self.remote.knows_cells() { self.fill_mirror(batch) } else { self.fill(batch) };
+        match filled {
+            Err(Error::Full { keys, cells }) => {
+                let writes = self.growth.as_ref().map_or_else(Vec::new, Growth::closing);
+                self.commit(writes, Then::GiveUp)?;
+                Err(Error::Full { keys: self.len().max(keys + 1), cells })
+            }
+            other => other.map(|()| Progress::More),
+        }
+    }
+
+    /// By hash, the keys are in the new table's own generation before they are in the table, so that a place of it has all
+    /// its candidates.
+    fn fill(&mut self, batch: Vec<Position>) -> Result<(), Error> {
+        let additions = self.growth.as_ref().map_or_else(Vec::new, |growth| growth.additions(&batch));
+        self.commit(additions, Then::Nothing)?;
+        match &mut self.growth {
+            Some(growth) => Ok(growth.fill(batch, &self.remote)?),
+            None => Ok(()),
+        }
+    }
+
+    fn fill_mirror(&mut self, batch: Vec<Position>) -> Result<(), Error> {
+        for at in batch {
+            let Some(growth) = &self.growth else { return Ok(()) };
+            let mut plan = growth.plan_bring(&at, &self.remote)?;
+            let writes = std::mem::take(&mut plan.writes);
+            self.commit(writes, Then::Bring(at, plan))?;
+        }
+        Ok(())
+    }
+
+    /// A step of a filter that rebuilds itself.
+    fn step_within(&mut self, limit: usize) -> Result<Progress, Error> {
+        if !self.filter.is_rebuilding() {
+            return Err(Error::NotRebuilding);
+        }
+        let plan = self.filter.plan(Operation::Step(limit.max(1)), &self.remote)?;
+        let outcome = plan.outcome();
+        self.commit_plan(plan, None)?;
+        match outcome {
+            Outcome::Rebuild(Progress::GaveUp) => Err(Error::Full { keys: self.len(), cells: self.filter.cells() }),
+            Outcome::Rebuild(progress) => Ok(progress),
+            _ => Err(Error::Disagree),
+        }
+    }
+
+    /// `true` if a rebuild has begun and not ended.
+    pub fn is_rebuilding(&self) -> bool {
+        self.growth.is_some() || self.filter.is_rebuilding()
+    }
+
+    /// `true` if the filter would be better for a rebuild: too many orphans, or adaptations that ran out of bounds.
+    pub fn wants_rebuild(&self) -> bool {
+        self.filter.wants_rebuild()
+    }
+
+    /// Grows to at least `cells` cells in one go.
+    pub fn grow(&mut self, cells: u64) -> Result<(), Error> {
+        self.begin_grow(cells)?;
+        self.finish_rebuild()
+    }
+
+    /// Takes another hash key in one go.
+    pub fn rekey(&mut self, hash: HashKey) -> Result<(), Error> {
+        self.begin_rekey(hash)?;
+        self.finish_rebuild()
+    }
+
+    fn finish_rebuild(&mut self) -> Result<(), Error> {
+        while self.rebuild_step(BATCH)? == Progress::More {}
+        Ok(())
+    }
+
+    /// Checks every invariant of the filter, and that each key of the remote has a cell of its own. Costs a walk over all
+    /// keys. Returns the first thing that is wrong. While a commit's outcome is unknown there is nothing to check.
+    pub fn validate(&self) -> Result<(), String> {
+        self.validate_against(&self.remote)
+    }
+
+    /// The same against another remote with the same content.
+    pub fn validate_against(&self, remote: &dyn Remote) -> Result<(), String> {
+        if self.is_in_doubt() {
+            return Ok(());
+        }
+        let sequence = remote.sequence().map_err(|error| error.to_string())?;
+        if sequence != self.sequence {
+            return Err(format!("the filter is at commit {}, the remote at {sequence}", self.sequence));
+        }
+        let stored = stored_keys(remote).map_err(|error| error.to_string())?;
+        self.filter.validate(&stored, remote)?;
+        self.growth.as_ref().map_or(Ok(()), |growth| growth.validate(&stored, remote))
+    }
+
+    /// Writes the filter with the number of its remote's last commit. A table that is being filled is not saved: after
+    /// loading, a rebuild begins anew.
+    pub fn save(&self, out: &mut dyn io::Write) -> Result<(), SaveError> {
+        if self.is_in_doubt() {
+            return Err(SaveError::InDoubt);
+        }
+        self.filter.save(self.sequence, out)
+    }
+}
+
+/// All keys of a remote: those of the generation in use, and in a phase those of both.
+pub(crate) fn stored_keys(remote: &dyn Remote) -> Result<Vec<Key>, RemoteError> {
+    let (in_use, phase) = (remote.in_use()?, remote.phase()?);
+    let generations = in_use.into_iter().chain(phase.map(|phase| phase.new)).map(|(generation, _)| generation);
+    let mut keys = Vec::new();
+    for generation in generations {
+        remote.walk(generation, None, usize::MAX, &mut |at| keys.push(at.key))?;
+    }
+    Ok(keys)
+}

@@ -1,0 +1,296 @@
+//! A plan is a value: what an operation will do to a filter, and what its remote must hear of it.
+//!
+//! [`Backed::plan`](crate::filter::Backed::plan) makes one without changing the filter. The owner of filter and remote
+//! commits [`Plan::writes`], and then has the filter [apply](crate::filter::Backed::apply) the plan. A plan is plain data: it
+//! can be written to bytes, read back, and applied to a copy of the filter that it was made for.
+
+use crate::cuckoo;
+use crate::filter::{Adapted, Inserted, Progress, Removed};
+use crate::hash::mix;
+use crate::persist::{LoadError, Reader, Writer};
+use crate::quotient;
+use crate::remote::{CellId, Frontier, Generation, Key, OrderWords, Schema, Write};
+use crate::{error::StalePlan, persist::hash_key};
+
+/// Which filter, and after which changes: two filters with the same stamp hold the same bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// A digest of how the filter was made and of all operations since.
+    pub(crate) history: u64,
+    /// How many plans were applied.
+    pub(crate) changes: u64,
+}
+
+impl Stamp {
+    /// The stamp of a filter that is made anew.
+    pub(crate) fn new(parts: &[u64]) -> Stamp {
+        let history = parts.iter().fold(0x7477_6963_6573_6879, |history, part| mix(history ^ mix(*part)));
+        Stamp { history, changes: 0 }
+    }
+
+    /// The stamp after an operation: its code, and the hash word of its key.
+    pub(crate) fn after(self, code: u64, word: u64) -> Stamp {
+        Stamp { history: mix(self.history.wrapping_add(code) ^ mix(word)), changes: self.changes.saturating_add(1) }
+    }
+
+    /// The number of plans that the filter has applied.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+}
+
+/// What an operation came to, or will have come to when its plan is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Of an insertion.
+    Inserted(Inserted),
+    /// Of a removal.
+    Removed(Removed),
+    /// Of an adaptation.
+    Adapted(Adapted),
+    /// Of a step of a rebuild that the filter does within itself.
+    Rebuild(Progress),
+}
+
+/// What an operation will do.
+#[derive(Clone, Debug)]
+#[must_use = "a plan does nothing until it is applied"]
+pub struct Plan {
+    pub(crate) made_for: Stamp,
+    pub(crate) becomes: Stamp,
+    outcome: Outcome,
+    pub(crate) writes: Vec<Write>,
+    pub(crate) edit: Edit,
+    /// `true` if the plan comes from bytes: then nothing in it is believed.
+    pub(crate) decoded: bool,
+}
+
+/// What a plan changes in a filter.
+#[derive(Clone, Debug)]
+pub(crate) enum Edit {
+    Nothing,
+    Cuckoo(cuckoo::Edit),
+    Quotient(quotient::Edit),
+}
+
+/// How to take an applied plan back. Plans are taken back in reverse order.
+#[derive(Debug)]
+pub struct Undo {
+    /// The stamp before the plan.
+    pub(crate) before: Stamp,
+    /// The stamp after it: nothing else may have been applied since.
+    pub(crate) after: Stamp,
+    pub(crate) edit: UndoEdit,
+}
+
+#[derive(Debug)]
+pub(crate) enum UndoEdit {
+    Nothing,
+    Cuckoo(cuckoo::Undo),
+    Quotient(quotient::Undo),
+}
+
+impl Plan {
+    pub(crate) fn new(made_for: Stamp, becomes: Stamp, outcome: Outcome, writes: Vec<Write>, edit: Edit) -> Plan {
+        Plan { made_for, becomes, outcome, writes, edit, decoded: false }
+    }
+
+    /// A plan that changes nothing.
+    pub(crate) fn nothing(stamp: Stamp, outcome: Outcome) -> Plan {
+        Plan::new(stamp, stamp, outcome, Vec::new(), Edit::Nothing)
+    }
+
+    /// What the operation will have come to.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// What the remote must commit before the plan is applied; nothing, if it need not hear of it.
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
+    /// The stamp of the filter that the plan was made for.
+    pub fn made_for(&self) -> Stamp {
+        self.made_for
+    }
+
+    /// `true` if the plan changes neither the filter nor the remote.
+    pub fn is_nothing(&self) -> bool {
+        matches!(self.edit, Edit::Nothing) && self.writes.is_empty()
+    }
+
+    /// The keys that the remote will gain or lose, or that it writes elsewhere.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.writes.iter().filter_map(|write| match write {
+            Write::Add { key, .. } | Write::Remove { key, .. } => Some(key),
+            _ => None,
+        })
+    }
+
+    /// Checks that a filter is the one that the plan was made for.
+    pub(crate) fn check(&self, stamp: Stamp) -> Result<(), StalePlan> {
+        if self.made_for == stamp { Ok(()) } else { Err(StalePlan) }
+    }
+
+    /// The plan as bytes: see [`Plan::from_bytes`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut fields = Writer::new();
+        for number in [self.made_for.history, self.made_for.changes, self.becomes.history, self.becomes.changes] {
+            fields.u64(number);
+        }
+        let (what, detail) = outcome_code(self.outcome);
+        fields.u8(what);
+        fields.u8(detail);
+        fields.u64(self.writes.len() as u64);
+        self.writes.iter().for_each(|write| put_write(write, &mut fields));
+        match &self.edit {
+            Edit::Nothing => fields.u8(0),
+            Edit::Cuckoo(edit) => {
+                fields.u8(1);
+                edit.write(&mut fields);
+            }
+            Edit::Quotient(edit) => {
+                fields.u8(2);
+                edit.write(&mut fields);
+            }
+        }
+        let mut bytes = Vec::new();
+        // A vector takes every write.
+        let _ = fields.finish(KIND, self.made_for.changes, &mut bytes);
+        bytes
+    }
+
+    /// Reads a plan that [`Plan::to_bytes`] wrote, for a filter that was saved before the plan was applied and loaded
+    /// elsewhere. The bytes are checked against the filter when the plan is applied.
+    pub fn from_bytes(mut bytes: &[u8]) -> Result<Plan, LoadError> {
+        let mut from = Reader::open(&mut bytes)?;
+        from.expect_kind(KIND)?;
+        let made_for = Stamp { history: from.u64()?, changes: from.u64()? };
+        let becomes = Stamp { history: from.u64()?, changes: from.u64()? };
+        let (what, detail) = (from.u8()?, from.u8()?);
+        let outcome =
+            outcome_from(what, detail).ok_or_else(|| LoadError::invalid(format!("its outcome is {what}.{detail}")))?;
+        let count = from.u64()?;
+        let mut writes = Vec::new();
+        for _ in 0..count {
+            writes.push(take_write(&mut from)?);
+        }
+        let edit = match from.u8()? {
+            0 => Edit::Nothing,
+            1 => Edit::Cuckoo(cuckoo::Edit::read(&mut from)?),
+            2 => Edit::Quotient(quotient::Edit::read(&mut from)?),
+            other => return Err(LoadError::invalid(format!("its edit is of kind {other}"))),
+        };
+        from.finish()?;
+        Ok(Plan { made_for, becomes, outcome, writes, edit, decoded: true })
+    }
+}
+
+/// The container's kind of a plan: far from those of filters.
+const KIND: u16 = 0x504C;
+
+const OUTCOMES: [Outcome; 12] = [
+    Outcome::Inserted(Inserted::New),
+    Outcome::Inserted(Inserted::AlreadyStored),
+    Outcome::Removed(Removed::Gone),
+    Outcome::Removed(Removed::LeftOrphan),
+    Outcome::Removed(Removed::NotStored),
+    Outcome::Adapted(Adapted::Fixed),
+    Outcome::Adapted(Adapted::StillPresent),
+    Outcome::Adapted(Adapted::Unfixable),
+    Outcome::Adapted(Adapted::Stored),
+    Outcome::Rebuild(Progress::More),
+    Outcome::Rebuild(Progress::Done),
+    Outcome::Rebuild(Progress::GaveUp),
+];
+
+fn outcome_code(outcome: Outcome) -> (u8, u8) {
+    let at = OUTCOMES.iter().position(|known| *known == outcome).unwrap_or(0);
+    (0, at as u8)
+}
+
+fn outcome_from(what: u8, detail: u8) -> Option<Outcome> {
+    if what == 0 { OUTCOMES.get(usize::from(detail)).copied() } else { None }
+}
+
+fn put_write(write: &Write, out: &mut Writer<'_>) {
+    match write {
+        Write::Begin { generation, schema } => {
+            out.u8(0);
+            out.u32(generation.0);
+            hash_key::write(&schema.hash, out);
+            out.u8(schema.orders);
+            out.u64(schema.cells);
+            out.u8(schema.cells_per_bucket);
+        }
+        Write::Add { generation, key, words, cell } => put_entry(1, *generation, key, words, *cell, out),
+        Write::Remove { generation, key, words, cell } => put_entry(2, *generation, key, words, *cell, out),
+        Write::Move { generation, from, to } => {
+            out.u8(3);
+            out.u32(generation.0);
+            out.u64(from.0);
+            out.u64(to.0);
+        }
+        Write::Switch { generation } => {
+            out.u8(4);
+            out.u32(generation.0);
+        }
+        Write::Abandon { generation } => {
+            out.u8(5);
+            out.u32(generation.0);
+        }
+        Write::Frontier { at } => {
+            out.u8(6);
+            out.u64(at.0);
+        }
+    }
+}
+
+fn put_entry(
+    code: u8,
+    generation: Generation,
+    key: &Key,
+    words: &OrderWords,
+    cell: Option<CellId>,
+    out: &mut Writer<'_>,
+) {
+    out.u8(code);
+    out.u32(generation.0);
+    out.bytes(key.to_vec());
+    out.u8(words.as_slice().len() as u8);
+    words.as_slice().iter().for_each(|word| out.u64(*word));
+    out.u8(cell.is_some().into());
+    out.u64(cell.map_or(0, |cell| cell.0));
+}
+
+fn take_write(from: &mut Reader) -> Result<Write, LoadError> {
+    let code = from.u8()?;
+    if code == 6 {
+        return Ok(Write::Frontier { at: Frontier(from.u64()?) });
+    }
+    let generation = Generation(from.u32()?);
+    Ok(match code {
+        0 => {
+            let hash = hash_key::read(from)?;
+            let schema = Schema { hash, orders: from.u8()?, cells: from.u64()?, cells_per_bucket: from.u8()? };
+            Write::Begin { generation, schema }
+        }
+        1 | 2 => {
+            let key = Key::from(from.bytes()?);
+            let count = from.u8()?;
+            let words = (0..count).map(|_| from.u64()).collect::<Result<Vec<u64>, _>>()?;
+            let words = OrderWords::new(&words);
+            let (known, cell) = (from.flag()?, CellId(from.u64()?));
+            let cell = known.then_some(cell);
+            match code {
+                1 => Write::Add { generation, key, words, cell },
+                _ => Write::Remove { generation, key, words, cell },
+            }
+        }
+        3 => Write::Move { generation, from: CellId(from.u64()?), to: CellId(from.u64()?) },
+        4 => Write::Switch { generation },
+        5 => Write::Abandon { generation },
+        other => return Err(LoadError::invalid(format!("a write is of kind {other}"))),
+    })
+}

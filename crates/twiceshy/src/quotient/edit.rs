@@ -1,0 +1,162 @@
+//! What a plan changes in a filter of the quotient family, and how it is taken back.
+
+use super::block::SLOTS;
+use super::local::{Change, Kept, Replaced, Shift, UNMARKED};
+use super::plan::Cost;
+use super::rank_select::RankSelectFilter;
+use super::rule::Rule;
+use super::stats::Stats;
+use super::table::{Gap, Room};
+use crate::persist::{LoadError, Reader, Writer};
+
+/// What changes in the table, and what the statistics count.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    pub(crate) change: Change,
+    pub(crate) counted: Counted,
+}
+
+/// What the statistics will count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    Insertion(Cost),
+    Removal(Cost),
+    Adaptation(Cost),
+    /// An adaptation that left the query present: a rebuild is wanted.
+    OutOfMarks(Cost),
+}
+
+/// What an edit has replaced.
+#[derive(Debug)]
+pub(crate) struct Undo {
+    replaced: Replaced,
+    wants_rebuild: bool,
+    stats: Stats,
+}
+
+impl<R: Rule> RankSelectFilter<R> {
+    pub(super) fn make(&mut self, edit: Edit) -> Undo {
+        let (wants_rebuild, stats) = (self.wants_rebuild, self.stats);
+        let replaced = self.local.apply(edit.change);
+        self.wants_rebuild |= matches!(edit.counted, Counted::OutOfMarks(_));
+        self.stats.count(edit.counted);
+        Undo { replaced, wants_rebuild, stats }
+    }
+
+    pub(super) fn unmake(&mut self, undo: Undo) {
+        self.local.restore(undo.replaced);
+        (self.wants_rebuild, self.stats) = (undo.wants_rebuild, undo.stats);
+    }
+
+    /// `true` if the edit can be made here: its slots are where this table has them, and its marks fit.
+    pub(super) fn accepts(&self, edit: &Edit) -> bool {
+        let local = &self.local;
+        let (slots, blocks) = (local.table().all_slots(), local.table().blocks.len());
+        let shifts = match edit.change.shift {
+            Shift::Nothing => true,
+            Shift::Insert(room, _) => {
+                room.quotient < local.slots() && local.table().room(room.quotient) == Some(room)
+            }
+            Shift::Remove(gap) => gap.quotient < local.slots() && self.is_gap(gap),
+        };
+        let whole = |(block, kept): &(u64, Kept)| *block < blocks && local.can_keep(kept);
+        let more = edit.change.marks.iter().filter(|(_, kept)| matches!(kept, Kept::Plain(_))).count();
+        let remainders = &edit.change.remainders;
+        shifts
+            && edit.change.marks.iter().all(whole)
+            && local.marked.side.has_room(more)
+            && remainders.iter().all(|(slot, remainder)| {
+                *slot < slots && u64::from(*remainder) < 1 << local.width()
+            })
+    }
+
+    fn is_gap(&self, gap: Gap) -> bool {
+        let run = self.local.run(gap.quotient).filter(|run| run.contains(&gap.slot));
+        run.is_some_and(|run| self.local.table().gap(gap.quotient, &run, gap.slot) == gap)
+    }
+}
+
+impl Edit {
+    pub(crate) fn write(&self, out: &mut Writer<'_>) {
+        match self.change.shift {
+            Shift::Nothing => out.u8(0),
+            Shift::Insert(room, remainder) => {
+                out.u8(1);
+                [room.quotient, room.slot, room.free].into_iter().for_each(|number| out.u64(number));
+                out.u32(remainder);
+            }
+            Shift::Remove(gap) => {
+                out.u8(2);
+                [gap.quotient, gap.slot, gap.freed].into_iter().for_each(|number| out.u64(number));
+            }
+        }
+        out.u64(self.change.marks.len() as u64);
+        for (block, kept) in &self.change.marks {
+            out.u64(*block);
+            match kept {
+                Kept::Code(code) => {
+                    out.u8(0);
+                    out.u64(*code);
+                }
+                Kept::Plain(marks) => {
+                    out.u8(1);
+                    marks.iter().for_each(|mark| out.u16(*mark));
+                }
+            }
+        }
+        out.u64(self.change.remainders.len() as u64);
+        for (slot, remainder) in &self.change.remainders {
+            out.u64(*slot);
+            out.u32(*remainder);
+        }
+        let (code, cost) = match self.counted {
+            Counted::Insertion(cost) => (0, cost),
+            Counted::Removal(cost) => (1, cost),
+            Counted::Adaptation(cost) => (2, cost),
+            Counted::OutOfMarks(cost) => (3, cost),
+        };
+        out.u8(code);
+        [cost.shifted, cost.resets, cost.reset_reads].into_iter().for_each(|number| out.u64(number));
+    }
+
+    pub(crate) fn read(from: &mut Reader) -> Result<Edit, LoadError> {
+        let shift = match from.u8()? {
+            0 => Shift::Nothing,
+            1 => {
+                let room = Room { quotient: from.u64()?, slot: from.u64()?, free: from.u64()? };
+                Shift::Insert(room, from.u32()?)
+            }
+            2 => Shift::Remove(Gap { quotient: from.u64()?, slot: from.u64()?, freed: from.u64()? }),
+            other => return Err(LoadError::invalid(format!("its shift is of kind {other}"))),
+        };
+        let mut change = Change { shift, ..Change::default() };
+        for _ in 0..from.u64()? {
+            let block = from.u64()?;
+            let kept = match from.u8()? {
+                0 => Kept::Code(from.u64()?),
+                1 => {
+                    let mut marks = Box::new(UNMARKED);
+                    for mark in marks.iter_mut().take(SLOTS as usize) {
+                        *mark = from.u16()?;
+                    }
+                    Kept::Plain(marks)
+                }
+                other => return Err(LoadError::invalid(format!("its marks are of kind {other}"))),
+            };
+            change.marks.push((block, kept));
+        }
+        for _ in 0..from.u64()? {
+            change.remainders.push((from.u64()?, from.u32()?));
+        }
+        let code = from.u8()?;
+        let cost = Cost { shifted: from.u64()?, resets: from.u64()?, reset_reads: from.u64()? };
+        let counted = match code {
+            0 => Counted::Insertion(cost),
+            1 => Counted::Removal(cost),
+            2 => Counted::Adaptation(cost),
+            3 => Counted::OutOfMarks(cost),
+            other => return Err(LoadError::invalid(format!("its statistics are of kind {other}"))),
+        };
+        Ok(Edit { change, counted })
+    }
+}

@@ -5,7 +5,9 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use twiceshy::hash::HashKey;
-use twiceshy_store::{Adapt, Change, CommitError, Durability, FilterKind, Guard, MemoryError, Options, Space, Store};
+use twiceshy_store::{
+    Adapt, Change, Checked, CommitError, Durability, Guard, Kind, MemoryError, Options, Space, Store,
+};
 
 type Maps = [BTreeMap<Vec<u8>, Vec<u8>>; 4];
 
@@ -80,7 +82,7 @@ fn open(disk: &Disk, path: &Path) -> Guard<Disk> {
 
 /// Opens it; the filter may not be there.
 fn try_open(disk: &Disk, path: &Path) -> Guard<Disk> {
-    let options = Options::new().filter(FilterKind::Broom).false_positive_rate(RATE).adapt(Adapt::Always);
+    let options = Options::new().filter(Kind::Broom).false_positive_rate(RATE).adapt(Adapt::Always);
     let options = options.background(false).hash_key(HashKey::fixed(7)).snapshot(path);
     options.open(disk.clone()).expect("its own store")
 }
@@ -111,7 +113,7 @@ fn wrong_again(guard: &Guard<Disk>, queries: &[[u8; 8]]) -> usize {
 
 fn has_all(guard: &Guard<Disk>) {
     assert!((0..KEYS).all(|number| guard.contains(&key(number)).expect("a disk that works")), "a key is lost");
-    assert_eq!(guard.check().expect("a disk that works"), Ok(()));
+    assert_eq!(guard.check().expect("a disk that works"), Checked::Sound);
 }
 
 /// As if the process had been killed: nothing is saved.

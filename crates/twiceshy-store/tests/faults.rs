@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use twiceshy::hash::HashKey;
 use twiceshy_store::faulty::{Faulty, FaultyError};
-use twiceshy_store::{Adapt, Error, FilterKind, Guard, MemoryError, MemoryStore, Options};
+use twiceshy_store::{Adapt, Checked, Error, Guard, Kind, MemoryError, MemoryStore, Options};
 
 type Exact = BTreeMap<Vec<u8>, Vec<u8>>;
 type Failure = Error<FaultyError<MemoryError>>;
@@ -15,7 +15,7 @@ fn key(number: u64) -> Vec<u8> {
 }
 
 /// A guard over a hundred and fifty keys, and the store inside it to be told what to do.
-fn guarded(kind: FilterKind) -> (Guard<Faulty<MemoryStore>>, Exact) {
+fn guarded(kind: Kind) -> (Guard<Faulty<MemoryStore>>, Exact) {
     let options = Options::new()
         .filter(kind)
         .false_positive_rate(0.1)
@@ -82,12 +82,12 @@ fn agree(guard: &Guard<Faulty<MemoryStore>>, exact: &Exact, when: &str) {
         assert_eq!(found, exact.get(&key(number)).cloned(), "{when}: key {number}");
     }
     assert_eq!(guard.len().expect("it is healed"), exact.len() as u64, "{when}");
-    assert_eq!(guard.check().expect("it is healed"), Ok(()), "{when}");
+    assert_eq!(guard.check().expect("it is healed"), Checked::Sound, "{when}");
 }
 
 #[test]
 fn whatever_call_fails_nothing_is_half_done_and_the_next_operation_works() {
-    for kind in FilterKind::ALL {
+    for kind in Kind::ALL {
         for deed in deeds() {
             for calls in 0.. {
                 let when = format!("{kind}, {deed:?}, failing after {calls} calls");
@@ -113,7 +113,7 @@ fn whatever_call_fails_nothing_is_half_done_and_the_next_operation_works() {
 
 #[test]
 fn a_lost_answer_reaches_the_caller_and_is_found_out_by_the_next_operation() {
-    for kind in FilterKind::ALL {
+    for kind in Kind::ALL {
         for deed in deeds().into_iter().filter(|deed| !matches!(deed, Deed::Get(_) | Deed::Remove(901))) {
             for happens in [true, false] {
                 let when = format!("{kind}, {deed:?}, happens {happens}");
@@ -135,7 +135,7 @@ fn a_lost_answer_reaches_the_caller_and_is_found_out_by_the_next_operation() {
 
 #[test]
 fn a_store_that_fails_while_the_filter_grows_loses_nothing() {
-    for kind in [FilterKind::Telescoping, FilterKind::Cyclic, FilterKind::Broom] {
+    for kind in [Kind::Telescoping, Kind::Cyclic, Kind::Broom] {
         for deed in [Deed::Insert(5_000), Deed::InsertAll(5_000..5_200)] {
             let mut calls = 0;
             loop {
@@ -154,7 +154,7 @@ fn a_store_that_fails_while_the_filter_grows_loses_nothing() {
                 // What has begun ends with the insertions that follow.
                 guard.insert_all((6_000..6_100).map(|number| (key(number), "last"))).expect("it is healed");
                 assert!(guard.stats().expect("it is healed").cells > before, "{when}: it has not grown");
-                assert_eq!(guard.check().expect("it is healed"), Ok(()), "{when}");
+                assert_eq!(guard.check().expect("it is healed"), Checked::Sound, "{when}");
                 if untouched {
                     break;
                 }
@@ -178,5 +178,5 @@ fn a_store_that_panics_costs_its_caller_the_operation_and_nobody_a_key() {
     let before = guard.stats().expect("memory").unfiltered;
     assert!(guard.contains(&key(900)).expect("memory"));
     assert_eq!(guard.stats().expect("memory").unfiltered, before, "its key is not pending for ever");
-    assert_eq!(guard.check().expect("memory"), Ok(()));
+    assert_eq!(guard.check().expect("memory"), Checked::Sound);
 }

@@ -65,7 +65,7 @@ macro_rules! kinds {
             }
 
             /// An empty filter for this many keys at this rate, for a generation of a remote.
-            pub(crate) fn make(
+            pub fn make(
                 self,
                 keys: u64,
                 rate: f64,
@@ -110,6 +110,12 @@ kinds! {
 }
 
 impl Kind {
+    /// `true` if what the filter learns is written to the remote. Such a filter must not go on with its functions when it
+    /// may have lost what it learned: it is [recovered](Kind::recover) under new ones.
+    pub fn learning_writes(self) -> bool {
+        self.code() == 9
+    }
+
     /// The kind that a store's number stands for.
     pub fn from_code(code: u8) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.code() == code)

@@ -235,6 +235,10 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         (self.local.generation, self.local.order_words(key))
     }
 
+    fn has_cells(&self) -> bool {
+        true
+    }
+
     fn successor(&self, target: Target, generation: Generation) -> Result<Option<Box<dyn Backed>>, PlanError> {
         let old = self.local.shape;
         let (shape, hash) = match target {

@@ -54,9 +54,7 @@ impl<R: Rule> RankSelectFilter<R> {
         let (slots, blocks) = (local.table().all_slots(), local.table().blocks.len());
         let shifts = match edit.change.shift {
             Shift::Nothing => true,
-            Shift::Insert(room, _) => {
-                room.quotient < local.slots() && local.table().room(room.quotient) == Some(room)
-            }
+            Shift::Insert(room, _) => room.quotient < local.slots() && local.table().room(room.quotient) == Some(room),
             Shift::Remove(gap) => gap.quotient < local.slots() && self.is_gap(gap),
         };
         let whole = |(block, kept): &(u64, Kept)| *block < blocks && local.can_keep(kept);
@@ -65,9 +63,7 @@ impl<R: Rule> RankSelectFilter<R> {
         shifts
             && edit.change.marks.iter().all(whole)
             && local.marked.side.has_room(more)
-            && remainders.iter().all(|(slot, remainder)| {
-                *slot < slots && u64::from(*remainder) < 1 << local.width()
-            })
+            && remainders.iter().all(|(slot, remainder)| *slot < slots && u64::from(*remainder) < 1 << local.width())
     }
 
     fn is_gap(&self, gap: Gap) -> bool {

@@ -114,19 +114,13 @@ impl<S: RuleSpec> Options<S> {
         hash: HashKey,
         remote: R,
     ) -> Result<AdaptiveFilter<RankSelectFilter<S::Rule>, R>, Error> {
-        if remote.knows_cells() {
-            return Err(Error::NeedsRemoteByHash);
-        }
         AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
     }
 
     /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
     /// a saved filter was damaged. Takes one ordered scan of the remote. The filter has learned nothing.
     pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<RankSelectFilter<S::Rule>, R>, Error> {
-        if remote.knows_cells() {
-            return Err(Error::NeedsRemoteByHash);
-        }
-        AdaptiveFilter::recovered(1, |hash, generation| self.make(hash, generation), remote)
+        AdaptiveFilter::recovered(|hash, generation| self.make(hash, generation), remote)
     }
 }
 

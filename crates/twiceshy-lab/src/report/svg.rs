@@ -38,10 +38,10 @@ const TITLE: f64 = 15.0;
 const TITLE_LINE: f64 = 20.0;
 const NAME: f64 = 13.0;
 const NAME_LINE: f64 = 17.0;
-/// What is kept for numbers on the left at most; an axis with longer ones would leave no plot.
+/// The most room for the numbers on the left; with more, nothing would be left for the plot.
 const MOST_NUMBERS: f64 = WIDTH * 0.45;
 
-/// For a picture that is a document of its own; one within a page is no root and has the page's colours.
+/// For a picture that is its own document. Inside a page, `svg:root` does not match and the page's colours apply.
 const ALONE: &str = "svg:root{color:#1b1f24;background:#fff}\
     @media (prefers-color-scheme:dark){svg:root{color:#e4e7eb;background:#15181d}}";
 

@@ -25,7 +25,7 @@ mod tests {
     fn a_real_recording_is_split_at_the_ratio_that_was_asked_for() {
         let file = recorded_data().map(|folder| folder.join("recommender-requests.txt.xz"));
         let Some(file) = file.filter(|file| file.is_file()) else {
-            println!("skipped: there is no folder of recordings; name one in {VARIABLE}");
+            println!("skipped: no folder of recordings; set {VARIABLE}");
             return;
         };
         let trace = Trace::open(file, 10.0).expect("a file that others read");

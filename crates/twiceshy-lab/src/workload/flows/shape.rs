@@ -66,7 +66,7 @@ impl Tail {
         (f64::from(self.flows) * libm::pow(f64::from(size), -1.0 / exponent)) as u32
     }
 
-    /// The packets of the tail, counting at most `most`.
+    /// The packets of the tail. Stops counting above `most`.
     fn packets(&self, exponent: f64, most: u32) -> u64 {
         let mut sum = u64::from(self.flows - self.head);
         for size in 2.. {

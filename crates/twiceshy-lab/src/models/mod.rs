@@ -1,4 +1,4 @@
-//! What the papers predict: the rates that an experiment's measurements are held against.
+//! What the papers predict: the rates that measurements are compared with.
 //!
 //! | module | what | paper |
 //! |---|---|---|

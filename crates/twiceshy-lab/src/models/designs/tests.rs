@@ -1,4 +1,4 @@
-//! Designs beside numbers that are known, and beside the filters themselves.
+//! Designs compared with known numbers and with the filters themselves.
 
 use super::*;
 use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
@@ -39,7 +39,7 @@ fn the_rates_that_the_papers_and_the_tests_of_the_filters_give_come_out() {
 }
 
 #[test]
-fn a_filter_takes_the_bits_that_its_design_says() {
+fn a_filter_takes_the_bits_of_its_design() {
     const CELLS: u64 = 400_000;
     let keys = 0.95 * CELLS as f64;
     let hash = HashKey::fixed(1);

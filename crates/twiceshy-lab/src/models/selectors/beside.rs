@@ -1,10 +1,10 @@
-//! Selectors as they were found, beside what is predicted.
+//! Prints selector values next to their predictions.
 
 use super::{Law, asked_once, corollary3, repeated};
 use std::fmt;
 
-/// How many slots hold each selector value, from 0 on, to be printed beside the predictions. Differences to the law of
-/// repeated queries are given in standard deviations of a count.
+/// How many slots hold each selector value, from 0 on, to be printed next to the predictions. Differences from the law
+/// of repeated queries are given in standard deviations of a count.
 ///
 /// ```
 /// use twiceshy_lab::models::selectors::Beside;
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_below_their_heads_and_no_slot_at_all_prints_no_row() {
+    fn columns_line_up_and_without_slots_there_is_no_row() {
         let table = Beside { slots: &[98_450, 1_550], epsilon: 1.0 / 256.0, c: 4.0 }.to_string();
         let widths: Vec<usize> = table.lines().map(str::len).collect();
         assert_eq!(widths, [widths[0]; 3], "{table}");

@@ -55,7 +55,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let adversaries = who::names(&args.adversary);
     let tactics = args.bounds.tactics(&adversaries)?;
     let (recipe, epsilon) = recipe(args)?;
-    let Some(&adversary) = adversaries.first() else { anyhow::bail!("--adversary is empty: name at least one adversary") };
+    let Some(&adversary) = adversaries.first() else {
+        anyhow::bail!("--adversary is empty: name at least one adversary")
+    };
     let settings = Settings {
         filter: args.filter,
         adversary,

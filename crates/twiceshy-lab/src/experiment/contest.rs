@@ -27,7 +27,7 @@ pub const COLUMNS: &[&str] = &[
 
 /// How our extension filter differs from the paper's, for experiments that compare the two.
 pub const LARGER_EXTENSIONS: &str = "The extension filter here is not quite the paper's: a block's code holds more than the rule of \
-                                     appendix C.2 allows, since a range of 1 still holds zeros. So it errs 11 to 40 % less than \
+                                     appendix C.2 allows, since a range of 1 still holds zeros. So it has 11 to 40 % fewer false positives than \
                                      the paper's would.";
 
 /// One point of a contest's grid: a filter, a workload, a ratio.

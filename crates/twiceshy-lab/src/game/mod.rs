@@ -188,7 +188,9 @@ fn playable(settings: &Settings) -> Result<(), GameError> {
 
 fn affordable(keys: u64) -> Result<(), GameError> {
     if keys > MOST_KEYS {
-        let why = format!("the number of keys must be at most {MOST_KEYS}, not {keys}, since every game fills its own filter");
+        let why = format!(
+            "the number of keys must be at most {MOST_KEYS}, not {keys}, since every game fills its own filter"
+        );
         return Err(GameError::Setting(why));
     }
     Ok(())

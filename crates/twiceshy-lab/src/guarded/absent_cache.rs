@@ -107,10 +107,7 @@ mod tests {
         assert!((0..WAYS as u64).all(|number| get(number).is_none()));
         assert!((0..WAYS as u64).all(|number| cache.knows(&key(number))));
         assert!(cache.knows(&key(0)) && get(99).is_none());
-        assert!(
-            cache.knows(&key(0)) && cache.knows(&key(99)) && !cache.knows(&key(1)),
-            "1 was asked least recently"
-        );
+        assert!(cache.knows(&key(0)) && cache.knows(&key(99)) && !cache.knows(&key(1)), "1 was asked least recently");
         let came = Change { space: Space::Values, key: key(99).to_vec(), value: Some(b"here".to_vec()) };
         cache.commit(&[came], Durability::Synced).expect("memory");
         assert_eq!(get(99).as_deref(), Some(&b"here"[..]));

@@ -91,7 +91,8 @@ fn run(ask: &Ask<'_>, mut stream: Stream, stored: u64, time: Duration) -> Result
 
 /// A histogram with three digits, for any time.
 pub(crate) fn histogram() -> Result<Histogram<u64>, GuardedError> {
-    let mut times = Histogram::new(3).map_err(|_| GuardedError::Settings("a histogram must have one to five digits"))?;
+    let mut times =
+        Histogram::new(3).map_err(|_| GuardedError::Settings("a histogram must have one to five digits"))?;
     times.auto(true);
     Ok(times)
 }

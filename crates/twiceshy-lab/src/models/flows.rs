@@ -27,7 +27,9 @@ pub enum FlowError {
     #[error("there are no classes of keys; give at least one class, or at least one size above 0")]
     NoClass,
     /// A share or rate that is not a positive number.
-    #[error("the share and the rate of a class must be finite and above 0, such as 0.1 and 9.0, not {share} and {rate}")]
+    #[error(
+        "the share and the rate of a class must be finite and above 0, such as 0.1 and 9.0, not {share} and {rate}"
+    )]
     Class {
         /// The share.
         share: f64,

@@ -170,7 +170,9 @@ fn ask<S: Subject, K: Known>(
 fn answer<S: Subject>(subject: &mut S, key: &[u8], tally: &mut Tally) -> Result<(), ReplayError> {
     match subject.wrong(key)? {
         Outcome::Adapted(Adapted::Unfixable) => tally.unfixable += 1,
-        Outcome::Adapted(Adapted::Stored) => return Err(ReplayError::Seam("an absent key was reported as stored".into())),
+        Outcome::Adapted(Adapted::Stored) => {
+            return Err(ReplayError::Seam("an absent key was reported as stored".into()));
+        }
         Outcome::Adapted(Adapted::Fixed | Adapted::StillPresent) => {}
         Outcome::Static => return Ok(()),
     }

@@ -179,9 +179,7 @@ impl FilterSpec {
             return refuse(why);
         }
         if self.offsets.is_some() && (self.range_split.is_some() || self.selector_bits.is_some()) {
-            return refuse(
-                "--offsets already sets the functions: leave --selector-bits and --range-split out".into(),
-            );
+            return refuse("--offsets already sets the functions: leave --selector-bits and --range-split out".into());
         }
         if self.code.is_some() && self.expected_ratio.is_some() {
             return refuse("--code already sets the code: leave --expected-ratio out".into());

@@ -74,7 +74,9 @@ pub enum WorkloadError {
     #[error("a Zipf workload needs its exponent: write `zipf:1.2`, or any other number above 0")]
     NoExponent,
     /// `trace` without a file name.
-    #[error("a trace workload needs its file: write `trace:FILE`, a text file with one key per line or a packet capture")]
+    #[error(
+        "a trace workload needs its file: write `trace:FILE`, a text file with one key per line or a packet capture"
+    )]
     NoFile,
     /// An unknown name.
     #[error(

@@ -17,7 +17,10 @@ fn a_picture_scales_and_says_what_it_shows() {
     assert!(!open.contains(" width=") && !open.contains(" height="), "{open}");
     assert!(open.contains("Vertical axis: rate") && open.contains("swapping"), "{open}");
     assert!(text.contains("<title>A &lt; B &amp; &quot;C&quot;</title>"), "{text}");
-    assert!(!text.contains(" id=\"") && !text.contains("#010203"), "ids would clash, and the sentinel colour must be gone");
+    assert!(
+        !text.contains(" id=\"") && !text.contains("#010203"),
+        "ids would clash, and the sentinel colour must be gone"
+    );
 }
 
 #[test]

@@ -47,12 +47,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut new = 0;
     guarded::with(&args.path, |guard| {
         in_chunks(&mut lines, "stored", parse, |entries| {
-            let stored = if args.values { guard.insert_all(entries) } else { insert_unknown(guard, entries) };
+            let stored = if args.values { guard.insert_all(entries) } else { insert_absent(guard, entries) };
             new += stored.map_err(|error| refusal(&args.path, error))?;
             Ok(())
         })
     })?;
-    let lines = lines.so_far();
+    let lines = lines.lines_read();
     let path = args.path.display().to_string();
     let (were_there, seconds) = (lines - new, started.elapsed().as_secs_f64());
     if args.json {
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Without --values, an existing key keeps its value.
-fn insert_unknown(guard: &Guard<RedbStore>, entries: Vec<Entry>) -> Result<u64, Error<RedbError>> {
+fn insert_absent(guard: &Guard<RedbStore>, entries: Vec<Entry>) -> Result<u64, Error<RedbError>> {
     let mut unknown = Vec::new();
     for (key, value) in entries {
         if !guard.contains(&key)? {

@@ -116,7 +116,7 @@ impl Lines {
     }
 
     /// The number of lines read so far.
-    pub(crate) fn so_far(&self) -> u64 {
+    pub(crate) fn lines_read(&self) -> u64 {
         self.lines
     }
 

@@ -74,9 +74,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         guard.wait().map_err(|error| refusal(&args.path, error))?;
         let stats = guard.stats().map_err(|error| refusal(&args.path, error))?;
         let report = Report {
-            asked: lines.so_far(),
+            asked: lines.lines_read(),
             present,
-            absent: lines.so_far() - present,
+            absent: lines.lines_read() - present,
             turned_away: stats.turned_away,
             false_positives: stats.false_positives,
             unfiltered: stats.unfiltered,

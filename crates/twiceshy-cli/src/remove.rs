@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             },
         )
     })?;
-    let lines = lines.so_far();
+    let lines = lines.lines_read();
     let path = args.path.display().to_string();
     let seconds = started.elapsed().as_secs_f64();
     if args.json {

@@ -19,7 +19,7 @@ type Failure = Box<dyn std::error::Error>;
 const LOOK_UPS: u64 = 3;
 
 /// For how many rounds a key stays removed.
-const AWAY: usize = 64;
+const ROUNDS_REMOVED: usize = 64;
 
 /// Counts of the words touched by operations of one kind.
 #[derive(Default)]
@@ -140,7 +140,7 @@ impl Mixture {
     }
 
     fn insert(&mut self) -> Result<(), Failure> {
-        let back = if self.gone.len() > AWAY { self.gone.pop_front() } else { None };
+        let back = if self.gone.len() > ROUNDS_REMOVED { self.gone.pop_front() } else { None };
         let number = match back {
             Some(number) if self.rng.below(2) == 0 => number,
             _ => {

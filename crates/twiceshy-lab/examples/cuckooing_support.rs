@@ -69,7 +69,7 @@ impl Game {
     }
 
     /// How many of the filter's current mistakes share a component of the cuckoo graph with another.
-    fn in_company(&self) -> usize {
+    fn sharing_a_component(&self) -> usize {
         let mut parent: Vec<usize> = (0..self.filter.cells() as usize).collect();
         fn root(parent: &mut [usize], mut cell: usize) -> usize {
             while parent[cell] != cell {
@@ -142,11 +142,11 @@ fn main() {
     );
     for support in [n / 4, n, 4 * n] {
         let mut rounds = [0u64; ROUNDS];
-        let (mut unfixable, mut rebuilds, mut company) = (0, 0, 0);
+        let (mut unfixable, mut rebuilds, mut sharing) = (0, 0, 0);
         for trial in 0..TRIALS {
             let mut game = Game::new(bits, n, support, trial + 1);
             unfixable += game.mutually_unfixable();
-            company += game.in_company();
+            sharing += game.sharing_a_component();
             rounds.iter_mut().for_each(|round| *round += game.round());
             rebuilds += game.rebuilds;
         }
@@ -156,6 +156,6 @@ fn main() {
             print!("{:>8.2}", mean(rounds[round - 1]));
         }
         let predicted = (epsilon * support as f64).powi(2) / n as f64;
-        println!("{:>17.2} {predicted:>21.2} {rebuilds:>10} {:>14.2}", mean(unfixable as u64), mean(company as u64));
+        println!("{:>17.2} {predicted:>21.2} {rebuilds:>10} {:>14.2}", mean(unfixable as u64), mean(sharing as u64));
     }
 }

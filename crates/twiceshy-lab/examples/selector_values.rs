@@ -10,7 +10,7 @@ use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::PlainTelescopingFilter;
 use twiceshy::remote::ByHash;
-use twiceshy_lab::models::selectors::Beside;
+use twiceshy_lab::models::selectors::Comparison;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -73,7 +73,7 @@ fn main() -> Result<(), Failure> {
         for (title, filter) in [("asked once", &once), ("repeated until none is wrong", &repeated)] {
             let slots = histogram(filter);
             println!("c = {c}, {title}, {} resets", filter.stats().resets_by_adapts);
-            println!("{}", Beside { slots: &slots, epsilon, c: c as f64 });
+            println!("{}", Comparison { slots: &slots, epsilon, c: c as f64 });
         }
     }
     Ok(())

@@ -201,8 +201,8 @@ mod tests {
     fn a_stream_without_mistakes_ends_with_an_empty_set_and_a_rate_of_0() {
         let report = played(&stream(FilterName::Telescoping, 30, 2.0));
         assert_eq!((report.final_rate, report.left, report.rounds.len()), (0.0, 0, 1));
-        let nobody = Round { asked: 0, false_positives: 0, kept: 0 };
-        assert_eq!(nobody.rate(), 0.0);
+        let unasked = Round { asked: 0, false_positives: 0, kept: 0 };
+        assert_eq!(unasked.rate(), 0.0);
     }
 
     #[test]

@@ -85,7 +85,7 @@ fn a_game(report: &Report, count: u64) -> f64 {
 }
 
 /// Every adversary against every form; `rate` corrects the formula's static rate for the phases.
-fn nobody_wins_more_often_than_epsilon(phases: u64, rate: fn(f64) -> f64) {
+fn assert_no_win_above_epsilon(phases: u64, rate: fn(f64) -> f64) {
     for (form, make) in FORMS {
         for adversary in ASKERS {
             let settings = Settings { games: games(adversary), ..game(FilterName::Broom, adversary, phases) };
@@ -103,14 +103,14 @@ fn nobody_wins_more_often_than_epsilon(phases: u64, rate: fn(f64) -> f64) {
                     assert!((0.5..0.61).contains(&beyond), "{what}: {beyond} of a phase");
                 }
             }
-            found_what_there_was(adversary, &report, rate(report.static_rate), &what);
+            assert_search_was_real(adversary, &report, rate(report.static_rate), &what);
         }
     }
 }
 
 /// An adversary that found nothing has not shown anything. While it asks, the filter learns and has fewer mistakes to
 /// find.
-fn found_what_there_was(adversary: AdversaryName, report: &Report, rate: f64, what: &str) {
+fn assert_search_was_real(adversary: AdversaryName, report: &Report, rate: f64, what: &str) {
     let mistakes = a_game(report, report.false_positives);
     let most_of = |count: f64, all: f64| (0.8..1.05).contains(&(count / all));
     match adversary {
@@ -159,12 +159,12 @@ fn found_what_there_was(adversary: AdversaryName, report: &Report, rate: f64, wh
 
 #[test]
 fn no_adversary_beats_a_new_broom_filter() {
-    nobody_wins_more_often_than_epsilon(0, |rate| rate);
+    assert_no_win_above_epsilon(0, |rate| rate);
 }
 
 #[test]
 fn no_adversary_beats_a_broom_filter_after_several_phases() {
-    nobody_wins_more_often_than_epsilon(3, in_use);
+    assert_no_win_above_epsilon(3, in_use);
 }
 
 #[test]

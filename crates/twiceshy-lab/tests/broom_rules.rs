@@ -126,7 +126,7 @@ fn rising(options: BroomOptions, keys: u64, mistakes: u64) -> (u64, f64) {
 }
 
 #[test]
-fn phases_end_for_any_order_of_keys() {
+fn phases_end_whatever_order_keys_come_in() {
     let keys = 1_000;
     let options = BroomFilter::with_slots(1_060, 4);
     let (phases, ghosts) = rising(options, keys, 8 * keys);

@@ -100,8 +100,8 @@ impl Bounds {
             (self.most_suspects.is_some(), "--most-suspects", &[Unfixable]),
             (self.most_rounds.is_some(), "--most-rounds", &[Unfixable]),
         ];
-        let nobodys = |owners: &[AdversaryName]| !adversaries.iter().any(|adversary| owners.contains(adversary));
-        if let Some((_, flag, owners)) = owned.iter().find(|(given, _, owners)| *given && nobodys(owners)) {
+        let unowned = |owners: &[AdversaryName]| !adversaries.iter().any(|adversary| owners.contains(adversary));
+        if let Some((_, flag, owners)) = owned.iter().find(|(given, _, owners)| *given && unowned(owners)) {
             let list = |names: &[AdversaryName]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
             anyhow::bail!("{flag} is a bound of --adversary {}, not of {}", list(owners), list(adversaries));
         }

@@ -29,7 +29,7 @@ struct Measured<'a> {
 
 /// Draws everything in a folder and prints a summary. Returns `true` if every difference from the papers is
 /// explained.
-pub(super) fn draw_and_tell(folder: &Folder, json: bool) -> anyhow::Result<bool> {
+pub(super) fn draw_and_print(folder: &Folder, json: bool) -> anyhow::Result<bool> {
     let drawn = draw(folder, ALL)?;
     let sections = &drawn.sections;
     if json {

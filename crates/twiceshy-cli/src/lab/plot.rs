@@ -16,5 +16,5 @@ pub(crate) struct Args {
 
 /// `true` if every difference from the papers is explained.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
-    drawn::draw_and_tell(&Folder::to_draw(&args.folder)?, args.json)
+    drawn::draw_and_print(&Folder::to_draw(&args.folder)?, args.json)
 }

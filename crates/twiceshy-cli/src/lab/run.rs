@@ -44,15 +44,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let default = || PathBuf::from("lab-results").join(format!("{}-seed-{}", size.as_str(), args.seed));
     let folder = Folder::for_run(&args.out.clone().unwrap_or_else(default), &setup)?;
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let teller = Teller::new(work_ahead(&experiments, &folder, &setup)?);
-    let measured = measure(&experiments, &folder, &setup, jobs, &|event| teller.tell(event));
-    teller.bar.finish_and_clear();
+    let progress = Progress::new(work_ahead(&experiments, &folder, &setup)?);
+    let measured = measure(&experiments, &folder, &setup, jobs, &|event| progress.tell(event));
+    progress.bar.finish_and_clear();
     measured?;
-    drawn::draw_and_tell(&folder, args.json)
+    drawn::draw_and_print(&folder, args.json)
 }
 
 /// Progress: a bar on a terminal, lines elsewhere.
-struct Teller {
+struct Progress {
     bar: indicatif::ProgressBar,
     lines: bool,
     /// The work done, in estimated seconds.
@@ -62,10 +62,10 @@ struct Teller {
 /// Steps of the bar per second of work.
 const STEPS: f64 = 100.0;
 
-impl Teller {
-    fn new(work: f64) -> Teller {
+impl Progress {
+    fn new(work: f64) -> Progress {
         let bar = progress_bar((work * STEPS) as u64, "measuring");
-        Teller { bar, lines: !stderr().is_terminal(), done: Mutex::new(0.0) }
+        Progress { bar, lines: !stderr().is_terminal(), done: Mutex::new(0.0) }
     }
 
     fn tell(&self, event: Event<'_>) {

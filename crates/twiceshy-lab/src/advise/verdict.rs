@@ -104,7 +104,7 @@ fn reasons(settings: &Settings, candidates: &[Fitted], chosen: Option<&Fitted>) 
         "{} keeps a rate of {:.2e} on the sample with {:.2} bits a key ({} false positives of {} queries)",
         chosen.filter, chosen.rate, chosen.bits_per_key, chosen.false_positives, chosen.queries
     )];
-    let beside = |other: &Fitted| {
+    let compare = |other: &Fitted| {
         let more = other.bits_per_key - chosen.bits_per_key;
         let percent = more / other.bits_per_key * 100.0;
         let bytes = more * settings.keys as f64 / 8.0;
@@ -114,11 +114,11 @@ fn reasons(settings: &Settings, candidates: &[Fitted], chosen: Option<&Fitted>) 
         )
     };
     let rival = smallest(candidates.iter().filter(|other| other.learns != chosen.learns));
-    reasons.extend(rival.map(beside));
+    reasons.extend(rival.map(compare));
     if settings.hostile {
         reasons.push(PROMISE.into());
         reasons.push(PRICE.into());
-        reasons.extend(smallest(candidates.iter().filter(|other| !other.adaptive)).map(beside));
+        reasons.extend(smallest(candidates.iter().filter(|other| !other.adaptive)).map(compare));
     } else if !chosen.learns {
         let learner = smallest(candidates.iter().filter(|other| other.learns));
         reasons.push(match learner {

@@ -103,7 +103,7 @@ impl Contender {
     }
 }
 
-/// The remainder of a slot of `bits` bits, after `beside` bits of other content; at least 2 bits.
-fn remainder(bits: u32, beside: u32) -> u32 {
-    bits.saturating_sub(beside).max(2)
+/// The remainder of a slot of `bits` bits, after `overhead` bits of other content; at least 2 bits.
+fn remainder(bits: u32, overhead: u32) -> u32 {
+    bits.saturating_sub(overhead).max(2)
 }

@@ -128,12 +128,12 @@ pub fn pictures(experiment: &str, table: &Table, contenders: impl Fn(u32) -> Vec
 /// A filter's rates over A/S, with its memory in the label.
 fn curve(group: &Table, contender: &Contender) -> Option<Curve> {
     let own = group.only("filter", contender.label.as_str());
-    let label = format!("{}, {}", contender.label, bits_a_key(&own)?);
+    let label = format!("{}, {}", contender.label, bits_per_key_label(&own)?);
     Some(Curve::measured(label, contender.look, own.pairs("ratio", "fpr")))
 }
 
 /// The bits per key over the lines of a table, for a legend. A filter's fixed overhead weighs more in small tables.
-pub fn bits_a_key(table: &Table) -> Option<String> {
+pub fn bits_per_key_label(table: &Table) -> Option<String> {
     let bits = || table.rows().filter_map(|row| row.number("bits_per_key"));
     let (least, most) = (bits().reduce(f64::min)?, bits().reduce(f64::max)?);
     Some(if most < 1.05 * least {

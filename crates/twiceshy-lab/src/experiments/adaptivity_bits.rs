@@ -159,7 +159,7 @@ fn curves(table: &Table, column: &str) -> Vec<Curve> {
     sizes
         .filter_map(|(look, keys)| {
             let own = table.only("keys", keys.clone());
-            let bits = crate::experiment::contest::bits_a_key(&own)?;
+            let bits = crate::experiment::contest::bits_per_key_label(&own)?;
             Some(Curve::measured(format!("{keys} keys, {bits}"), look, own.pairs("phases", column)))
         })
         .collect()

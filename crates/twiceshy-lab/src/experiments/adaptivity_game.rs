@@ -1,6 +1,6 @@
 //! 001 section 2: the adaptivity game, all filters against adversaries that ask, and against those that insert mistakes.
 
-use super::games::{self, Match, no_pool_wins, nobody_wins};
+use super::games::{self, Match, no_adversary_wins, no_pool_wins};
 use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Row, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 use crate::replay::FilterName;
@@ -16,7 +16,7 @@ const BITS: [u32; 4] = [3, 4, 6, 8];
 const MEDDLERS_BITS: [u32; 2] = [4, 8];
 
 /// The adversaries that change the set, or wait for growth or a crash. The timing attack is a separate experiment.
-fn meddlers() -> Vec<AdversaryName> {
+fn set_changers() -> Vec<AdversaryName> {
     let others = |name: &AdversaryName| {
         !name.searches() && !ADVERSARIES.contains(name) && *name != AdversaryName::DeleteReinsert
     };
@@ -29,10 +29,10 @@ const AVOIDANCE: f64 = 1.2;
 
 /// Filters with fingerprints or remainders of `bits` bits, and the number of phases before the games.
 pub(super) fn contenders(bits: u32) -> Vec<(Contender, u64)> {
-    let worn = Contender { label: "broom, 3 phases old".into(), look: 13, ..Contender::broom(bits + 6) };
+    let used = Contender { label: "broom, 3 phases old".into(), look: 13, ..Contender::broom(bits + 6) };
     vec![
         (Contender::broom(bits + 6), 0),
-        (worn, 3),
+        (used, 3),
         (Contender::telescoping(bits + 3), 0),
         (Contender::extension(bits + 3), 0),
         (Contender::cyclic(bits + 1, 1), 0),
@@ -59,8 +59,8 @@ pub(super) fn tasks(setup: &Setup, adversaries: &[AdversaryName], keys: u64, gam
 }
 
 /// All adversaries that change the set against each filter that learns, on the same filters.
-fn meddling(setup: &Setup, keys: u64, games: u64) -> Vec<Task> {
-    let all = meddlers();
+fn set_changing(setup: &Setup, keys: u64, games: u64) -> Vec<Task> {
+    let all = set_changers();
     let Some((&first, others)) = all.split_first() else { return Vec::new() };
     let mut tasks = Vec::new();
     for bits in MEDDLERS_BITS {
@@ -109,13 +109,13 @@ impl Experiment for AdaptivityGame {
             size.pick(150, 10_000),
             size.pick(100, 500)
         );
-        let meddling = format!(
+        let set_changing = format!(
             "The other adversaries insert mistakes, delete the keys that these collide with, or wait until the \
              filter grows or its process crashes; `twiceshy attack --help` explains each. They play {} games, and every key counts \
              that would have been an equally good choice, not only the one that decides a game.",
             size.pick(20, 1_000)
         );
-        vec![asking, meddling]
+        vec![asking, set_changing]
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -123,9 +123,9 @@ impl Experiment for AdaptivityGame {
     }
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let (keys, games, meddled) = setup.size.pick((100, 150, 20), (500, 10_000, 1_000));
+        let (keys, games, set_changing_games) = setup.size.pick((100, 150, 20), (500, 10_000, 1_000));
         let mut tasks = tasks(setup, &ADVERSARIES, keys, games);
-        tasks.extend(meddling(setup, keys, meddled));
+        tasks.extend(set_changing(setup, keys, set_changing_games));
         tasks
     }
 
@@ -140,7 +140,7 @@ impl Experiment for AdaptivityGame {
         let least = plain.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN);
         let telescoping = table.only("filter", "telescoping");
         vec![
-            nobody_wins(
+            no_adversary_wins(
                 "001 Lemma 13: the broom filter's sustained rate is ε; here against adversaries that only ask",
                 brooms().filter(asks),
                 None,
@@ -156,12 +156,12 @@ impl Experiment for AdaptivityGame {
                 format!("the plain quotient filter loses at least {:.0} % of the games to `repeat`", least * 100.0),
                 least > 0.9,
             ),
-            nobody_wins(
+            no_adversary_wins(
                 "004 Theorem 1: telescoping's sustained rate is ε",
                 telescoping.rows().filter(asks),
                 Some(
                     "the theorem is for a filter with room for every selector. `repeat` asks 16/ε keys, up to 46 for each stored \
-                     one, and with few bits `rounds` causes as many mistakes: beyond what the blocks' codes have room for, so that \
+                     one, and with few bits `rounds` causes as many mistakes: more than the blocks' codes have room for, so \
                      they are reset",
                 ),
             ),

@@ -1,6 +1,6 @@
 //! 000 Theorem 9: the Cyclic filter is not adaptive.
 
-use super::games::{self, Match, nobody_wins, row_of, wins};
+use super::games::{self, Match, no_adversary_wins, row_of, wins};
 use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
@@ -89,7 +89,7 @@ impl Experiment for CyclicAttack {
                 cyclic2.map_or(String::new(), |row| format!("{} games at 4 bits", wins(&row))),
                 cyclic2.and_then(|row| row.number("win_rate_low")).is_some_and(|low| low > 0.8),
             ),
-            nobody_wins(
+            no_adversary_wins(
                 "001 Lemma 13 and 004 Theorem 1: this adversary, which only asks, wins no more than ε against broom and telescoping",
                 adaptive,
                 Some(

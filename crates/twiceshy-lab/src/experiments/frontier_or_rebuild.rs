@@ -117,7 +117,7 @@ impl Experiment for FrontierOrRebuild {
         let lines = |column: &str| -> Vec<Curve> {
             let curve = |(look, way): (usize, &&str)| {
                 let own = table.only("way", *way);
-                let bits = crate::experiment::contest::bits_a_key(&own).unwrap_or_default();
+                let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
                 Curve::measured(format!("{way}, {bits}"), look, own.pairs("adapts_per_key", column))
             };
             WAYS.iter().enumerate().map(curve).collect()

@@ -146,7 +146,7 @@ pub(super) fn picture(
         if own.is_empty() || lines.iter().any(|line| line.label.starts_with(&contender.label)) {
             continue;
         }
-        let bits = crate::experiment::contest::bits_a_key(&own).unwrap_or_default();
+        let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
         let curve =
             Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.pairs(along, "win_rate"));
         lines.push(curve.within(own.pairs("win_rate_low", "win_rate_high")));
@@ -176,7 +176,7 @@ const LUCK: f64 = 0.001;
 
 /// The statement that no adversary beats some filters beyond their static rates, except by luck; and why it may fail,
 /// if known.
-pub(super) fn nobody_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, why: Option<&str>) -> Finding {
+pub(super) fn no_adversary_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, why: Option<&str>) -> Finding {
     let lucky = |row: &Row<'_>| {
         let (wins, games) = (row.number("wins")? as u64, row.number("games")? as u64);
         Some(at_least(wins, games, row.number("static_rate")?) >= LUCK)

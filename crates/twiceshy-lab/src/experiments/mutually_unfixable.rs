@@ -125,7 +125,7 @@ impl Experiment for MutuallyUnfixable {
                 all.join("; "),
                 won,
             ),
-            games::nobody_wins(
+            games::no_adversary_wins(
                 "001 and 004: broom and telescoping are adaptive; no adversary wins more than ε",
                 others,
                 None,

@@ -166,7 +166,7 @@ impl Experiment for SupportOptimal {
         };
         let curve = |(look, filter): (usize, &str)| {
             let own = table.only("filter", filter);
-            let bits = crate::experiment::contest::bits_a_key(&own).unwrap_or_default();
+            let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
             let points = ascending(own.pairs("support", "false_positives"));
             let errors = ascending(own.pairs("support", "standard_error"));
             let intervals =

@@ -1,6 +1,6 @@
 //! 000 Theorem 10: the Swapping filter is not adaptive.
 
-use super::games::{self, Match, nobody_wins, wins};
+use super::games::{self, Match, no_adversary_wins, wins};
 use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
@@ -84,7 +84,7 @@ impl Experiment for SwappingAttack {
                     .map_or(String::new(), |row| format!("at worst {} games at {} bits", wins(&row), row.text("bits"))),
                 worst.and_then(|row| row.number("win_rate_low")).is_some_and(|low| low > 0.7),
             ),
-            nobody_wins(
+            no_adversary_wins(
                 "001 and 004: this adversary, which only asks, wins no more than ε against broom and telescoping",
                 others,
                 Some(

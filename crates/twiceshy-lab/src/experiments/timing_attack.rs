@@ -1,7 +1,7 @@
 //! 001 section 4.3: what was learned about a key must survive its deletion.
 
 use super::adaptivity_game::{pictures, tasks};
-use super::games::{self, nobody_wins};
+use super::games::{self, no_adversary_wins};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
@@ -51,7 +51,7 @@ impl Experiment for TimingAttack {
         };
         let forgetful = ["telescoping", "extension"].map(least);
         vec![
-            nobody_wins(
+            no_adversary_wins(
                 "section 4.3: ghosts of deleted keys keep what was learned; the broom filter is not beaten",
                 brooms,
                 None,

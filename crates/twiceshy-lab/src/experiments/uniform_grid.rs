@@ -285,7 +285,7 @@ pub(super) fn pictures(experiment: &str, table: &Table, kinds: &[Kind]) -> Vec<P
 
 fn curves(table: &Table, contender: Contender) -> Vec<Curve> {
     let own = table.only("filter", contender.label.as_str());
-    let Some(bits) = contest::bits_a_key(&own) else { return Vec::new() };
+    let Some(bits) = contest::bits_per_key_label(&own) else { return Vec::new() };
     let measured = Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.pairs("ratio", "fpr"));
     let model = Curve::model(format!("{}, model", contender.label), contender.look, own.pairs("ratio", "model"));
     vec![measured, model]

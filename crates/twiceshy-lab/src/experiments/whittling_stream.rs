@@ -112,7 +112,7 @@ impl Experiment for WhittlingStream {
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         let curve = |contender: Contender| {
             let own = table.only("filter", contender.label.as_str());
-            let bits = contest::bits_a_key(&own)?;
+            let bits = contest::bits_per_key_label(&own)?;
             Some(Curve::measured(
                 format!("{}, {bits}", contender.label),
                 contender.look,

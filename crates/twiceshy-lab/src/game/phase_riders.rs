@@ -5,7 +5,7 @@ use super::adversary::Adversary;
 use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
-use super::siblings::confront;
+use super::siblings::store_half;
 
 /// Finds n/8 mistakes and keeps them. Pushes the frontier through a phase and a half with n/2 other mistakes and asks
 /// its own again, then pushes it through half a phase more. Deletes all keys, inserts every second of its own mistakes
@@ -25,6 +25,6 @@ impl Adversary for PhaseRiders {
         }
         notes.find_many(oracle, notes.one_in(6))?;
         let set: Vec<Key> = notes.set().collect();
-        confront(oracle, notes, &set, &riders)
+        store_half(oracle, notes, &set, &riders)
     }
 }

@@ -5,7 +5,7 @@ use super::dispatch::Recipe;
 use super::named::Outcome;
 use super::notes::Notes;
 use super::oracle::{Counts, Oracle};
-use super::prelude::{MOST_STRANGERS, Prelude};
+use super::prelude::{MOST_PRELUDE_KEYS, Prelude};
 use super::report::Report;
 use super::tactics::Tactics;
 use super::{ABSENT, AdversaryName, GameError, Settings};
@@ -107,7 +107,7 @@ impl Table<'_> {
     fn play(&self, number: u64) -> Result<Vec<Sum>, GameError> {
         let mut rng = Rng::stream(self.settings.seed, number);
         let too_many = || GameError::Setting("too many keys for 64-bit numbers: use fewer".into());
-        let keys = Keys::new(self.settings.keys, ABSENT + MOST_STRANGERS, rng.word()).ok_or_else(too_many)?;
+        let keys = Keys::new(self.settings.keys, ABSENT + MOST_PRELUDE_KEYS, rng.word()).ok_or_else(too_many)?;
         let mut oracle = Oracle::setup(self.recipe, &keys, Rng::new(rng.word()))?;
         self.prelude.play(&mut oracle, &keys, ABSENT)?;
         let notes = Notes::new(keys, self.settings.epsilon, self.recipe.anatomy, self.tactics, Rng::new(rng.word()));

@@ -12,7 +12,7 @@ const MOST_EXPECTED: f64 = 4_294_967_296.0;
 const PATIENCE: u64 = 16;
 
 /// The number of keys that a prelude can draw from.
-pub(super) const MOST_STRANGERS: u64 = PATIENCE * MOST_EXPECTED as u64;
+pub(super) const MOST_PRELUDE_KEYS: u64 = PATIENCE * MOST_EXPECTED as u64;
 
 /// Gives a filter a history: reports false positives to it until its frontier has finished this many phases and half of
 /// another. Then both hash functions are in use, and mistakes about keys of either have left their bits.
@@ -85,9 +85,9 @@ mod tests {
     }
 
     /// A filter with a history, and the share of its last phase that is over.
-    fn worn(keys: u64, phases: u64, seed: u64) -> (Oracle, f64) {
+    fn with_history(keys: u64, phases: u64, seed: u64) -> (Oracle, f64) {
         let (settings, recipe) = settings(FilterName::Broom, keys, phases);
-        let set = Keys::new(keys, FIRST + MOST_STRANGERS, seed).expect("few keys");
+        let set = Keys::new(keys, FIRST + MOST_PRELUDE_KEYS, seed).expect("few keys");
         let mut oracle = Oracle::setup(&recipe, &set, Rng::new(seed)).expect("room for all");
         let prelude = Prelude::new(&settings, &recipe).expect("a broom filter has phases");
         prelude.play(&mut oracle, &set, FIRST).expect("the frontier goes round");
@@ -99,7 +99,7 @@ mod tests {
     fn a_prelude_ends_half_way_after_the_requested_phases() {
         for phases in [1, 3, 6] {
             for seed in 0..20 {
-                let (oracle, part) = worn(100, phases, seed);
+                let (oracle, part) = with_history(100, phases, seed);
                 // An operation moves at most six keys.
                 assert!((0.5..=0.57).contains(&part), "{phases} phases, seed {seed}: {part} of the next");
                 assert_eq!(oracle.counts(), Default::default(), "none of it was the adversary's");
@@ -111,7 +111,7 @@ mod tests {
     fn a_frontier_that_goes_round_in_one_step_ends_the_prelude_in_the_next_phase() {
         for keys in 1..8 {
             for seed in 0..10 {
-                let (_, part) = worn(keys, 2, seed);
+                let (_, part) = with_history(keys, 2, seed);
                 assert!((0.5..=1.0).contains(&part), "{keys} keys, seed {seed}: {part} of the next");
             }
         }

@@ -22,12 +22,12 @@ impl Adversary for Siblings {
         let set = notes.sorted_set();
         let above = set.get(set.len() * 3 / 4).copied().unwrap_or_default();
         let found = notes.find_many_above(oracle, notes.one_in(4), &above)?;
-        confront(oracle, notes, &set, &found)
+        store_half(oracle, notes, &set, &found)
     }
 }
 
 /// Deletes keys, stores every second of some others, and names one of the rest.
-pub(super) fn confront(
+pub(super) fn store_half(
     oracle: &mut Oracle,
     notes: &mut Notes,
     deleted: &[Key],

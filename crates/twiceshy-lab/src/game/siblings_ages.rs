@@ -5,7 +5,7 @@ use super::adversary::Adversary;
 use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
-use super::siblings::confront;
+use super::siblings::store_half;
 
 /// Finds and ignores n/12 mistakes, collects n/4, ignores n/24 more; then deletes all keys, inserts every second of the
 /// collected mistakes and names one of the others.
@@ -23,6 +23,6 @@ impl Adversary for SiblingsAges {
         let found = notes.find_many(oracle, notes.one_in(4))?;
         notes.find_many(oracle, notes.one_in(24))?;
         let set: Vec<Key> = notes.set().collect();
-        confront(oracle, notes, &set, &found)
+        store_half(oracle, notes, &set, &found)
     }
 }

@@ -5,7 +5,7 @@ use super::adversary::Adversary;
 use super::named::Named;
 use super::notes::Notes;
 use super::oracle::Oracle;
-use super::siblings::confront;
+use super::siblings::store_half;
 
 /// Deletes the upper quarter of the keys in byte order to make room. Then finds n/5 mistakes in the upper quarter,
 /// inserts every second and names one of the others.
@@ -22,6 +22,6 @@ impl Adversary for SiblingsFrontier {
         let above = upper.first().copied().unwrap_or_default();
         oracle.delete_all(&upper)?;
         let found = notes.find_many_above(oracle, notes.one_in(5), &above)?;
-        confront(oracle, notes, &[], &found)
+        store_half(oracle, notes, &[], &found)
     }
 }

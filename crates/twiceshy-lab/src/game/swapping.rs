@@ -8,7 +8,7 @@ use super::oracle::Oracle;
 use super::stubborn::stubborn;
 
 /// How often a key must have been wrong in a row, per cell of a bucket.
-const TIMES_A_CELL: u64 = 8;
+const TIMES_PER_CELL: u64 = 8;
 
 /// 000 Theorem 10, whose proof the paper leaves to the reader of Theorem 9: asks random keys, each repeatedly while it
 /// is wrong, and names the first that was wrong 8·b times in a row; up to c/ε^b keys.
@@ -36,6 +36,6 @@ impl Adversary for Swapping {
     fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError> {
         let functions = notes.functions(notes.anatomy().cells_per_bucket, 4);
         let elements = notes.tactics().elements(notes.anatomy().values, functions);
-        stubborn(oracle, notes, TIMES_A_CELL * functions, elements).map(Named::one)
+        stubborn(oracle, notes, TIMES_PER_CELL * functions, elements).map(Named::one)
     }
 }

@@ -29,7 +29,7 @@ impl<S> Clone for Delayed<S> {
 }
 
 /// How much longer than requested a sleep may take. The rest of a delay is spent spinning.
-const OVERSLEPT: Duration = Duration::from_micros(200);
+const MAX_OVERSLEEP: Duration = Duration::from_micros(200);
 
 impl<S> Delayed<S> {
     /// Adds a delay to a store. Do not guard a shared store twice at the same time.
@@ -56,7 +56,7 @@ impl<S> Delayed<S> {
         if self.delay.is_zero() || !self.shared.far.load(Ordering::Relaxed) {
             return;
         }
-        let (begun, sleep) = (Instant::now(), self.delay.saturating_sub(OVERSLEPT));
+        let (begun, sleep) = (Instant::now(), self.delay.saturating_sub(MAX_OVERSLEEP));
         if !sleep.is_zero() {
             std::thread::sleep(sleep);
         }

@@ -22,7 +22,7 @@ const KEYS_PER_SLOW: u64 = 20;
 pub(crate) struct Filled {
     pub(crate) kind: FilterKind,
     store: Arc<RedbStore>,
-    untaught: PathBuf,
+    pristine: PathBuf,
     keys: NonZeroU64,
     pub(crate) local_bits: u64,
 }
@@ -39,16 +39,16 @@ pub(crate) struct Measured {
 impl Filled {
     pub(crate) fn new(kind: FilterKind, settings: &Settings, folder: &Path) -> Result<Filled, GuardedError> {
         let store = Arc::new(RedbStore::open(folder.join(format!("{kind}.redb")))?);
-        let untaught = folder.join(format!("{kind}.untaught"));
+        let pristine = folder.join(format!("{kind}.pristine"));
         let options = Options::new().filter(kind).false_positive_rate(settings.rate);
-        let options = options.expected_keys(settings.keys.get()).durability(Durability::Seen).snapshot(&untaught);
+        let options = options.expected_keys(settings.keys.get()).durability(Durability::Seen).snapshot(&pristine);
         let guard = options.open(Delayed::new(Arc::clone(&store), Duration::ZERO))?;
         guard.insert_all((0..settings.keys.get()).map(|number| (key(number), value(number))))?;
         let local_bits = guard.stats()?.local_bits;
         guard.close()?;
         // Warm up: read every value.
         store.scan(Space::Values, Bound::Unbounded, &mut |_, _| true)?;
-        Ok(Filled { kind, store, untaught, keys: settings.keys, local_bits })
+        Ok(Filled { kind, store, pristine, keys: settings.keys, local_bits })
     }
 
     /// The median time of the store to answer an absent key.
@@ -100,8 +100,8 @@ impl Filled {
         store: S,
         run: &dyn Fn(&Ask<'_>) -> Result<Measured, GuardedError>,
     ) -> Result<Measured, GuardedError> {
-        let snapshot = self.untaught.with_extension("snapshot");
-        std::fs::copy(&self.untaught, &snapshot)?;
+        let snapshot = self.pristine.with_extension("snapshot");
+        std::fs::copy(&self.pristine, &snapshot)?;
         let guard = Options::new().adapt(subject.adapt()).snapshot(snapshot).open(store)?;
         let measured = run(&|key| Ok(guard.get(key)?.is_some()))?;
         let stats = guard.stats()?;

@@ -197,8 +197,8 @@ mod tests {
             (0..count).map(|_| stream.next(1_000)).collect()
         };
         let (all, even, odd) = (take(0, 1, 200), take(0, 2, 100), take(1, 2, 100));
-        let woven: Vec<u64> = even.into_iter().zip(odd).flat_map(|(one, other)| [one, other]).collect();
-        assert_eq!(all, woven);
+        let interleaved: Vec<u64> = even.into_iter().zip(odd).flat_map(|(one, other)| [one, other]).collect();
+        assert_eq!(all, interleaved);
         assert!(all.iter().all(|number| (1_000..11_000).contains(number)));
     }
 }

@@ -62,7 +62,7 @@ pub struct Costs {
 /// // One look-up in ten finds its key; the slow memory takes a hundred times as long as the filter.
 /// let operations = Operations { lookups: 0.98, insertions: 0.01, deletions: 0.01, true_positives: 0.1 };
 /// let costs = Costs { positive: 100.0, negative: 1.0, insertion: 200.0, deletion: 200.0 };
-/// let pair = Workload::new(operations, costs)?.beside(0.015, 0.001)?;
+/// let pair = Workload::new(operations, costs)?.compare(0.015, 0.001)?;
 /// assert!((pair.saved() - 0.98 * 0.9 * 0.014 * 99.0).abs() < 1e-12);
 /// # Ok::<(), twiceshy_lab::models::cost::CostError>(())
 /// ```
@@ -125,7 +125,7 @@ impl Workload {
     }
 
     /// The cost under two rates, such as a plain filter's and an adaptive one's.
-    pub fn beside(&self, first_rate: f64, second_rate: f64) -> Result<Pair, CostError> {
+    pub fn compare(&self, first_rate: f64, second_rate: f64) -> Result<Pair, CostError> {
         Ok(Pair { first: self.cost(first_rate)?, second: self.cost(second_rate)? })
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         let expected = 0.5 * ((0.25 + 0.375) * 64.0 + 0.375 * 4.0) + 3.0 + 1.0;
         let workload = Workload::new(OPERATIONS, COSTS).expect("a possible workload");
         assert_eq!(workload.cost(0.5), Ok(expected));
-        let pair = workload.beside(0.5, 0.0).expect("possible rates");
+        let pair = workload.compare(0.5, 0.0).expect("possible rates");
         assert_eq!((pair.first, pair.saved()), (expected, 0.5 * 0.375 * 60.0));
         assert_eq!(pair.ratio(), pair.second / pair.first);
         assert_eq!(Pair { first: 0.0, second: 0.0 }.ratio(), 1.0);
@@ -171,6 +171,6 @@ mod tests {
         }
         let workload = Workload::new(OPERATIONS, COSTS).expect("a possible workload");
         assert_eq!(workload.cost(1.1).err(), share("false-positive rate", 1.1));
-        assert!(workload.beside(0.1, f64::NAN).is_err());
+        assert!(workload.compare(0.1, f64::NAN).is_err());
     }
 }

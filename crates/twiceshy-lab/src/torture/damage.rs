@@ -1,6 +1,6 @@
 //! Damage to a store's files between two opens, besides a crash.
 
-use super::folder::SNAPSHOT_BESIDE;
+use super::folder::SNAPSHOT_TEMPORARY;
 use super::model::Model;
 use crate::workload::rng::Rng;
 use std::collections::VecDeque;
@@ -64,7 +64,7 @@ impl Shelf {
                 bytes[at] ^= 1 << rng.below(8);
                 std::fs::write(path, bytes)?;
             }
-            (3, _) => std::fs::write(folder.join(SNAPSHOT_BESIDE), b"TWSYSNAP, or so it seems")?,
+            (3, _) => std::fs::write(folder.join(SNAPSHOT_TEMPORARY), b"TWSYSNAP, or so it seems")?,
             (4..=6, _) if !self.snapshots.is_empty() => {
                 let at = rng.below(self.snapshots.len() as u64) as usize;
                 std::fs::write(path, &self.snapshots[at])?;

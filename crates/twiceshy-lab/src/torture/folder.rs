@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The path of a snapshot while it is written.
-pub(super) const SNAPSHOT_BESIDE: &str = "filter.twiceshy.new";
+pub(super) const SNAPSHOT_TEMPORARY: &str = "filter.twiceshy.new";
 
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);

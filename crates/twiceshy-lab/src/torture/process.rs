@@ -25,7 +25,7 @@ pub(super) struct Heard {
 }
 
 /// Starts a child and applies its fate.
-pub(super) fn live(mut command: Command, fate: Fate) -> io::Result<Heard> {
+pub(super) fn run_child(mut command: Command, fate: Fate) -> io::Result<Heard> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let begun = Instant::now();
     let (sender, words) = channel();

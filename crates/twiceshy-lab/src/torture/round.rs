@@ -5,7 +5,7 @@ use super::damage::Shelf;
 use super::fate::Fate;
 use super::folder::Folder;
 use super::model::Model;
-use super::process::{Heard, live};
+use super::process::{Heard, run_child};
 use super::report::Report;
 use super::script::{Operation, Script};
 use super::{Settings, Turn, Wrong};
@@ -62,7 +62,7 @@ impl Torture<'_> {
         };
         self.report.rounds += 1;
         victim.rounds += 1;
-        match self.torment(&mut victim, round, &mut rng)? {
+        match self.run_round(&mut victim, round, &mut rng)? {
             Err(wrong) => {
                 let kept = victim.folder.path().display();
                 let sentence = format!("round {round}, {}: {wrong}; the store is kept in {kept}", victim.filter);
@@ -90,12 +90,12 @@ impl Torture<'_> {
     }
 
     /// Runs a child; then damages, checks and possibly restores the store.
-    fn torment(&mut self, victim: &mut Victim, round: u64, rng: &mut Rng) -> io::Result<Result<(), Wrong>> {
+    fn run_round(&mut self, victim: &mut Victim, round: u64, rng: &mut Rng) -> io::Result<Result<(), Wrong>> {
         let script = Script::new(self.settings.seed, round);
         let fate = Fate::draw(rng, script.durability());
         let (seed, operations) = (self.settings.seed, fate.operations());
         let turn = Turn { seed, round, filter: victim.filter, rate: victim.rate, operations };
-        let heard = live((self.launch)(&turn, &victim.folder.store()), fate)?;
+        let heard = run_child((self.launch)(&turn, &victim.folder.store()), fate)?;
         self.report.add(&heard);
         let counts = counts(&heard, &script, operations);
         if let Some(wrong) = heard.wrong {

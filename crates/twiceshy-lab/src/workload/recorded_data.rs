@@ -11,8 +11,8 @@ const VARIABLE: &str = "TWICESHY_DATA";
 /// The recordings belong to others, so they are not in the repository. If this is `None`, tests and experiments that
 /// need them report that they were skipped.
 pub fn recorded_data() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os(VARIABLE).map_or_else(beside, PathBuf::from);
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os(VARIABLE).map_or_else(default, PathBuf::from);
     folder.is_dir().then_some(folder)
 }
 

@@ -58,7 +58,7 @@ impl Bucket {
     /// theorem gives `H·(S² + Q)/(2S²) - Σ (H - i)·a_i/S`: 0 if all waits are equal.
     fn head_start(&self, harmonic: &Harmonic) -> f64 {
         let functions = self.functions() as f64;
-        let going_round: f64 = self.each().map(PositiveCount::some).product();
+        let cycling: f64 = self.each().map(PositiveCount::some).product();
         let squares = harmonic.mean_square_share(&self.colliding);
         let mut before = 0.0;
         let steps_left: Vec<f64> = self
@@ -71,7 +71,7 @@ impl Bucket {
                 sum
             })
             .collect();
-        functions / 2.0 * (going_round + squares) - harmonic.mean_share(&self.colliding, &steps_left)
+        functions / 2.0 * (cycling + squares) - harmonic.mean_share(&self.colliding, &steps_left)
     }
 }
 

@@ -12,7 +12,7 @@ const LINE: f64 = 17.0;
 const SAMPLE: f64 = 28.0;
 const GAP: f64 = 5.0;
 /// The gap between columns.
-const BETWEEN: f64 = 8.0;
+const COLUMN_GAP: f64 = 8.0;
 const MOST_COLUMNS: usize = 3;
 const ZERO: &str = "zero: not on a logarithmic axis";
 
@@ -41,7 +41,7 @@ impl<'a> Legend<'a> {
         let samples: Vec<_> = samples.chain(zeros.then_some((Sample::Zero, ZERO))).collect();
         let lines = samples.iter().filter(|(sample, _)| matches!(sample, Sample::Line(_)));
         let widest = lines.map(|(_, label)| width(label, SIZE) + SAMPLE + GAP).fold(0.0, f64::max);
-        let fits = |columns: &usize| widest * *columns as f64 + BETWEEN * (*columns as f64 - 1.0) <= room;
+        let fits = |columns: &usize| widest * *columns as f64 + COLUMN_GAP * (*columns as f64 - 1.0) <= room;
         let columns = (1..=MOST_COLUMNS.min(picture.lines.len())).rev().find(fits).unwrap_or(1);
         let wrap = |(sample, label)| Entry { sample, words: wrapped(label, SIZE, room - SAMPLE - GAP) };
         Legend { entries: samples.into_iter().map(wrap).collect(), room, columns }
@@ -61,7 +61,7 @@ impl<'a> Legend<'a> {
             } else if i % in_column == 0 {
                 y = 0.0;
             }
-            places.push((column as f64 * (self.room + BETWEEN) / self.columns as f64, y));
+            places.push((column as f64 * (self.room + COLUMN_GAP) / self.columns as f64, y));
             y += LINE * entry.words.len().max(1) as f64;
             lowest = lowest.max(y);
         }

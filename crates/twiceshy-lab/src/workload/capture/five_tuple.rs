@@ -6,7 +6,7 @@ use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket};
 const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 
 /// Headers between IPv6 and the protocol. If the protocol is one of them, the packet ends before the real one.
-const BETWEEN: [u8; 5] = [0, 43, 44, 51, 60];
+const EXTENSION_HEADERS: [u8; 5] = [0, 43, 44, 51, 60];
 
 /// A key: source address, destination address, source port, destination port, protocol. 13 bytes for IPv4, 37 for IPv6;
 /// the ports in network order, or 0 if there are none.
@@ -102,7 +102,7 @@ fn later_fragment(first: IpNumber, mut extensions: &[u8]) -> bool {
 fn ports(protocol: IpNumber, payload: &[u8], later_fragment: bool) -> Result<[u8; 4], NoKey> {
     match payload {
         _ if later_fragment => Ok([0; 4]),
-        _ if BETWEEN.contains(&protocol.0) => Err(NoKey::CutShort),
+        _ if EXTENSION_HEADERS.contains(&protocol.0) => Err(NoKey::CutShort),
         _ if !WITH_PORTS.contains(&protocol.0) => Ok([0; 4]),
         [a, b, c, d, ..] => Ok([*a, *b, *c, *d]),
         _ => Err(NoKey::CutShort),

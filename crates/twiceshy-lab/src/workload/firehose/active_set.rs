@@ -70,11 +70,11 @@ struct Live {
 impl ActiveSet {
     /// The stream of a seed.
     pub fn new(exponent: PowExp, seed: u64) -> Self {
-        let unborn = Live { number: 0, seen: 0, total: 0, next: NONE };
+        let empty = Live { number: 0, seen: 0, total: 0, next: NONE };
         let mut set = Self {
             rng: Rng::stream(seed, STREAM),
             appearances: exponent.appearances(),
-            live: vec![unborn; LIVE as usize].into(),
+            live: vec![empty; LIVE as usize].into(),
             heads: vec![NONE; RING as usize].into(),
             at: RING - 1,
             due: NONE,

@@ -79,8 +79,8 @@ pub struct PowExpError {
 /// How many lists further a key goes after `seen` of `total` appearances: far while it is new or old, near while it is
 /// hottest.
 pub(super) fn distance(seen: u32, total: u32, farthest: u32) -> u32 {
-    let faded = libm::exp(-LIFE * f64::from(seen) / f64::from(total));
-    let heat = 1.0 / (1.0 + RISE * faded) - 1.0 / (1.0 + FALL * faded);
+    let decay = libm::exp(-LIFE * f64::from(seen) / f64::from(total));
+    let heat = 1.0 / (1.0 + RISE * decay) - 1.0 / (1.0 + FALL * decay);
     // A negative float becomes 0, so a heat that rounding put above its peak is harmless.
     ((f64::from(farthest) * (PEAK - heat) / PEAK) as u32).max(1)
 }

@@ -38,12 +38,12 @@ pub(super) fn sizes(flows: u32, packets: u32) -> Vec<u32> {
 /// The sizes of the largest flows, limited so that at least one packet is left for each other flow.
 fn head(flows: u32, packets: u32) -> Vec<u32> {
     let stretch = MODEL_FLOWS / f64::from(flows);
-    let swell = f64::from(packets) / f64::from(flows) / (MODEL_PACKETS / MODEL_FLOWS);
+    let scale = f64::from(packets) / f64::from(flows) / (MODEL_PACKETS / MODEL_FLOWS);
     let ranks = (MODEL_HEAD / stretch).round() as u32;
     let size = |rank: u32| {
         // The model's rank in the middle of those that this rank stands for.
         let rank = (f64::from(rank) - 0.5) * stretch + 0.5;
-        (swell * (MODEL_HEAD_FLOOR + (MODEL_LARGEST - MODEL_HEAD_FLOOR) / rank)).round() as u32
+        (scale * (MODEL_HEAD_FLOOR + (MODEL_LARGEST - MODEL_HEAD_FLOOR) / rank)).round() as u32
     };
     let mut left = packets - flows;
     let fits = |size: &u32| {

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     form: Option<FormArg>,
     #[command(flatten)]
     bounds: Bounds,
-    /// How many phases of a broom filter's frontier, plus half of one, are over when the adversary starts
+    /// How many phases of a broom filter's frontier are over when the adversary begins (plus half of one, if above 0)
     #[arg(long, default_value_t = 0)]
     phases: u64,
     /// The number of games, each against a new filter with a new hash key

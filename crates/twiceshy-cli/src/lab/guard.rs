@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 /// The comparison as text: a table for each store.
 fn words(comparison: &Comparison) -> String {
     let mut text = format!(
-        "{} keys, filters for a false-positive rate of {}, {} s each, seed {}; an absent key takes the store {}\n",
+        "{} keys, filters for a false-positive rate of {}, {} s each, seed {}; the store answers an absent key in {}\n",
         grouped(comparison.keys),
         rate(comparison.rate),
         comparison.seconds,
@@ -79,7 +79,7 @@ fn words(comparison: &Comparison) -> String {
     let mut delays: Vec<u64> = comparison.rows.iter().map(|row| row.delay_us).collect();
     delays.dedup();
     for delay in delays {
-        let store = if delay == 0 { "redb, warm".into() } else { format!("redb, and {delay} µs added") };
+        let store = if delay == 0 { "redb, warm".into() } else { format!("redb, plus {delay} µs") };
         let head = ["", "threads", "", "look-ups/s", "to plain", "median", "99 %", "99.9 %", "asked", "bits a key"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for row in comparison.rows.iter().filter(|row| row.delay_us == delay) {

@@ -1,9 +1,9 @@
-//! How many adaptivity bits a broom filter holds in the long run (001, Lemmas 9 and 15), and what its mistakes cost R. Nothing is
-//! removed: for Lemmas 14 and 16, which are about removals, see `broom_traffic`.
+//! How many adaptivity bits a broom filter holds in the long run (001, Lemmas 9 and 15), and what its mistakes cost R.
+//! No key is removed: for Lemmas 14 and 16, which are about removals, see `broom_traffic`.
 //!
-//! Fresh absent queries at 95 % load, with an adaptation to each that the filter is wrong about. A row after 1, 3, 10, 30 …
-//! times as many adaptations as there are keys, with the adaptivity bits a key; what it calls most is the most so far, looked
-//! at 256 times in n adaptations. Reads, writes and moves of the frontier are for each adaptation since the row before.
+//! Asks fresh absent queries at 95 % load and adapts on each mistake. Prints a row after 1, 3, 10, 30 … adaptations per
+//! key, with the adaptivity bits per key. Columns named most hold the maximum so far, sampled 256 times in n
+//! adaptations. Reads, writes and moves of the frontier are per adaptation since the row before.
 //!
 //! `cargo run --release -p twiceshy-lab --example broom_bits -- [KEYS,KEYS,…] [BITS] [C] [ADAPTATIONS A KEY]`
 
@@ -15,10 +15,10 @@ use twiceshy_lab::fixed_set::FixedSet;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// How often the filter is looked at in n adaptations: its statistics go over all blocks.
+/// Samples per n adaptations: the statistics scan all blocks.
 const LOOKS: u64 = 256;
 
-/// What was most so far.
+/// The maxima so far.
 #[derive(Default)]
 struct Most {
     group: u64,
@@ -92,8 +92,12 @@ fn run(keys: u64, bits: u32, c: u32, last: u64) -> Result<(), Failure> {
         print(&subject, keys, milestone * keys - done, milestone, &most);
         done = milestone * keys;
     }
-    let wish = if subject.filter.wants_rebuild() { ", and the filter asks to be rebuilt" } else { "" };
-    println!("          {} phases, {:.0} seconds{wish}", subject.filter.stats().phases, begun.elapsed().as_secs_f64());
+    let request = if subject.filter.wants_rebuild() { ", and the filter requests a rebuild" } else { "" };
+    println!(
+        "          {} phases, {:.0} seconds{request}",
+        subject.filter.stats().phases,
+        begun.elapsed().as_secs_f64()
+    );
     Ok(())
 }
 

@@ -1,13 +1,15 @@
 //! Theorem 1 of 000: the Cuckooing filter with two tables of single cells at half load.
 //!
-//! `cargo run --release -p twiceshy-lab --example cuckooing_support -- [BITS] [KEYS]` prints two tables. The first keeps to the theorem's
-//! at most n queries: |Q| distinct ones, each asked n/|Q| times, and the mean number of false positives beside
-//! ε|Q|(1 + 4ε) + log2 n. The second goes on: false positives a round over the same |Q| queries, beside the number of
-//! stored keys that have a mutually unfixable pair in Q (a query that collides in either table), about ε²|Q|²/n.
+//! `cargo run --release -p twiceshy-lab --example cuckooing_support -- [BITS] [KEYS]` prints two tables. The first
+//! stays within the theorem's n queries: |Q| distinct ones, each asked n/|Q| times, and the mean number of false
+//! positives next to ε|Q|(1 + 4ε) + log2 n. The second continues: false positives per round over the same |Q| queries,
+//! next to the number of stored keys that have a mutually unfixable pair in Q (a query that collides in either table),
+//! about ε²|Q|²/n.
 //!
-//! At γ = 2 the cuckoo graph, n edges on 2n vertices, is at its threshold. A connected part of it is nearly always a tree
-//! with one free cell, and where that cell is decides where every key of the part is: two mistakes that need it in different
-//! branches cannot both be fixed. The last column counts the first round's mistakes less the parts that they fall into.
+//! At γ = 2 the cuckoo graph, n edges on 2n vertices, is at its threshold. A component of it is nearly always a tree
+//! with one free cell, and the position of that cell determines the position of every key of the component: two
+//! mistakes that need it in different branches cannot both be fixed. The last column is the number of mistakes in the
+//! first round minus the number of components they are in.
 
 use std::collections::HashSet;
 use twiceshy::cuckoo::{CuckooingFilter, Function};
@@ -29,7 +31,8 @@ struct Game {
 }
 
 impl Game {
-    /// n keys in 2n cells. At exactly half load some hash keys leave no room: take others, as the paper's rebuild does.
+    /// n keys in 2n cells. At exactly half load some hash keys leave no room; then another is used, like the paper's
+    /// rebuild.
     fn new(bits: u32, stored: u64, support: u64, seed: u64) -> Game {
         let mut rng = Rng::stream(seed, support);
         let keys = Keys::new(stored, support, rng.word()).expect("few enough keys");
@@ -57,7 +60,7 @@ impl Game {
                 self.filter.adapt(&query, &mut self.remote).expect("adaptations succeed");
             }
             while self.filter.wants_rebuild() {
-                // Under a hash key that leaves no room the old table goes on, and another key is tried.
+                // If the new hash key leaves no room, the old table stays and another key is tried.
                 self.rebuilds +=
                     u64::from(self.filter.rekey(HashKey::fixed(self.rng.word()), &mut self.remote).is_ok());
             }
@@ -65,8 +68,8 @@ impl Game {
         wrong
     }
 
-    /// How many of the mistakes that the filter would make now share a connected part of the cuckoo graph with another.
-    fn in_company(&self) -> usize {
+    /// How many of the filter's current mistakes share a component of the cuckoo graph with another.
+    fn sharing_a_component(&self) -> usize {
         let mut parent: Vec<usize> = (0..self.filter.cells() as usize).collect();
         fn root(parent: &mut [usize], mut cell: usize) -> usize {
             while parent[cell] != cell {
@@ -90,7 +93,7 @@ impl Game {
         wrong - parts.len()
     }
 
-    /// Stored keys for which each of their two places is hit by some query of the support.
+    /// Stored keys for which each of the two places is hit by some query of the support.
     fn mutually_unfixable(&self) -> usize {
         let places = |key: &[u8]| -> Vec<(u64, u32)> {
             let cells = self.filter.cells_of(key).zip(0u8..);
@@ -105,7 +108,7 @@ impl Game {
 fn main() {
     let number = |at: usize, default: u64| std::env::args().nth(at).map_or(Ok(default), |given| given.parse());
     let (Ok(bits @ 2..=32), Ok(n @ 1024..)) = (number(1, 8), number(2, 16_384)) else {
-        eprintln!("give the bits of a cell, 2 to 32, and the keys, 1024 or more");
+        eprintln!("give the bits of a cell (2 to 32) and the number of keys (at least 1024)");
         std::process::exit(2);
     };
     let bits = bits as u32;
@@ -139,11 +142,11 @@ fn main() {
     );
     for support in [n / 4, n, 4 * n] {
         let mut rounds = [0u64; ROUNDS];
-        let (mut unfixable, mut rebuilds, mut company) = (0, 0, 0);
+        let (mut unfixable, mut rebuilds, mut sharing) = (0, 0, 0);
         for trial in 0..TRIALS {
             let mut game = Game::new(bits, n, support, trial + 1);
             unfixable += game.mutually_unfixable();
-            company += game.in_company();
+            sharing += game.sharing_a_component();
             rounds.iter_mut().for_each(|round| *round += game.round());
             rebuilds += game.rebuilds;
         }
@@ -153,6 +156,6 @@ fn main() {
             print!("{:>8.2}", mean(rounds[round - 1]));
         }
         let predicted = (epsilon * support as f64).powi(2) / n as f64;
-        println!("{:>17.2} {predicted:>21.2} {rebuilds:>10} {:>14.2}", mean(unfixable as u64), mean(company as u64));
+        println!("{:>17.2} {predicted:>21.2} {rebuilds:>10} {:>14.2}", mean(unfixable as u64), mean(sharing as u64));
     }
 }

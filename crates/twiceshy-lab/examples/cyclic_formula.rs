@@ -1,10 +1,10 @@
-//! The Cyclic filter beside the formula of 003 section 3.1, over the paper's grid.
+//! The Cyclic filter compared with the formula of 003 section 3.1, over the paper's grid.
 //!
 //! `cargo run --release -p twiceshy-lab --example cyclic_formula -- [RATIOS] [BITS] [PER_KEY]`
-//! prints a table: for each width of a cell,
-//! selector bits, ratio A/S and queries a key the measured rate, its standard error over the trials, the formula as printed
-//! (`rate`), and the refined one (`rate_finite`, binomial collisions and finitely many queries). A row is off where the
-//! formula lies more than 5 % and more than three standard errors away.
+//! prints a table: for each width of a cell, selector bits, ratio A/S and queries per key, the measured rate, its
+//! standard error over the trials, the formula as printed (`rate`), and the refined one (`rate_finite`, binomial
+//! collisions and finitely many queries). A row is off if the formula is more than 5 % and more than three standard
+//! errors away.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use twiceshy_lab::uniform::false_positives;
 use twiceshy_lab::workload::keys::Keys;
 use twiceshy_lab::workload::rng::Rng;
 
-/// Queries that no trial passes.
+/// More queries than any trial has.
 const MOST_QUERIES: u64 = 1_000_000_000;
 const CELLS: u64 = 131_072;
 const LOAD: f64 = 0.95;
@@ -42,7 +42,7 @@ impl Point {
         CyclicModel::equal_ranges(4, LOAD, bits, self.selector_bits, EmptyCell::Reserved).expect("a possible model")
     }
 
-    /// Whether looking again at the keys around each mistake is less work than asking every query.
+    /// `true` if checking the keys affected by each mistake is less work than asking every query.
     fn skipping_pays(self) -> bool {
         let (buckets, absent, queries) = self.shape();
         self.model().rate(buckets, absent, queries) * 4.0 * (self.ratio as f64) < 1.0
@@ -54,7 +54,7 @@ impl Point {
         (cells / 4, absent, absent * self.per_key)
     }
 
-    /// The rates of several sets of absent keys before one filled filter, which begins each time as it was filled.
+    /// The rates of several sets of absent keys for one filled filter, which is reset to its filled state each time.
     fn measure(self, fill: u64, sets: u64) -> Vec<f64> {
         let cells = self.cells();
         let stored = (cells as f64 * LOAD) as u64;
@@ -76,7 +76,7 @@ impl Point {
         (0..sets).map(|set| rate(set, &mut rng, &mut remote)).collect()
     }
 
-    /// A small table may be full a little early under an unlucky hash key: then another is taken.
+    /// A small table may be full slightly early under an unlucky hash key; then another is used.
     fn fill(self, cells: u64, stored: u64, sets: u64, rng: &mut Rng) -> (CyclicFilter, ByHash, Keys) {
         loop {
             let keys = Keys::new(stored, stored * self.ratio * sets, rng.word()).expect("few enough keys");
@@ -92,7 +92,7 @@ impl Point {
     }
 }
 
-/// Every query, one after the other.
+/// Asks every query, one after another.
 fn ask_all(
     filter: &mut CyclicFilter,
     remote: &mut ByHash,
@@ -118,7 +118,7 @@ fn list(at: usize, default: &str) -> Vec<u64> {
     let numbers: Option<Vec<u64>> =
         given.split(',').map(|number| number.parse().ok().filter(|number| *number > 0)).collect();
     numbers.unwrap_or_else(|| {
-        eprintln!("{given}: give whole numbers above 0 with commas between them, such as {default}");
+        eprintln!("{given}: give a comma-separated list of whole numbers above 0, such as {default}");
         std::process::exit(2);
     })
 }
@@ -142,15 +142,15 @@ fn main() {
             threads.spawn(|| {
                 while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let bad = row(*point);
-                    *off.lock().expect("nobody panics") += u32::from(bad);
+                    *off.lock().expect("no thread panics") += u32::from(bad);
                 }
             });
         }
     });
-    println!("{} of {} rows are off the formula", off.lock().expect("nobody panics"), points.len());
+    println!("{} of {} rows are off the formula", off.lock().expect("no thread panics"), points.len());
 }
 
-/// Measures and prints one row; whether it is off.
+/// Measures and prints one row. Returns `true` if it is off.
 fn row(point: Point) -> bool {
     let (buckets, absent, queries) = point.shape();
     let (formula, finite) =

@@ -1,8 +1,8 @@
-//! The selectors of a telescoping filter without resets, after c·n distinct queries, beside Corollary 3 of 004.
+//! The selectors of a telescoping filter without resets, after c·n distinct queries, compared with Corollary 3 of 004.
 //!
-//! The corollary knows no resets, so the filter is the one with plain selectors. Its n is the number of quotients: the
-//! queries that share a key's quotient are what counts. Two tables for each c: every query asked once, and all asked again
-//! and again until none is a false positive.
+//! The corollary assumes no resets, so the filter has plain selectors. Its n is the number of quotients: what counts is
+//! the queries that share a key's quotient. Two tables for each c: every query asked once, and all repeated until none
+//! is a false positive.
 //!
 //! `cargo run --release -p twiceshy-lab --example selector_values -- [SLOTS] [BITS] [C,C,…]`
 
@@ -10,7 +10,7 @@ use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::PlainTelescopingFilter;
 use twiceshy::remote::ByHash;
-use twiceshy_lab::models::selectors::Beside;
+use twiceshy_lab::models::selectors::Comparison;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -21,7 +21,7 @@ fn query(number: u64) -> [u8; 8] {
     (ABSENT + number).to_le_bytes()
 }
 
-/// Asks for some queries in turn and adapts on each mistake; how many there were.
+/// Asks some queries in turn and adapts on each mistake. Returns the number of mistakes.
 fn ask(filter: &mut PlainTelescopingFilter, numbers: std::ops::Range<u64>, set: &mut ByHash) -> Result<u64, Failure> {
     let mut wrong = 0;
     for number in numbers {
@@ -73,7 +73,7 @@ fn main() -> Result<(), Failure> {
         for (title, filter) in [("asked once", &once), ("repeated until none is wrong", &repeated)] {
             let slots = histogram(filter);
             println!("c = {c}, {title}, {} resets", filter.stats().resets_by_adapts);
-            println!("{}", Beside { slots: &slots, epsilon, c: c as f64 });
+            println!("{}", Comparison { slots: &slots, epsilon, c: c as f64 });
         }
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! The exact table reaches 95 % load: 4×1 and 2×4, a thousand to ten million keys.
 //!
-//! `cargo run --release -p twiceshy-lab --example table_loads` prints, for each size, how many tables were filled, how many
-//! took a new hash key on the way, and the nanoseconds an insertion; then how far each shape gets before it says full.
+//! `cargo run --release -p twiceshy-lab --example table_loads` prints, for each size, how many tables were filled, how
+//! many took a new hash key on the way, and the nanoseconds per insertion; then how full each shape gets before it
+//! rejects a key.
 
 use std::time::Instant;
 use twiceshy::cuckoo::{CuckooTable, Insertion, Search, Shape};

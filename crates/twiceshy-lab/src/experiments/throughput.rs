@@ -1,4 +1,4 @@
-//! 004 Figure 5: insertions and queries a second over the load.
+//! 004 Figure 5: insertions and queries per second over the load.
 
 use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, line};
 use crate::fixed_set::FixedSet;
@@ -39,7 +39,7 @@ fn measure(filter: &'static str, slots: u64, queries: u64, seed: u64) -> Result<
     let hash = HashKey::fixed(Rng::stream(seed, 5).word());
     let run = Run { filter, slots, queries, seed };
     let (bits, cell) = (REMAINDER, CELL);
-    // Options that cannot be would be a mistake of this file, and say so.
+    // Invalid options would be a bug in this file, and are reported.
     macro_rules! built {
         ($options:expr, $answer:expr) => {
             run.measure(|remote| $options.build(hash, remote).map_err(TaskError::new), $answer)
@@ -57,17 +57,17 @@ fn measure(filter: &'static str, slots: u64, queries: u64, seed: u64) -> Result<
     }
 }
 
-/// Passes over the queries at each load, the median of which counts.
+/// Passes over the queries at each load; the median counts.
 const PASSES: usize = 5;
 
-/// What a filter does about a mistake.
+/// How a filter handles a mistake.
 type Answer<F> = fn(&mut F, &[u8], &mut FixedSet) -> Result<(), TaskError>;
 
 fn learning<F: Adaptive>(filter: &mut F, query: &[u8], remote: &mut FixedSet) -> Result<(), TaskError> {
     filter.adapt(query, remote).map(drop).map_err(TaskError::new)
 }
 
-/// It asks the remote, as every mistake does.
+/// Only reads the remote, as every mistake does.
 fn settled<F: Backed>(filter: &mut F, query: &[u8], remote: &mut FixedSet) -> Result<(), TaskError> {
     for place in filter.lookup(query).into_iter().flatten() {
         remote.candidates(&place, &mut |_| ()).map_err(TaskError::new)?;
@@ -149,12 +149,12 @@ impl Experiment for Throughput {
         vec![
             format!(
                 "{} slots; the filter is filled step by step, and at each load {} queries of the active set are asked, with an \
-                 adaptation to each mistake: the median of five passes, where the paper has means of ten runs. One thread, nothing beside it; times are this machine's, so compare the lines with \
+                 adaptation to each mistake: the median of five passes, where the paper has means of ten runs. One thread, nothing else running; times are this machine's, so compare the lines with \
                  each other.",
                 size.pick("131,072", "16,777,216"),
                 size.pick("500,000", "10 million")
             ),
-            "Insertions include the remote in memory, which is the larger part of them. The vacuum filter of the paper's figure \
+            "Insertions include the remote in memory, which takes most of the time. The vacuum filter of the paper's figure \
              is missing here."
                 .into(),
         ]
@@ -185,9 +185,9 @@ impl Experiment for Throughput {
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         let picture = |what: &str, column: &str| Picture {
             name: format!("throughput-{what}"),
-            title: format!("Million {what} a second"),
+            title: format!("Million {what} per second"),
             x: Axis::own_range("load: keys over cells or slots"),
-            y: Axis::linear(format!("million {what} a second")),
+            y: Axis::linear(format!("million {what} per second")),
             lines: FILTERS.iter().map(|(filter, look)| curve(table, filter, *look, column)).collect(),
         };
         vec![picture("insertions", "million_insertions_per_second"), picture("queries", "million_queries_per_second")]
@@ -218,7 +218,7 @@ impl Experiment for Throughput {
             )
             .because(
                 "here a look-up decodes selectors only where a run's remainders could match, and a block that never adapted has \
-                 nothing to decode: what the paper's filter pays with each query, this one pays seldom",
+                 nothing to decode: the paper's filter pays for that with each query, this one seldom",
             )
             .open_if(spread > 0.1, "passes over the same queries differ by more than the filters do: run it on a quiet machine, or in the paper's size"),
         ]

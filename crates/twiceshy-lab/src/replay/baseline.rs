@@ -1,4 +1,4 @@
-//! The rivals as a trial drives them.
+//! The baseline filters in a trial.
 
 use super::drive::drive;
 use super::names::FilterName;
@@ -11,27 +11,27 @@ use twiceshy::filter::{Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 
-/// A plain filter over a remote that it needs to move keys.
+/// A plain filter, with the remote that it needs to move keys.
 struct Plain {
     filter: FullKeyFilter,
     remote: Mirror,
 }
 
-/// What a rival does with a key that it stores and with one that it was wrong about.
+/// A baseline: how it stores a key, and how it handles a key that it was wrong about.
 struct Rival<F> {
     filter: F,
     insert: fn(&mut F, &[u8]) -> Result<bool, ReplayError>,
     wrong: fn(&mut F, &[u8]),
 }
 
-/// The bits of each cell that a list of mistakes takes where nobody chose.
+/// The default bits of each cell that a list of mistakes takes.
 const CACHE_BITS: u32 = 1;
 
 pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
     let spec = &settings.filter;
     let bits = spec.bits;
     if !(2..=64).contains(&bits) {
-        return Err(ReplayError::Setting(format!("{bits} bits a cell are not possible: 2 to 64")));
+        return Err(ReplayError::Setting(format!("the bits of a cell must be 2 to 64, not {bits}")));
     }
     let keys = |cells: u64| (settings.load * cells as f64) as u64;
     match spec.name {
@@ -52,7 +52,7 @@ pub(super) fn dispatch(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)
             let cache = spec.cache_bits.unwrap_or(CACHE_BITS);
             let left = bits.checked_sub(cache).filter(|left| *left >= 2).ok_or_else(|| {
                 ReplayError::Setting(format!(
-                    "a list of {cache} bits a cell leaves less than 2 of {bits}: raise --bits or lower --cache-bits"
+                    "a list of {cache} bits per cell leaves less than 2 of {bits}: raise --bits or lower --cache-bits"
                 ))
             })?;
             let filter =
@@ -107,7 +107,7 @@ impl Filter for Plain {
     }
 }
 
-/// Its remote, if it has one, is not charged for: it only finds room with it.
+/// The cost of a remote is not counted: it is only used to find room.
 impl<F: Filter> Subject for Rival<F> {
     type Filter = F;
 

@@ -1,4 +1,4 @@
-//! From a filter's description to the library's own options: one place for all who build filters by it.
+//! Converts a filter's description to the library's options.
 
 use super::spec::FilterSpec;
 use twiceshy::cuckoo::{

@@ -1,11 +1,11 @@
-//! What a filter counted about its own work.
+//! A filter's counts of its own work.
 
 use super::table_counts::{TableCount, TableCounts};
 use twiceshy::cuckoo::{FullKeyCuckoo, Rule};
 use twiceshy::quotient::{self, BroomFilter, RankSelectFilter};
 
-/// A filter's statistics in the report's words, since the filter was made. What makes no sense for a family stays 0, and
-/// what only one family has goes into `table`.
+/// A filter's statistics since it was made, in the report's terms. Counts that do not apply to a family stay 0; counts
+/// of one family go into `table`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     pub(super) insertions: u64,
@@ -19,7 +19,7 @@ pub(super) struct Work {
     pub(super) table: TableCounts,
 }
 
-/// A filter that keeps statistics. Each family has its own kind of them; this is all that a new family must translate.
+/// A filter that keeps statistics. A new family only has to implement this.
 pub(super) trait Counted {
     fn work(&self) -> Work;
 }
@@ -29,7 +29,7 @@ impl<Q: Rule> Counted for FullKeyCuckoo<Q> {
         let stats = self.stats();
         Work {
             insertions: stats.insertions,
-            // A path of one cell moves nobody.
+            // A path of one cell moves no key.
             moved_by_insertions: stats.path_cells - stats.insertions,
             longest_path: stats.longest_path,
             adapts: stats.adapts,
@@ -43,7 +43,7 @@ impl<Q: Rule> Counted for FullKeyCuckoo<Q> {
 }
 
 impl<Q: quotient::Rule> Counted for RankSelectFilter<Q> {
-    /// Slots that shift carry no key in R from one cell to another, so nothing counts as moved.
+    /// Shifting slots moves no key of R from one cell to another, so nothing counts as moved.
     fn work(&self) -> Work {
         let stats = self.stats();
         let own = [

@@ -1,4 +1,4 @@
-//! Designs beside numbers that are known, and beside the filters themselves.
+//! Designs compared with known numbers and with the filters themselves.
 
 use super::*;
 use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
@@ -39,26 +39,26 @@ fn the_rates_that_the_papers_and_the_tests_of_the_filters_give_come_out() {
 }
 
 #[test]
-fn a_filter_takes_the_bits_that_its_design_says() {
+fn a_filter_takes_the_bits_of_its_design() {
     const CELLS: u64 = 400_000;
     let keys = 0.95 * CELLS as f64;
     let hash = HashKey::fixed(1);
     let plain = CuckooFilter::with_cells(CELLS, 9).build(hash).expect("options").local_bits();
     let mut bits = vec![(Design::PartialKey { tables: 2, cells: 4, bits: 9 }, plain)];
-    macro_rules! beside {
+    macro_rules! compare {
         ($design:expr, $options:expr) => {
             bits.push(($design, $options.build(hash, &mut ByHash::new()).expect("options").local_bits()))
         };
     }
-    beside!(Design::Cuckoo { tables: 4, cells: 1, bits: 11 }, FullKeyFilter::with_cells(CELLS, 11));
-    beside!(Design::Cyclic { tables: 4, bits: 9, selector_bits: 1 }, CyclicFilter::with_cells(CELLS, 9));
-    beside!(Design::CyclicUnequal { tables: 4, bits: 9, split: 1 }, CyclicFilter::with_cells(CELLS, 9));
-    beside!(Design::Swapping { tables: 2, cells: 4, bits: 12 }, SwappingFilter::with_cells(CELLS, 12));
-    beside!(Design::Cuckooing { tables: 4, cells: 1, bits: 8 }, CuckooingFilter::with_cells(CELLS, 8));
-    beside!(Design::Quotient { bits: 7 }, QuotientFilter::with_slots(CELLS, 7));
-    beside!(Design::Telescoping { bits: 8 }, TelescopingFilter::with_slots(CELLS, 8));
-    beside!(Design::TelescopingPlain { bits: 8 }, PlainTelescopingFilter::with_slots(CELLS, 8));
-    beside!(Design::Extension { bits: 12 }, ExtensionFilter::with_slots(CELLS, 12));
+    compare!(Design::Cuckoo { tables: 4, cells: 1, bits: 11 }, FullKeyFilter::with_cells(CELLS, 11));
+    compare!(Design::Cyclic { tables: 4, bits: 9, selector_bits: 1 }, CyclicFilter::with_cells(CELLS, 9));
+    compare!(Design::CyclicUnequal { tables: 4, bits: 9, split: 1 }, CyclicFilter::with_cells(CELLS, 9));
+    compare!(Design::Swapping { tables: 2, cells: 4, bits: 12 }, SwappingFilter::with_cells(CELLS, 12));
+    compare!(Design::Cuckooing { tables: 4, cells: 1, bits: 8 }, CuckooingFilter::with_cells(CELLS, 8));
+    compare!(Design::Quotient { bits: 7 }, QuotientFilter::with_slots(CELLS, 7));
+    compare!(Design::Telescoping { bits: 8 }, TelescopingFilter::with_slots(CELLS, 8));
+    compare!(Design::TelescopingPlain { bits: 8 }, PlainTelescopingFilter::with_slots(CELLS, 8));
+    compare!(Design::Extension { bits: 12 }, ExtensionFilter::with_slots(CELLS, 12));
     // 2·log₂ log₂ 400,000 = 8.43.
     let yard = Design::BroomBackYard { bits: 12, signature: 9 };
     for (design, width, form) in

@@ -1,19 +1,19 @@
-//! Selectors as they were found, beside what is predicted.
+//! Prints selector values next to their predictions.
 
 use super::{Law, asked_once, corollary3, repeated};
 use std::fmt;
 
-/// How many slots hold each selector value, from 0 on, to be printed beside the predictions. Differences to the law of
-/// repeated queries are given in standard deviations of a count.
+/// How many slots hold each selector value, from 0 on, to be printed next to the predictions. Differences from the law
+/// of repeated queries are given in standard deviations of a count.
 ///
 /// ```
-/// use twiceshy_lab::models::selectors::Beside;
+/// use twiceshy_lab::models::selectors::Comparison;
 ///
-/// let table = Beside { slots: &[984_500, 15_200, 300], epsilon: 1.0 / 256.0, c: 4.0 }.to_string();
+/// let table = Comparison { slots: &[984_500, 15_200, 300], epsilon: 1.0 / 256.0, c: 4.0 }.to_string();
 /// assert!(table.lines().nth(3).is_some_and(|two| two.starts_with("    2          300   3.000e-4     2.928e-4   +0.4")));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Beside<'a> {
+pub struct Comparison<'a> {
     /// The slots that hold the value 0, 1, …
     pub slots: &'a [u64],
     /// The rate of a slot.
@@ -22,7 +22,7 @@ pub struct Beside<'a> {
     pub c: f64,
 }
 
-impl fmt::Display for Beside<'_> {
+impl fmt::Display for Comparison<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.slots.iter().sum::<u64>() as f64;
         let [slots, share, expected, off] = ["slots", "share", "repeated", "sd"];
@@ -48,10 +48,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_below_their_heads_and_no_slot_at_all_prints_no_row() {
-        let table = Beside { slots: &[98_450, 1_550], epsilon: 1.0 / 256.0, c: 4.0 }.to_string();
+    fn columns_line_up_and_without_slots_there_is_no_row() {
+        let table = Comparison { slots: &[98_450, 1_550], epsilon: 1.0 / 256.0, c: 4.0 }.to_string();
         let widths: Vec<usize> = table.lines().map(str::len).collect();
         assert_eq!(widths, [widths[0]; 3], "{table}");
-        assert_eq!(Beside { slots: &[], epsilon: 0.1, c: 1.0 }.to_string().lines().count(), 1);
+        assert_eq!(Comparison { slots: &[], epsilon: 0.1, c: 1.0 }.to_string().lines().count(), 1);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) use edit::{Edit, Undo};
 pub use fingerprint::{Function, Rule, Values};
 pub use full_key::FullKeyCuckoo;
 pub use options::{Options, RuleSpec};
-pub use partial_key::{CuckooFilter, CuckooFull, CuckooOptions};
+pub use partial_key::{CuckooFilter, CuckooOptions};
 pub use plain::{FullKeyFilter, Plain, PlainSpec};
 pub use search::Search;
 pub use shape::{Shape, ShapeError, Spot};

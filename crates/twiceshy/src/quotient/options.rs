@@ -103,7 +103,7 @@ impl<S: RuleSpec> Options<S> {
         generation: Generation,
     ) -> Result<RankSelectFilter<S::Rule>, OptionsError> {
         let (slots, width, rule) = self.parts()?;
-        Ok(RankSelectFilter::new(new_local(slots, width, rule, self.side, hash, generation)?))
+        Ok(RankSelectFilter::over(new_local(slots, width, rule, self.side, hash, generation)?))
     }
 
     /// An empty filter over a remote that holds no set yet. The hash key decides everything that looks random.

@@ -55,7 +55,7 @@ impl<R: Rule> RankSelectFilter<R> {
         from.finish()?;
         let local = Local { marked: Marked { table, side }, rule, hash, generation, keys };
         check_marks(&local).map_err(LoadError::invalid)?;
-        Ok((RankSelectFilter { wants_rebuild, stamp, ..RankSelectFilter::new(local) }, sequence))
+        Ok((RankSelectFilter { wants_rebuild, stamp, ..RankSelectFilter::over(local) }, sequence))
     }
 }
 

@@ -23,6 +23,7 @@ mod plan;
 mod rank_select;
 mod rule;
 mod save;
+mod shift;
 mod side;
 mod stats;
 mod strand;

@@ -1,20 +1,19 @@
 //! The broom filter and its promises.
 
-use super::frontier::Deeds;
 use super::functions::{Age, Functions};
-use super::known::Known;
 use super::level::Level;
 use super::local::Local;
-use super::operate::{Open, Stop, seam};
+use super::operate::{Doubt, Stop};
 use super::prints::Prints;
 use super::rebuild::{Rebuild, Stage};
 use super::rules::Rules;
 use super::shape::{BroomForm, Shape};
 use super::stats::Stats;
+use super::storage::Storage;
 use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
 use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
 use crate::hash::HashKey;
-use crate::remote::{Frontier, Generation, Key, OrderWords, Place, Plan, Remote, Write};
+use crate::remote::{Frontier, Generation, OrderWords, Place, Plan, Remote, Write};
 use crate::sizing;
 
 /// The broom filter (001): whatever an adversary asks, inserts and removes, its next query is wrong with probability ε at most, times
@@ -64,8 +63,8 @@ use crate::sizing;
 pub struct BroomFilter {
     pub(crate) local: Local,
     pub(crate) sequence: u64,
-    /// What the operation in progress began with; there still where its outcome is not known.
-    pub(super) open: Option<Box<Open>>,
+    /// A commit whose outcome is not known, and what it changes.
+    pub(super) doubt: Option<Box<Doubt>>,
     pub(crate) reclaim: Reclaim,
     /// Keys that are owed to the new function.
     pub(crate) debt: u64,
@@ -110,7 +109,7 @@ impl BroomFilter {
         BroomFilter {
             local,
             sequence,
-            open: None,
+            doubt: None,
             reclaim,
             debt: 0,
             wants_rebuild: false,
@@ -148,7 +147,7 @@ impl BroomFilter {
 
     /// Whether a commit's outcome is unknown: see [`Backed::resolve`].
     pub fn is_in_doubt(&self) -> bool {
-        self.open.is_some()
+        self.doubt.is_some()
     }
 }
 
@@ -161,7 +160,7 @@ pub(super) fn new_local(shape: Shape, rules: Rules, functions: Functions) -> Res
     Ok(local)
 }
 
-pub(super) fn begin_of(local: &Local, age: Age) -> Write {
+pub(super) fn begin_of<S: Storage>(local: &Local<S>, age: Age) -> Write {
     let schema = local.schema(*local.functions.hash_key(age));
     Write::Begin { generation: local.functions.generation_of(age), schema }
 }
@@ -195,14 +194,18 @@ impl Backed for BroomFilter {
             return None;
         }
         let local = &self.local;
+        let levels = 0..local.shape.levels();
         let mut places = Vec::new();
-        if let Some(before) = local.before() {
-            (0..local.shape.levels()).for_each(|level| places.extend(local.places(key, level, before)));
+        if let Some(doubt) = &self.doubt {
+            for functions in [&local.functions, &doubt.edit.functions] {
+                levels.clone().for_each(|level| places.extend(local.places(key, level, functions)));
+            }
+            return Some(places.into_iter());
         }
-        for level in 0..local.shape.levels() {
+        for level in levels {
             let here = || local.spots(key).any(|spot| spot.level == level);
             // A key in the yard is behind the place of the first level.
-            if self.is_in_doubt() || level == 0 && local.is_in_yard(key) || here() {
+            if level == 0 && local.is_in_yard(key) || here() {
                 places.extend(local.places(key, level, &local.functions));
             }
         }
@@ -210,44 +213,16 @@ impl Backed for BroomFilter {
     }
 
     fn insert<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Inserted, InsertError<R::Error>> {
-        let inserted = self.operate(remote, |filter, remote| {
-            let mut known = Known::new(remote);
-            if filter.local.contains(key) && known.stores(&filter.local, key)? {
-                return Ok((Inserted::AlreadyStored, Vec::new()));
-            }
-            if !filter.local.place(key, &known)? {
-                return Err(Stop::Full);
-            }
-            let came = Key::from(key);
-            known.came(&filter.local, &came);
-            let mut deeds = Deeds { came: Some(came), ..Deeds::default() };
-            filter.settle(&mut known, &mut deeds)?;
-            filter.stats.insertions += 1;
-            Ok((Inserted::New, filter.tell(deeds)))
-        });
-        inserted.map_err(|stop| match stop {
+        let planned = self.plan_insert(key, remote).map_err(|stop| match stop {
             Stop::Seam(error) => error.into(),
             Stop::Full => InsertError::Full { keys: self.len(), cells: self.cells() },
-        })
+        })?;
+        Ok(self.commit(planned, remote)?)
     }
 
     fn remove<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Removed, SeamError<R::Error>> {
-        let removed = self.operate(remote, |filter, remote| {
-            let mut known = Known::new(remote);
-            if !filter.local.contains(key) || !known.stores(&filter.local, key)? {
-                filter.in_step(remote)?;
-                return Ok((Removed::NotStored, Vec::new()));
-            }
-            let gone = Key::from(key);
-            filter.local.remove(key, &known)?;
-            known.went(&filter.local, &gone);
-            let age = filter.local.functions.age(key);
-            let mut deeds = Deeds { went: Some(filter.entry(&gone, age, false)), ..Deeds::default() };
-            filter.settle(&mut known, &mut deeds)?;
-            filter.stats.removals += 1;
-            Ok((Removed::Gone, filter.tell(deeds)))
-        });
-        removed.map_err(seam)
+        let planned = self.plan_remove(key, remote)?;
+        self.commit(planned, remote)
     }
 
     #[inline]
@@ -274,11 +249,8 @@ impl Backed for BroomFilter {
     fn resolve<R: Remote>(&mut self, remote: &R) -> Result<(), SeamError<R::Error>> {
         let found = remote.sequence().map_err(SeamError::Remote)?;
         match (found.checked_sub(self.sequence), self.is_in_doubt()) {
-            (Some(0), _) => self.undo(),
-            (Some(1), true) => {
-                self.sequence = found;
-                self.keep();
-            }
+            (Some(0), _) => self.doubt = None,
+            (Some(1), true) => self.confirm(),
             _ => return Err(SeamError::out_of_step(self.sequence, found)),
         }
         Ok(())
@@ -325,32 +297,7 @@ impl Backed for BroomFilter {
 
 impl Adaptive for BroomFilter {
     fn adapt<R: Remote>(&mut self, query: &[u8], remote: &mut R) -> Result<Adapted, SeamError<R::Error>> {
-        let adapted = self.operate(remote, |filter, remote| {
-            if !filter.local.contains(query) {
-                return Ok((Adapted::Fixed, Vec::new()));
-            }
-            filter.in_step(remote)?;
-            let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            if known.stores(&filter.local, query)? {
-                return Ok((Adapted::Stored, Vec::new()));
-            }
-            let spots: Vec<_> = filter.local.spots(query).collect();
-            // Who is like a whole hash cannot be told from it.
-            let mut alike = spots.is_empty();
-            for spot in spots {
-                alike |= !filter.local.learn(spot, query, &known)?;
-            }
-            deeds.learned = filter.local.extends > 0;
-            filter.settle(&mut known, &mut deeds)?;
-            filter.stats.adapts += 1;
-            let writes = filter.tell(deeds);
-            let outcome = match (filter.local.contains(query), alike) {
-                (false, _) => Adapted::Fixed,
-                (true, true) => Adapted::Unfixable,
-                (true, false) => Adapted::StillPresent,
-            };
-            Ok((outcome, writes))
-        });
-        adapted.map_err(seam)
+        let planned = self.plan_adapt(query, remote)?;
+        self.commit(planned, remote)
     }
 }

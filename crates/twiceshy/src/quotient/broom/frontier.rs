@@ -1,9 +1,10 @@
 //! The frontier: keys move on to the new hash function, and the remote hears of it (001 section 4.2).
 
+use super::draft::Draft;
 use super::filter::{BroomFilter, begin_of};
 use super::functions::{Age, LAST_POSITION};
 use super::known::Known;
-use super::operate::Stop;
+use super::operate::{Planned, Stop};
 use super::rebuild::Stage;
 use super::rules::BroomRule;
 use crate::error::{RebuildError, SeamError};
@@ -39,21 +40,52 @@ impl BroomFilter {
         self.local.functions.frontier
     }
 
-    /// The write for a key's entries in the generation of an age.
-    pub(super) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
-        let (generation, key) = (self.local.functions.generation_of(age), key.clone());
-        let words = self.local.functions.order_words(&key, age, &self.local.shape);
-        match adds {
-            true => Write::Add { generation, key, words, cell: None },
-            false => Write::Remove { generation, key, words, cell: None },
-        }
-    }
-
     /// The generation of the remote that holds the keys above the frontier; the others are in the next one.
     pub fn generation(&self) -> Generation {
         self.local.functions.generation
     }
 
+    /// Plans to move the frontier on by some keys, towards the end of a rebuild.
+    pub(crate) fn plan_sweep<R: Remote>(&self, limit: usize, remote: &R) -> Result<Planned<Progress>, Stop<R::Error>> {
+        self.ready()?;
+        let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
+        let mut draft = Draft::new(self);
+        if draft.stage() != Some(Stage::Done) {
+            draft.pay((limit as u64).min(self.len().max(1)), &mut known, &mut deeds)?;
+            draft.stats.extends += draft.local.extends;
+        }
+        let writes = draft.tell(deeds);
+        match draft.stage() {
+            Some(Stage::Done) => {}
+            Some(_) => return Ok((Progress::More, writes, draft.finish())),
+            // The table could not be made, or is too small by now.
+            None => return Err(Stop::Full),
+        }
+        draft.rebuild = None;
+        draft.wants_rebuild = false;
+        draft.debt = 0;
+        draft.stats.rebuilds += 1;
+        Ok((Progress::Done, writes, draft.finish()))
+    }
+
+    /// Moves the frontier on by some keys, towards the end of a rebuild.
+    pub(super) fn sweep<R: Remote>(
+        &mut self,
+        limit: usize,
+        remote: &mut R,
+    ) -> Result<Progress, RebuildError<R::Error>> {
+        match self.plan_sweep(limit, remote) {
+            Ok(planned) => Ok(self.commit(planned, remote)?),
+            Err(Stop::Seam(error)) => Err(error.into()),
+            Err(Stop::Full) => {
+                let cells = self.rebuild.take().and_then(|rebuild| rebuild.cells).unwrap_or(self.cells());
+                Err(RebuildError::Full { keys: self.len(), cells })
+            }
+        }
+    }
+}
+
+impl Draft<'_> {
     /// Moves the frontier by the share of the range in which `keys` keys are expected. Those that are there take the new function.
     pub(super) fn pay<R: Remote>(
         &mut self,
@@ -129,14 +161,14 @@ impl BroomFilter {
         let (caused, crowded) = (self.local.extends, if owes { CROWDED } else { 0 });
         self.debt = self.debt.saturating_add(caused * c + crowded);
         if self.reclaim.by_rebuild {
-            self.wants_rebuild |= self.debt >= self.len() && self.debt > 0;
+            self.wants_rebuild |= self.debt >= self.local.keys() && self.debt > 0;
         } else {
             let paid = self.debt.min(2 * c + crowded);
             self.pay(paid, known, deeds)?;
             self.debt -= paid;
         }
         // More than all keys cannot be owed.
-        self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.len());
+        self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.local.keys());
         self.stats.extends += self.local.extends;
         Ok(())
     }
@@ -144,61 +176,18 @@ impl BroomFilter {
     /// What the remote is told of an operation; ends the phase, if it has come to its end.
     pub(super) fn tell(&mut self, deeds: Deeds) -> Vec<Write> {
         let mut writes: Vec<Write> = deeds.went.into_iter().collect();
-        writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::Old, false)));
-        let came = deeds.came.iter().map(|key| self.entry(key, self.local.functions.age(key), true));
+        writes.extend(deeds.moved.iter().map(|key| self.local.entry(key, Age::Old, false)));
+        let came = deeds.came.iter().map(|key| self.local.entry(key, self.local.functions.age(key), true));
         writes.extend(came);
-        writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::New, true)));
-        let before = self.local.before().map(|functions| functions.frontier);
+        writes.extend(deeds.moved.iter().map(|key| self.local.entry(key, Age::New, true)));
         if deeds.phase_ended {
-            writes.extend(self.end_phase());
-        } else if deeds.learned || before != Some(self.local.functions.frontier) {
+            self.end_phase();
+            let switch = Write::Switch { generation: self.local.functions.generation };
+            writes.extend([switch, begin_of(&self.local, Age::New), Write::Frontier { at: Frontier::START }]);
+        } else if deeds.learned || self.before.frontier != self.local.functions.frontier {
             writes.push(Write::Frontier { at: self.local.functions.frontier });
         }
         writes
-    }
-
-    /// The new function becomes the old one, and another one the new. A rebuild that waits for it begins.
-    fn end_phase(&mut self) -> Vec<Write> {
-        self.local.end_phase();
-        self.stats.phases += 1;
-        self.next_stage();
-        let switch = Write::Switch { generation: self.generation() };
-        vec![switch, begin_of(&self.local, Age::New), Write::Frontier { at: Frontier::START }]
-    }
-
-    /// Moves the frontier on by some keys, towards the end of a rebuild.
-    pub(super) fn sweep<R: Remote>(
-        &mut self,
-        limit: usize,
-        remote: &mut R,
-    ) -> Result<Progress, RebuildError<R::Error>> {
-        let swept = self.operate(remote, |filter, remote| {
-            let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            if filter.stage() != Some(Stage::Done) {
-                filter.pay((limit as u64).min(filter.len().max(1)), &mut known, &mut deeds)?;
-                filter.stats.extends += filter.local.extends;
-            }
-            let writes = filter.tell(deeds);
-            match filter.stage() {
-                Some(Stage::Done) => {}
-                Some(_) => return Ok((Progress::More, writes)),
-                // The table could not be made, or is too small by now.
-                None => return Err(Stop::Full),
-            }
-            filter.set_rebuild(None);
-            filter.wants_rebuild = false;
-            filter.debt = 0;
-            filter.stats.rebuilds += 1;
-            Ok((Progress::Done, writes))
-        });
-        match swept {
-            Ok(progress) => Ok(progress),
-            Err(Stop::Seam(error)) => Err(error.into()),
-            Err(Stop::Full) => {
-                let cells = self.rebuild.take().and_then(|rebuild| rebuild.cells).unwrap_or(self.cells());
-                Err(RebuildError::Full { keys: self.len(), cells })
-            }
-        }
     }
 }
 

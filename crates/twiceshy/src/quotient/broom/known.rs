@@ -2,6 +2,7 @@
 
 use super::functions::{Age, Functions};
 use super::local::Local;
+use super::storage::Storage;
 use crate::error::SeamError;
 use crate::hash::words_of;
 use crate::remote::{CellId, Key, Order, Place, Remote};
@@ -32,13 +33,13 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Where a key is, in each level.
-    fn ats(local: &Local, key: &[u8]) -> impl Iterator<Item = At> {
+    fn ats<S: Storage>(local: &Local<S>, key: &[u8]) -> impl Iterator<Item = At> {
         let age = local.functions.age(key);
         (0..local.shape.levels()).map(move |level| (age, level, local.hash_at(key, age, level).quotient))
     }
 
     /// A key is in L from now on, under the function that it has now.
-    pub(crate) fn came(&mut self, local: &Local, key: &Key) {
+    pub(crate) fn came<S: Storage>(&mut self, local: &Local<S>, key: &Key) {
         self.gone.remove(key);
         for at in Self::ats(local, key) {
             self.here.entry(at).or_default().push(key.clone());
@@ -46,7 +47,7 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// A key is no longer in L. It still has the function under which it was.
-    pub(crate) fn went(&mut self, local: &Local, key: &Key) {
+    pub(crate) fn went<S: Storage>(&mut self, local: &Local<S>, key: &Key) {
         for at in Self::ats(local, key) {
             self.here.entry(at).or_default().retain(|here| here != key);
         }
@@ -54,9 +55,9 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// The keys with this quotient in a level of a table.
-    pub(crate) fn candidates(
+    pub(crate) fn candidates<S: Storage>(
         &self,
-        local: &Local,
+        local: &Local<S>,
         table: usize,
         level: usize,
         quotient: u64,
@@ -72,7 +73,7 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Those of the remote that have the function of this age.
-    fn of_age(&self, local: &Local, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+    fn of_age<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
         let place = (age, level, quotient);
         if !self.answers.borrow().contains_key(&place) {
             let answer = self.ask(local, age, level, quotient)?;
@@ -83,7 +84,7 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Reads the remote.
-    fn ask(&self, local: &Local, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+    fn ask<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
         let slots = local.tables[local.table_of(age)].levels[level].slots();
         let words = words_of(quotient, quotient, slots);
         // A remote may bring more than it was asked for.
@@ -91,9 +92,9 @@ impl<'a, R: Remote> Known<'a, R> {
         self.read(local, age, Order(level as u8), words, own)
     }
 
-    fn read(
+    fn read<S: Storage>(
         &self,
-        local: &Local,
+        local: &Local<S>,
         age: Age,
         order: Order,
         words: RangeInclusive<u64>,
@@ -112,16 +113,16 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Whether the remote has a key, by one read at most.
-    pub(crate) fn stores(&self, local: &Local, key: &[u8]) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn stores<S: Storage>(&self, local: &Local<S>, key: &[u8]) -> Result<bool, SeamError<R::Error>> {
         let (age, quotient) = local.functions.quotient(key, 0, &local.shape);
         let keys = self.of_age(local, age, 0, quotient)?;
         Ok(keys.iter().any(|stored| **stored == *key))
     }
 
     /// The keys of the old function whose positions are in a range, in the order of positions.
-    pub(crate) fn in_order(
+    pub(crate) fn in_order<S: Storage>(
         &self,
-        local: &Local,
+        local: &Local<S>,
         positions: RangeInclusive<u64>,
     ) -> Result<Vec<(u64, Key)>, SeamError<R::Error>> {
         let position = |key: &[u8]| local.functions.position(key, Age::Old);

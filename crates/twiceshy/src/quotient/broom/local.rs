@@ -3,38 +3,29 @@
 use super::functions::{Age, Functions};
 use super::known::Known;
 use super::level::Hash;
+use super::overlay::Drafted;
 use super::prints::Prints;
 use super::rules::{BroomRule, Rules};
 use super::shape::Shape;
+use super::storage::{Owned, Storage};
 use super::strings::Bits;
 use crate::error::SeamError;
 use crate::hash::{HashKey, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::quotient::matching::assign;
-use crate::remote::{CellId, Key, Order, Place, Remote, Schema};
+use crate::remote::{CellId, Key, Order, Place, Remote, Schema, Write};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Local {
+pub(crate) struct Local<S: Storage = Owned> {
     /// One table for the keys of both ages; or one for each age, while it is being replaced.
-    pub(crate) tables: Vec<Prints>,
+    pub(crate) tables: Vec<Prints<S>>,
     pub(crate) functions: Functions,
     pub(crate) shape: Shape,
     pub(crate) rules: Rules,
-    /// Fingerprints that were extended since the last operation began.
+    /// Fingerprints that were extended since this draft began.
     pub(crate) extends: u64,
-    /// Keys that were put beside a first level that was crowded, since the last operation began.
+    /// Keys that were put beside a first level that was crowded, since this draft began.
     pub(crate) crowding: u64,
-    saved: Option<Saved>,
-}
-
-/// What an operation began with, beside what the tables remember themselves.
-#[derive(Clone, Debug)]
-struct Saved {
-    functions: Functions,
-    /// The table that it has thrown away.
-    ended: Option<Prints>,
-    /// Whether it has begun a table.
-    begun: bool,
 }
 
 /// A slot of a level.
@@ -49,7 +40,7 @@ pub(crate) struct Spot {
 impl Local {
     pub(crate) fn from_parts(shape: Shape, prints: Prints, functions: Functions) -> Local {
         let rules = Rules::default();
-        Local { tables: vec![prints], functions, shape, rules, extends: 0, crowding: 0, saved: None }
+        Local { tables: vec![prints], functions, shape, rules, extends: 0, crowding: 0 }
     }
 
     /// An empty one; `None` where it cannot be allocated.
@@ -57,6 +48,19 @@ impl Local {
         Some(Local::from_parts(shape, Prints::new(functions.slots[0], &shape)?, functions))
     }
 
+    pub(crate) fn allocated_bits(&self) -> u64 {
+        self.tables.iter().map(Prints::allocated_bits).sum()
+    }
+
+    /// A draft, on which an operation is planned.
+    pub(crate) fn draft(&self) -> Local<Drafted<'_>> {
+        let Local { functions, shape, rules, .. } = *self;
+        let tables = self.tables.iter().map(Prints::draft).collect();
+        Local { tables, functions, shape, rules, extends: 0, crowding: 0 }
+    }
+}
+
+impl<S: Storage> Local<S> {
     /// The keys that it holds.
     pub(crate) fn keys(&self) -> u64 {
         self.tables.iter().map(Prints::used).sum()
@@ -75,10 +79,6 @@ impl Local {
     pub(crate) fn schema(&self, hash: HashKey) -> Schema {
         let orders = Functions::frontier_order(&self.shape).0 + 1;
         Schema { hash, orders, cells: self.slots(), cells_per_bucket: 1 }
-    }
-
-    pub(crate) fn allocated_bits(&self) -> u64 {
-        self.tables.iter().map(Prints::allocated_bits).sum()
     }
 
     /// The table that keys of an age are in.
@@ -133,9 +133,14 @@ impl Local {
         prints.yard.contains(hash.quotient, || hash)
     }
 
-    /// The functions that an operation in progress began with.
-    pub(crate) fn before(&self) -> Option<&Functions> {
-        self.saved.as_ref().map(|saved| &saved.functions)
+    /// The write for a key's entries in the generation of an age.
+    pub(crate) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
+        let (generation, key) = (self.functions.generation_of(age), key.clone());
+        let words = self.functions.order_words(&key, age, &self.shape);
+        match adds {
+            true => Write::Add { generation, key, words, cell: None },
+            false => Write::Remove { generation, key, words, cell: None },
+        }
     }
 
     /// Where R has the keys that a key may be taken for in a level, under functions that may not be those of now.
@@ -150,55 +155,6 @@ impl Local {
             words: words.clone(),
             cell: CellId(quotient),
         })
-    }
-
-    /// Begins an operation: whatever it changes can be undone.
-    pub(crate) fn begin(&mut self) {
-        self.tables.iter_mut().for_each(Prints::begin);
-        (self.extends, self.crowding) = (0, 0);
-        self.saved = Some(Saved { functions: self.functions, ended: None, begun: false });
-    }
-
-    /// The operation holds.
-    pub(crate) fn keep(&mut self) {
-        self.tables.iter_mut().for_each(Prints::keep);
-        self.saved = None;
-    }
-
-    /// Puts everything back as it was when the operation began.
-    pub(crate) fn undo(&mut self) {
-        if let Some(saved) = self.saved.take() {
-            self.functions = saved.functions;
-            if saved.begun {
-                self.tables.pop();
-            }
-            if let Some(ended) = saved.ended {
-                self.tables.insert(0, ended);
-            }
-        }
-        self.tables.iter_mut().for_each(Prints::undo);
-    }
-
-    /// The new function becomes the old one, and another one the new.
-    pub(crate) fn end_phase(&mut self) {
-        if self.functions.apart {
-            let ended = self.tables.remove(0);
-            if let Some(saved) = &mut self.saved {
-                saved.ended = Some(ended);
-            }
-        }
-        self.functions = self.functions.next();
-        self.tables.iter_mut().for_each(|prints| prints.ghosts.end_phase());
-    }
-
-    /// At the beginning of a phase: keys that take the new function go to this empty table.
-    pub(crate) fn begin_table(&mut self, prints: Prints) {
-        self.functions.slots[1] = prints.slots();
-        self.functions.apart = true;
-        self.tables.push(prints);
-        if let Some(saved) = &mut self.saved {
-            saved.begun = true;
-        }
     }
 
     /// The key behind a slot.
@@ -366,12 +322,12 @@ impl Local {
 }
 
 /// A look-up, compiled for the processor's way of counting bits.
-struct Lookup<'a> {
-    local: &'a Local,
+struct Lookup<'a, S: Storage> {
+    local: &'a Local<S>,
     key: &'a [u8],
 }
 
-impl Work for Lookup<'_> {
+impl<S: Storage> Work for Lookup<'_, S> {
     type Output = bool;
 
     #[inline(always)]

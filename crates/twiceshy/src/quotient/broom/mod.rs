@@ -10,6 +10,8 @@ mod back_yard;
 mod bit_string;
 #[cfg(feature = "testing")]
 mod collisions;
+mod draft;
+mod edit;
 mod filter;
 mod frontier;
 mod functions;
@@ -21,14 +23,18 @@ mod level_file;
 mod local;
 mod operate;
 mod options;
+mod overlay;
+mod plan;
 mod prints;
 mod rebuild;
 mod recover;
+mod rests;
 mod rules;
 mod save;
 mod shape;
 mod spilled;
 mod stats;
+mod storage;
 mod strings;
 mod validate;
 

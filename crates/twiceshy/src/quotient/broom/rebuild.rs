@@ -4,12 +4,13 @@
 //! must not go on with the same functions. So a larger table is one for keys of the new function alone: those that the frontier
 //! passes leave the old table and go to the new one. A phase that has begun ends first, since its new function is in use already.
 
+use super::draft::Draft;
 use super::filter::{BroomFilter, begin_of};
 use super::functions::Age;
-use super::operate::seam;
+use super::operate::Planned;
 use super::prints::Prints;
 use super::rules::BroomRule;
-use crate::error::RebuildError;
+use crate::error::{RebuildError, SeamError};
 use crate::filter::Filter;
 use crate::hash::HashKey;
 use crate::remote::{Frontier, Remote};
@@ -36,6 +37,38 @@ pub(crate) enum Stage {
 }
 
 impl BroomFilter {
+    /// Plans to begin a rebuild, in an operation of its own.
+    pub(crate) fn plan_rebuild<R: Remote>(
+        &self,
+        rebuild: Rebuild,
+        remote: &R,
+    ) -> Result<Planned<()>, SeamError<R::Error>> {
+        self.ready()?;
+        self.in_step(remote)?;
+        let mut draft = Draft::new(self);
+        draft.begin(rebuild);
+        let writes = match draft.local.functions.new == draft.before.new {
+            true => Vec::new(),
+            false => vec![begin_of(&draft.local, Age::New)],
+        };
+        Ok(((), writes, draft.finish()))
+    }
+
+    pub(super) fn begin_rebuild<R: Remote>(
+        &mut self,
+        rebuild: Rebuild,
+        remote: &mut R,
+    ) -> Result<(), RebuildError<R::Error>> {
+        let planned = self.plan_rebuild(rebuild, remote)?;
+        self.commit(planned, remote)?;
+        match (self.rebuild, rebuild.cells) {
+            (None, Some(cells)) => Err(RebuildError::Full { keys: self.len(), cells }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Draft<'_> {
     pub(super) fn stage(&self) -> Option<Stage> {
         self.rebuild.map(|rebuild| rebuild.stage)
     }
@@ -45,38 +78,15 @@ impl BroomFilter {
         let Some(rebuild) = self.rebuild else { return };
         match rebuild.stage {
             Stage::Waits => self.start(rebuild),
-            Stage::Runs => self.set_rebuild(Some(Rebuild { stage: Stage::Done, ..rebuild })),
+            Stage::Runs => self.rebuild = Some(Rebuild { stage: Stage::Done, ..rebuild }),
             Stage::Done => {}
-        }
-    }
-
-    /// Begins a rebuild in an operation of its own.
-    pub(super) fn begin_rebuild<R: Remote>(
-        &mut self,
-        rebuild: Rebuild,
-        remote: &mut R,
-    ) -> Result<(), RebuildError<R::Error>> {
-        self.in_step(remote)?;
-        let begun = self.operate(remote, |filter, _| {
-            let before = filter.local.functions.new;
-            filter.begin(rebuild);
-            let writes = match filter.local.functions.new == before {
-                true => Vec::new(),
-                false => vec![begin_of(&filter.local, Age::New)],
-            };
-            Ok(((), writes))
-        });
-        begun.map_err(seam)?;
-        match (self.rebuild, rebuild.cells) {
-            (None, Some(cells)) => Err(RebuildError::Full { keys: self.len(), cells }),
-            _ => Ok(()),
         }
     }
 
     /// Begins a rebuild, at once if no key has the new function yet.
     fn begin(&mut self, rebuild: Rebuild) {
-        self.set_rebuild(Some(rebuild));
-        if self.frontier() == Frontier::START && !self.local.functions.apart {
+        self.rebuild = Some(rebuild);
+        if self.local.functions.frontier == Frontier::START && !self.local.functions.apart {
             self.start(rebuild);
         }
     }
@@ -94,10 +104,13 @@ impl BroomFilter {
         if let Some(cells) = rebuild.cells {
             let fits = self.local.keys() <= self.local.shape.most(cells);
             match Prints::new(cells, &self.local.shape).filter(|_| fits) {
-                Some(prints) => self.local.begin_table(prints),
-                None => return self.set_rebuild(None),
+                Some(prints) => self.begin_table(prints),
+                None => {
+                    self.rebuild = None;
+                    return;
+                }
             }
         }
-        self.set_rebuild(Some(Rebuild { stage: Stage::Runs, ..rebuild }));
+        self.rebuild = Some(Rebuild { stage: Stage::Runs, ..rebuild });
     }
 }

@@ -61,7 +61,7 @@ impl BroomFilter {
                         return Err(full.into());
                     }
                     known.came(&self.local, &key);
-                    writes.push(self.entry(&key, Age::Old, true));
+                    writes.push(self.local.entry(&key, Age::Old, true));
                 }
                 self.write(writes, remote)?;
             }

@@ -8,7 +8,8 @@ use crate::key::AsKey;
 use crate::kind::Kind;
 use crate::persist::SaveError;
 use crate::plan::{Outcome, Plan};
-use crate::remote::{ByHash, Commit, CommitError, Generation, Key, Position, Remote, RemoteError, Write};
+use crate::quotient::BroomFilter;
+use crate::remote::{ByHash, Commit, CommitError, Generation, Key, Phase, Position, Remote, RemoteError, Write};
 use std::io;
 
 /// A filter that learns from its mistakes, and the keys behind its fingerprints.
@@ -98,7 +99,9 @@ impl Kind {
         hash: HashKey,
         remote: R,
     ) -> Result<AdaptiveFilter<Box<dyn Backed>, R>, Error> {
-        let _ = hash;
+        if self.learning_writes() {
+            return Ok(BroomFilter::options(keys, rate)?.recover(hash, remote)?.boxed());
+        }
         AdaptiveFilter::recovered(|hash, generation| self.make(keys, rate, hash, generation), remote)
     }
 }
@@ -185,6 +188,12 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
     /// The remote, without the filter.
     pub fn into_remote(self) -> R {
         self.remote
+    }
+
+    /// The same with the filter in a box.
+    pub fn boxed(self) -> AdaptiveFilter<Box<dyn Backed>, R> {
+        let AdaptiveFilter { filter, remote, sequence, growth, doubt } = self;
+        AdaptiveFilter { filter: Box::new(filter), remote, sequence, growth, doubt }
     }
 
     /// The filter, without the remote. A table that is being filled is given up.
@@ -500,6 +509,11 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         let sequence = remote.sequence().map_err(|error| error.to_string())?;
         if sequence != self.sequence {
             return Err(format!("the filter is at commit {}, the remote at {sequence}", self.sequence));
+        }
+        let of = |phase: Phase| (phase.old.1.hash, phase.new.1.hash, phase.frontier);
+        let phase = remote.phase().map_err(|error| error.to_string())?;
+        if self.filter.phase().map(of) != phase.map(of) {
+            return Err("the filter and the remote have other functions, or another frontier".into());
         }
         let stored = stored_keys(remote).map_err(|error| error.to_string())?;
         self.filter.validate(&stored, remote)?;

@@ -217,7 +217,7 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         match undo.edit {
             UndoEdit::Nothing => {}
             UndoEdit::Cuckoo(edit) => self.unmake(edit),
-            UndoEdit::Quotient(_) => return Err(StalePlan),
+            _ => return Err(StalePlan),
         }
         self.stamp = undo.before;
         Ok(())

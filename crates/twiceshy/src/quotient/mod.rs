@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod agree;
 mod block;
-//mod broom;
+mod broom;
 mod edit;
 mod extension;
 mod local;
@@ -34,8 +34,10 @@ mod telescoping_plain;
 mod twin;
 mod validate;
 
-//pub use broom::BroomRule;
-//pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
+#[cfg(feature = "testing")]
+pub use broom::BroomRule;
+pub(crate) use broom::{Edit as BroomEdit, Undo as BroomUndo};
+pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
 pub(crate) use edit::{Edit, Undo};
 pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
 pub use options::{Coded, Options, RuleSpec};

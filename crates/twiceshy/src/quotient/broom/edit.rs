@@ -45,7 +45,7 @@ pub(crate) struct Undo {
 impl BroomFilter {
     /// Changes L. The edit was planned on this filter as it is now, or on an equal one. If it was read from bytes,
     /// [`BroomFilter::accepts`] has said yes to it.
-    pub(crate) fn apply(&mut self, mut edit: Edit) -> Undo {
+    pub(crate) fn make(&mut self, mut edit: Edit) -> Undo {
         let (shape, tables) = (self.local.shape, &mut self.local.tables);
         let ended = edit.table_ended.then(|| tables.remove(0));
         tables.iter_mut().zip(&mut edit.tables).for_each(|(table, edit)| table.exchange(edit));
@@ -62,8 +62,7 @@ impl BroomFilter {
     }
 
     /// Puts everything back as it was before the last edit was applied. Several are undone in reverse order.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for an owner whose commit fails after it has applied an edit"))]
-    pub(crate) fn undo(&mut self, undo: Undo) {
+    pub(crate) fn unmake(&mut self, undo: Undo) {
         let Undo { mut edit, ended, forgotten } = undo;
         self.stats = self.stats.minus(edit.stats);
         self.exchange_values(&mut edit);

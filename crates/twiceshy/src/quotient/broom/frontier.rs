@@ -1,15 +1,15 @@
 //! The frontier: keys move on to the new hash function, and the remote hears of it (001 section 4.2).
 
 use super::draft::Draft;
-use super::filter::{BroomFilter, begin_of};
+use super::filter::{BroomFilter, STEP, begin_of};
 use super::functions::{Age, LAST_POSITION};
 use super::known::Known;
-use super::operate::{Planned, Stop};
 use super::rebuild::Stage;
 use super::rules::BroomRule;
-use crate::error::{RebuildError, SeamError};
+use crate::error::PlanError;
 use crate::filter::{Filter, Progress};
-use crate::remote::{Frontier, Generation, Key, Remote, Write};
+use crate::plan::{Outcome, Plan};
+use crate::remote::{Frontier, Generation, Key, Keys, Write};
 
 /// What an insertion beside a crowded first level owes the frontier, in keys. Such keys are alike: with another function they
 /// are so no more. It bounds what can be crowded together before the frontier has gone round twice, to 2/64 of the keys.
@@ -46,10 +46,12 @@ impl BroomFilter {
     }
 
     /// Plans to move the frontier on by some keys, towards the end of a rebuild.
-    pub(crate) fn plan_sweep<R: Remote>(&self, limit: usize, remote: &R) -> Result<Planned<Progress>, Stop<R::Error>> {
-        self.ready()?;
-        let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
+    pub(crate) fn plan_step(&self, limit: usize, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let (mut known, mut deeds) = (Known::new(keys), Deeds::default());
         let mut draft = Draft::new(self);
+        let becomes = self.stamp.after(STEP, limit as u64);
+        let plan =
+            |progress, writes, draft| Ok(self.plan_of(becomes, Outcome::Rebuild(progress), writes, draft));
         if draft.stage() != Some(Stage::Done) {
             draft.pay((limit as u64).min(self.len().max(1)), &mut known, &mut deeds)?;
             draft.stats.extends += draft.local.extends;
@@ -57,42 +59,30 @@ impl BroomFilter {
         let writes = draft.tell(deeds);
         match draft.stage() {
             Some(Stage::Done) => {}
-            Some(_) => return Ok((Progress::More, writes, draft.finish())),
+            Some(_) => return plan(Progress::More, writes, draft),
             // The table could not be made, or is too small by now.
-            None => return Err(Stop::Full),
+            None => {
+                let mut draft = Draft::new(self);
+                draft.rebuild = None;
+                return plan(Progress::GaveUp, Vec::new(), draft);
+            }
         }
         draft.rebuild = None;
         draft.wants_rebuild = false;
         draft.debt = 0;
         draft.stats.rebuilds += 1;
-        Ok((Progress::Done, writes, draft.finish()))
-    }
-
-    /// Moves the frontier on by some keys, towards the end of a rebuild.
-    pub(super) fn sweep<R: Remote>(
-        &mut self,
-        limit: usize,
-        remote: &mut R,
-    ) -> Result<Progress, RebuildError<R::Error>> {
-        match self.plan_sweep(limit, remote) {
-            Ok(planned) => Ok(self.commit(planned, remote)?),
-            Err(Stop::Seam(error)) => Err(error.into()),
-            Err(Stop::Full) => {
-                let cells = self.rebuild.take().and_then(|rebuild| rebuild.cells).unwrap_or(self.cells());
-                Err(RebuildError::Full { keys: self.len(), cells })
-            }
-        }
+        plan(Progress::Done, writes, draft)
     }
 }
 
 impl Draft<'_> {
     /// Moves the frontier by the share of the range in which `keys` keys are expected. Those that are there take the new function.
-    pub(super) fn pay<R: Remote>(
+    pub(super) fn pay(
         &mut self,
         keys: u64,
-        known: &mut Known<'_, R>,
+        known: &mut Known<'_>,
         deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
+    ) -> Result<(), PlanError> {
         if keys == 0 {
             return Ok(());
         }
@@ -111,12 +101,12 @@ impl Draft<'_> {
     }
 
     /// The same by a number of keys, as 001 has it: for tests that show what is wrong with that.
-    fn pass_keys<R: Remote>(
+    fn pass_keys(
         &mut self,
         count: usize,
-        known: &mut Known<'_, R>,
+        known: &mut Known<'_>,
         deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
+    ) -> Result<(), PlanError> {
         let mut above = known.in_order(&self.local, self.local.functions.frontier.0..=LAST_POSITION)?;
         deeds.phase_ended = above.len() < count;
         above.truncate(count);
@@ -125,13 +115,13 @@ impl Draft<'_> {
     }
 
     /// The frontier passes these keys, which take the new function.
-    fn pass<R: Remote>(
+    fn pass(
         &mut self,
         keys: Vec<Key>,
         to: Frontier,
-        known: &mut Known<'_, R>,
+        known: &mut Known<'_>,
         deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
+    ) -> Result<(), PlanError> {
         for key in &keys {
             self.local.unplace(key, known)?;
             known.went(&self.local, key);
@@ -139,7 +129,7 @@ impl Draft<'_> {
         self.local.functions.frontier = to;
         for key in keys {
             if !self.local.put(&key, known)? {
-                return Err(SeamError::Disagree);
+                return Err(PlanError::Disagree);
             }
             known.came(&self.local, &key);
             self.stats.moved += 1;
@@ -151,11 +141,11 @@ impl Draft<'_> {
     }
 
     /// What one operation pays: the extensions that it caused make the debt, and it pays no more than its bound.
-    pub(super) fn settle<R: Remote>(
+    pub(super) fn settle(
         &mut self,
-        known: &mut Known<'_, R>,
+        known: &mut Known<'_>,
         deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
+    ) -> Result<(), PlanError> {
         let c = u64::from(self.reclaim.c);
         let owes = self.local.crowding > 0 && self.local.rules.keep(BroomRule::RoomForAll);
         let (caused, crowded) = (self.local.extends, if owes { CROWDED } else { 0 });
@@ -194,27 +184,26 @@ impl Draft<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{Adaptive, Backed};
     use crate::hash::HashKey;
-    use crate::remote::ByHash;
+    use crate::remote::{ByHash, Remote};
 
     #[test]
     fn phases_and_frontier_are_what_the_statistics_and_the_remote_say() {
-        let mut remote = ByHash::new();
-        let mut filter = BroomFilter::with_slots(64, 4).build(HashKey::fixed(3), &mut remote).expect("an empty remote");
-        assert_eq!((filter.phases(), filter.frontier()), (0, Frontier::START));
+        let mut pair = BroomFilter::with_slots(64, 4).build(HashKey::fixed(3), ByHash::new()).expect("an empty remote");
+        assert_eq!((pair.filter().phases(), pair.filter().frontier()), (0, Frontier::START));
         for number in 0..60u64 {
-            filter.insert(&number.to_be_bytes(), &mut remote).expect("room for all");
+            pair.insert(&number).expect("room for all");
         }
         let mut half_way = false;
         for number in 60u64.. {
-            if filter.phases() == 2 {
+            if pair.filter().phases() == 2 {
                 break;
             }
-            if filter.contains(&number.to_be_bytes()) {
-                filter.adapt(&number.to_be_bytes(), &mut remote).expect("the sets agree");
+            if pair.contains(&number) {
+                pair.was_wrong(&number).expect("the sets agree");
             }
-            let phase = remote.phase().ok().flatten().expect("a phase");
+            let phase = pair.remote().phase().ok().flatten().expect("a phase");
+            let filter = pair.filter();
             assert_eq!((filter.phases(), filter.frontier()), (filter.stats().phases, phase.frontier));
             half_way |= filter.frontier().share() > 0.5;
         }

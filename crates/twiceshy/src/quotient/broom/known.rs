@@ -3,9 +3,9 @@
 use super::functions::{Age, Functions};
 use super::local::Local;
 use super::storage::Storage;
-use crate::error::SeamError;
+use crate::error::PlanError;
 use crate::hash::words_of;
-use crate::remote::{CellId, Key, Order, Place, Remote};
+use crate::remote::{CellId, Key, Keys, Order, Place};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -17,8 +17,8 @@ type At = (Age, usize, u64);
 ///
 /// The remote stands at the commit before the operation. Keys that the operation has brought or moved to the other function
 /// are added here, those that it has taken out are left out.
-pub(crate) struct Known<'a, R> {
-    remote: &'a R,
+pub(crate) struct Known<'a> {
+    keys: &'a dyn Keys,
     /// Keys that came, or have another function than the remote believes, by where they are.
     here: BTreeMap<At, Vec<Key>>,
     /// Keys that have gone, or are on their way to the other function.
@@ -27,9 +27,9 @@ pub(crate) struct Known<'a, R> {
     answers: RefCell<BTreeMap<At, Vec<Key>>>,
 }
 
-impl<'a, R: Remote> Known<'a, R> {
-    pub(crate) fn new(remote: &'a R) -> Known<'a, R> {
-        Known { remote, here: BTreeMap::new(), gone: BTreeSet::new(), answers: RefCell::default() }
+impl<'a> Known<'a> {
+    pub(crate) fn new(keys: &'a dyn Keys) -> Known<'a> {
+        Known { keys, here: BTreeMap::new(), gone: BTreeSet::new(), answers: RefCell::default() }
     }
 
     /// Where a key is, in each level.
@@ -61,7 +61,7 @@ impl<'a, R: Remote> Known<'a, R> {
         table: usize,
         level: usize,
         quotient: u64,
-    ) -> Result<Vec<Key>, SeamError<R::Error>> {
+    ) -> Result<Vec<Key>, PlanError> {
         let mut keys: Vec<Key> = Vec::new();
         for age in local.ages_in(table) {
             keys.extend(self.of_age(local, *age, level, quotient)?);
@@ -73,7 +73,7 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Those of the remote that have the function of this age.
-    fn of_age<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+    fn of_age<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, PlanError> {
         let place = (age, level, quotient);
         if !self.answers.borrow().contains_key(&place) {
             let answer = self.ask(local, age, level, quotient)?;
@@ -84,7 +84,7 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Reads the remote.
-    fn ask<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+    fn ask<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, PlanError> {
         let slots = local.tables[local.table_of(age)].levels[level].slots();
         let words = words_of(quotient, quotient, slots);
         // A remote may bring more than it was asked for.
@@ -99,7 +99,7 @@ impl<'a, R: Remote> Known<'a, R> {
         order: Order,
         words: RangeInclusive<u64>,
         own: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<Key>, SeamError<R::Error>> {
+    ) -> Result<Vec<Key>, PlanError> {
         let generation = local.functions.generation_of(age);
         let place = Place { generation, order, words, cell: CellId(0) };
         let mut keys = Vec::new();
@@ -108,12 +108,12 @@ impl<'a, R: Remote> Known<'a, R> {
                 keys.push(Key::from(key));
             }
         };
-        self.remote.candidates(&place, &mut found).map_err(SeamError::Remote)?;
+        self.keys.candidates(&place, &mut found)?;
         Ok(keys)
     }
 
     /// Whether the remote has a key, by one read at most.
-    pub(crate) fn stores<S: Storage>(&self, local: &Local<S>, key: &[u8]) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn stores<S: Storage>(&self, local: &Local<S>, key: &[u8]) -> Result<bool, PlanError> {
         let (age, quotient) = local.functions.quotient(key, 0, &local.shape);
         let keys = self.of_age(local, age, 0, quotient)?;
         Ok(keys.iter().any(|stored| **stored == *key))
@@ -124,7 +124,7 @@ impl<'a, R: Remote> Known<'a, R> {
         &self,
         local: &Local<S>,
         positions: RangeInclusive<u64>,
-    ) -> Result<Vec<(u64, Key)>, SeamError<R::Error>> {
+    ) -> Result<Vec<(u64, Key)>, PlanError> {
         let position = |key: &[u8]| local.functions.position(key, Age::Old);
         let own = |key: &[u8]| positions.contains(&position(key));
         let order = Functions::frontier_order(&local.shape);

@@ -9,11 +9,11 @@ use super::rules::{BroomRule, Rules};
 use super::shape::Shape;
 use super::storage::{Owned, Storage};
 use super::strings::Bits;
-use crate::error::SeamError;
+use crate::error::PlanError;
 use crate::hash::{HashKey, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::quotient::matching::assign;
-use crate::remote::{CellId, Key, Order, Place, Remote, Schema, Write};
+use crate::remote::{CellId, Key, Order, Place, Schema, Write};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Local<S: Storage = Owned> {
@@ -162,7 +162,7 @@ impl<S: Storage> Local<S> {
     /// By Invariant 7 a stored key matches one slot of its level and no other there; but it may match a slot of the other
     /// level. So a slot with one candidate is that key's, and otherwise the slots and keys that hang together are matched. Keys
     /// in the yard have no slot.
-    pub(crate) fn owner<R: Remote>(&self, spot: Spot, known: &Known<'_, R>) -> Result<Key, SeamError<R::Error>> {
+    pub(crate) fn owner(&self, spot: Spot, known: &Known<'_>) -> Result<Key, PlanError> {
         let mut spots = vec![spot];
         let mut keys: Vec<(Key, Vec<Spot>)> = Vec::new();
         let mut next = 0;
@@ -181,7 +181,7 @@ impl<S: Storage> Local<S> {
                 keys.push((key, own));
                 // A key brings one more slot at most, so there would be too many keys whatever else there is.
                 if keys.len() > spots.len() {
-                    return Err(SeamError::Disagree);
+                    return Err(PlanError::Disagree);
                 }
             }
             if next == 1 && keys.len() == 1 {
@@ -189,19 +189,19 @@ impl<S: Storage> Local<S> {
             }
         }
         if keys.len() != spots.len() {
-            return Err(SeamError::Disagree);
+            return Err(PlanError::Disagree);
         }
-        let owners = assign(keys.len(), |key, slot| keys[key].1.contains(&spots[slot])).ok_or(SeamError::Disagree)?;
-        owners.first().map(|key| keys[*key].0.clone()).ok_or(SeamError::Disagree)
+        let owners = assign(keys.len(), |key, slot| keys[key].1.contains(&spots[slot])).ok_or(PlanError::Disagree)?;
+        owners.first().map(|key| keys[*key].0.clone()).ok_or(PlanError::Disagree)
     }
 
     /// EXTEND of 4.1: gives the key behind a slot as many bits as tell it from a query. `false` where 64 do not.
-    pub(crate) fn extend<R: Remote>(
+    pub(crate) fn extend(
         &mut self,
         spot: Spot,
         query: Hash,
-        known: &Known<'_, R>,
-    ) -> Result<bool, SeamError<R::Error>> {
+        known: &Known<'_>,
+    ) -> Result<bool, PlanError> {
         let owner = self.owner(spot, known)?;
         let own = self.hash(&owner, spot.level);
         let shared = (own.tail ^ query.tail).trailing_zeros();
@@ -215,12 +215,12 @@ impl<S: Storage> Local<S> {
     /// A mistake: extends the fingerprint that a query matches. If it has adaptivity bits already, these stay as a ghost for as
     /// long as the query has its function: other queries may have been told from the key by them, and know now that the two are
     /// alike. `false` where 64 bits do not tell the two apart.
-    pub(crate) fn learn<R: Remote>(
+    pub(crate) fn learn(
         &mut self,
         spot: Spot,
         query: &[u8],
-        known: &Known<'_, R>,
-    ) -> Result<bool, SeamError<R::Error>> {
+        known: &Known<'_>,
+    ) -> Result<bool, PlanError> {
         let hash = self.hash(query, spot.level);
         let prints = &self.tables[spot.table];
         let bits = prints.levels[spot.level].string::<Portable>(spot.slot);
@@ -234,7 +234,7 @@ impl<S: Storage> Local<S> {
 
     /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and all that ghosts remember.
     /// `false` where there are too many keys.
-    pub(crate) fn place<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn place(&mut self, key: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         if self.keys() >= self.most() {
             return Ok(false);
         }
@@ -243,7 +243,7 @@ impl<S: Storage> Local<S> {
     }
 
     /// The same for a key that only moves to the other function.
-    pub(crate) fn put<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn put(&mut self, key: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         let age = self.functions.age(key);
         let table = self.table_of(age);
         for level in 0..self.tables[table].levels.len() {
@@ -271,13 +271,13 @@ impl<S: Storage> Local<S> {
     }
 
     /// Extends the fingerprint that a newcomer matches, if there is one. `false` where 64 bits are not enough.
-    fn tell_apart<R: Remote>(
+    fn tell_apart(
         &mut self,
         table: usize,
         level: usize,
         hash: Hash,
-        known: &Known<'_, R>,
-    ) -> Result<bool, SeamError<R::Error>> {
+        known: &Known<'_>,
+    ) -> Result<bool, PlanError> {
         match self.tables[table].levels[level].find::<Portable, _>(hash.quotient, || hash) {
             Some(slot) => self.extend(Spot { table, level, slot, quotient: hash.quotient }, hash, known),
             None => Ok(true),
@@ -286,30 +286,30 @@ impl<S: Storage> Local<S> {
 
     /// Takes a stored key out: its slot's level, and its adaptivity bits; none where it was in the yard, since no query is ever
     /// told from a whole hash.
-    pub(crate) fn unplace<R: Remote>(
+    pub(crate) fn unplace(
         &mut self,
         key: &[u8],
-        known: &Known<'_, R>,
-    ) -> Result<Option<(Spot, Bits)>, SeamError<R::Error>> {
+        known: &Known<'_>,
+    ) -> Result<Option<(Spot, Bits)>, PlanError> {
         if self.is_in_yard(key) {
             let hash = self.hash(key, 0);
             let table = self.table_of(self.functions.age(key));
-            return if self.tables[table].yard.remove(hash) { Ok(None) } else { Err(SeamError::Disagree) };
+            return if self.tables[table].yard.remove(hash) { Ok(None) } else { Err(PlanError::Disagree) };
         }
         let spots: Vec<Spot> = self.spots(key).collect();
         let spot = match spots.as_slice() {
-            [] => return Err(SeamError::Disagree),
+            [] => return Err(PlanError::Disagree),
             [only] => *only,
             [first, ..] if *self.owner(*first, known)? == *key => *first,
             [_, second, ..] => *second,
         };
         let level = &mut self.tables[spot.table].levels[spot.level];
-        let bits = level.remove(spot.quotient, spot.slot).ok_or(SeamError::Disagree)?;
+        let bits = level.remove(spot.quotient, spot.slot).ok_or(PlanError::Disagree)?;
         Ok(Some((spot, bits)))
     }
 
     /// Takes a key out that leaves the set, and remembers its fingerprint.
-    pub(crate) fn remove<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<(), SeamError<R::Error>> {
+    pub(crate) fn remove(&mut self, key: &[u8], known: &Known<'_>) -> Result<(), PlanError> {
         let age = self.functions.age(key);
         if let Some((spot, bits)) = self.unplace(key, known)?
             && self.rules.keep(BroomRule::RemovalGhosts)

@@ -21,7 +21,6 @@ mod known;
 mod level;
 mod level_file;
 mod local;
-mod operate;
 mod options;
 mod overlay;
 mod plan;
@@ -38,6 +37,7 @@ mod storage;
 mod strings;
 mod validate;
 
+pub(crate) use edit::{Edit, Undo};
 pub use filter::BroomFilter;
 pub use options::BroomOptions;
 #[cfg(feature = "testing")]

@@ -1,24 +1,33 @@
 //! Planning an insertion, a removal and an adaptation.
 
 use super::draft::Draft;
-use super::filter::BroomFilter;
+use super::filter::{ADAPT, BroomFilter, INSERT, REMOVE};
 use super::frontier::Deeds;
 use super::known::Known;
-use super::operate::{Planned, Stop};
-use crate::error::SeamError;
-use crate::filter::{Adapted, Inserted, Removed};
-use crate::remote::{Key, Remote};
+use crate::error::PlanError;
+use crate::filter::{Adapted, Filter, Inserted, Removed};
+use crate::plan::{self, Outcome, Plan, Stamp};
+use crate::remote::{Key, Keys, Write};
 
 impl BroomFilter {
-    pub(crate) fn plan_insert<R: Remote>(&self, key: &[u8], remote: &R) -> Result<Planned<Inserted>, Stop<R::Error>> {
-        self.ready()?;
-        let mut known = Known::new(remote);
+    /// The stamp after an operation with a key.
+    fn after(&self, code: u64, key: &[u8]) -> Stamp {
+        self.stamp.after(code, self.local.functions.old.words(key).word(0))
+    }
+
+    /// What was drafted, as a plan.
+    pub(super) fn plan_of(&self, becomes: Stamp, outcome: Outcome, writes: Vec<Write>, draft: Draft<'_>) -> Plan {
+        Plan::new(self.stamp, becomes, outcome, writes, plan::Edit::Broom(Box::new(draft.finish())))
+    }
+
+    pub(crate) fn plan_insert(&self, key: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let mut known = Known::new(keys);
         if self.local.contains(key) && known.stores(&self.local, key)? {
-            return Ok(self.unchanged(Inserted::AlreadyStored));
+            return Ok(Plan::nothing(self.stamp, Outcome::Inserted(Inserted::AlreadyStored)));
         }
         let mut draft = Draft::new(self);
         if !draft.local.place(key, &known)? {
-            return Err(Stop::Full);
+            return Err(PlanError::Full { keys: self.len(), cells: self.cells() });
         }
         let came = Key::from(key);
         known.came(&draft.local, &came);
@@ -26,19 +35,17 @@ impl BroomFilter {
         draft.settle(&mut known, &mut deeds)?;
         draft.stats.insertions += 1;
         let writes = draft.tell(deeds);
-        Ok((Inserted::New, writes, draft.finish()))
+        Ok(self.plan_of(self.after(INSERT, key), Outcome::Inserted(Inserted::New), writes, draft))
     }
 
-    pub(crate) fn plan_remove<R: Remote>(
+    pub(crate) fn plan_remove(
         &self,
         key: &[u8],
-        remote: &R,
-    ) -> Result<Planned<Removed>, SeamError<R::Error>> {
-        self.ready()?;
-        let mut known = Known::new(remote);
+        keys: &dyn Keys,
+    ) -> Result<Plan, PlanError> {
+        let mut known = Known::new(keys);
         if !self.local.contains(key) || !known.stores(&self.local, key)? {
-            self.in_step(remote)?;
-            return Ok(self.unchanged(Removed::NotStored));
+            return Ok(Plan::nothing(self.stamp, Outcome::Removed(Removed::NotStored)));
         }
         let mut draft = Draft::new(self);
         let gone = Key::from(key);
@@ -49,26 +56,24 @@ impl BroomFilter {
         draft.settle(&mut known, &mut deeds)?;
         draft.stats.removals += 1;
         let writes = draft.tell(deeds);
-        Ok((Removed::Gone, writes, draft.finish()))
+        Ok(self.plan_of(self.after(REMOVE, key), Outcome::Removed(Removed::Gone), writes, draft))
     }
 
-    pub(crate) fn plan_adapt<R: Remote>(
+    pub(crate) fn plan_adapt(
         &self,
         query: &[u8],
-        remote: &R,
-    ) -> Result<Planned<Adapted>, SeamError<R::Error>> {
-        self.ready()?;
+        keys: &dyn Keys,
+    ) -> Result<Plan, PlanError> {
         if !self.local.contains(query) {
-            return Ok(self.unchanged(Adapted::Fixed));
+            return Ok(Plan::nothing(self.stamp, Outcome::Adapted(Adapted::Fixed)));
         }
-        self.in_step(remote)?;
-        let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
+        let (mut known, mut deeds) = (Known::new(keys), Deeds::default());
         if known.stores(&self.local, query)? {
-            return Ok(self.unchanged(Adapted::Stored));
+            return Ok(Plan::nothing(self.stamp, Outcome::Adapted(Adapted::Stored)));
         }
         let mut draft = Draft::new(self);
         let spots: Vec<_> = self.local.spots(query).collect();
-        // Who is like a whole hash cannot be told from it.
+        // A query that equals a whole hash cannot be told from it.
         let mut alike = spots.is_empty();
         for spot in spots {
             alike |= !draft.local.learn(spot, query, &known)?;
@@ -82,6 +87,6 @@ impl BroomFilter {
             (true, true) => Adapted::Unfixable,
             (true, false) => Adapted::StillPresent,
         };
-        Ok((outcome, writes, draft.finish()))
+        Ok(self.plan_of(self.after(ADAPT, query), Outcome::Adapted(outcome), writes, draft))
     }
 }

@@ -5,15 +5,16 @@
 //! passes leave the old table and go to the new one. A phase that has begun ends first, since its new function is in use already.
 
 use super::draft::Draft;
-use super::filter::{BroomFilter, begin_of};
+use super::filter::{BEGIN, BroomFilter, begin_of};
 use super::functions::Age;
-use super::operate::Planned;
 use super::prints::Prints;
 use super::rules::BroomRule;
-use crate::error::{RebuildError, SeamError};
-use crate::filter::Filter;
+use crate::error::PlanError;
+use crate::filter::{Filter, Progress, Target};
 use crate::hash::HashKey;
-use crate::remote::{Frontier, Remote};
+use crate::plan::{Outcome, Plan};
+use crate::remote::Frontier;
+use crate::sizing;
 
 /// What has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,34 +38,34 @@ pub(crate) enum Stage {
 }
 
 impl BroomFilter {
-    /// Plans to begin a rebuild, in an operation of its own.
-    pub(crate) fn plan_rebuild<R: Remote>(
-        &self,
-        rebuild: Rebuild,
-        remote: &R,
-    ) -> Result<Planned<()>, SeamError<R::Error>> {
-        self.ready()?;
-        self.in_step(remote)?;
+    /// Plans to begin a rebuild. Keys go to another table as they take new functions, so each of them costs writes. A phase
+    /// that has begun ends first.
+    ///
+    /// Under another hash key the frontier goes on until all keys have functions that come from it: first to the end of
+    /// this phase, if it has begun, then through the next. They are never those of before, even if the hash key is.
+    pub(crate) fn plan_begin(&self, target: Target) -> Result<Plan, PlanError> {
+        let (cells, hash) = match target {
+            Target::Cells(cells) => {
+                sizing::check_slots(cells)?;
+                (Some(cells), None)
+            }
+            Target::Hash(hash) => (None, Some(hash)),
+        };
+        let full = |cells| PlanError::Full { keys: self.len(), cells };
+        if let Some(cells) = cells.filter(|cells| self.len() > self.local.shape.most(*cells)) {
+            return Err(full(cells));
+        }
         let mut draft = Draft::new(self);
-        draft.begin(rebuild);
+        draft.begin(Rebuild { cells, hash, stage: Stage::Waits });
+        if let (None, Some(cells)) = (draft.rebuild, cells) {
+            return Err(full(cells));
+        }
         let writes = match draft.local.functions.new == draft.before.new {
             true => Vec::new(),
             false => vec![begin_of(&draft.local, Age::New)],
         };
-        Ok(((), writes, draft.finish()))
-    }
-
-    pub(super) fn begin_rebuild<R: Remote>(
-        &mut self,
-        rebuild: Rebuild,
-        remote: &mut R,
-    ) -> Result<(), RebuildError<R::Error>> {
-        let planned = self.plan_rebuild(rebuild, remote)?;
-        self.commit(planned, remote)?;
-        match (self.rebuild, rebuild.cells) {
-            (None, Some(cells)) => Err(RebuildError::Full { keys: self.len(), cells }),
-            _ => Ok(()),
-        }
+        let becomes = self.stamp.after(BEGIN, cells.unwrap_or(0));
+        Ok(self.plan_of(becomes, Outcome::Rebuild(Progress::More), writes, draft))
     }
 }
 

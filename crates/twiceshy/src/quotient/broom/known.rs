@@ -73,7 +73,13 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Those of the remote that have the function of this age.
-    fn of_age<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+    fn of_age<S: Storage>(
+        &self,
+        local: &Local<S>,
+        age: Age,
+        level: usize,
+        quotient: u64,
+    ) -> Result<Vec<Key>, SeamError<R::Error>> {
         let place = (age, level, quotient);
         if !self.answers.borrow().contains_key(&place) {
             let answer = self.ask(local, age, level, quotient)?;
@@ -84,7 +90,13 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Reads the remote.
-    fn ask<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+    fn ask<S: Storage>(
+        &self,
+        local: &Local<S>,
+        age: Age,
+        level: usize,
+        quotient: u64,
+    ) -> Result<Vec<Key>, SeamError<R::Error>> {
         let slots = local.tables[local.table_of(age)].levels[level].slots();
         let words = words_of(quotient, quotient, slots);
         // A remote may bring more than it was asked for.

@@ -13,7 +13,7 @@ pub(super) type Planned<T> = (T, Vec<Write>, Edit);
 #[derive(Clone, Debug)]
 pub(super) struct Doubt {
     pub(super) edit: Edit,
-    sequence: u64,
+    pub(super) sequence: u64,
 }
 
 /// Why an operation stopped.

@@ -222,7 +222,8 @@ impl<S: Storage> BackYard<S> {
         }
         let free = |bucket: usize| self.buckets.at(bucket).iter().filter(|word| **word == 0).count();
         let emptier = self.choices(hash.quotient).max_by_key(|bucket| free(*bucket));
-        let place = emptier.and_then(|bucket| Some((bucket, self.buckets.at(bucket).iter().position(|word| *word == 0)?)));
+        let place =
+            emptier.and_then(|bucket| Some((bucket, self.buckets.at(bucket).iter().position(|word| *word == 0)?)));
         match place {
             Some((bucket, at)) => {
                 self.buckets.at_mut(bucket)[at] = self.word(hash);

@@ -196,7 +196,10 @@ impl Backed for BroomFilter {
         let (before, after) = (self.stamp, plan.becomes);
         let edit = match plan.edit {
             plan::Edit::Nothing => UndoEdit::Nothing,
-            plan::Edit::Broom(edit) if !plan.decoded || self.accepts(&edit) => {
+            plan::Edit::Broom(mut edit) => {
+                if plan.decoded && !self.accepts(&mut edit) {
+                    return Err(StalePlan);
+                }
                 UndoEdit::Broom(Box::new(self.make(*edit)))
             }
             _ => return Err(StalePlan),

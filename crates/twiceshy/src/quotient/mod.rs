@@ -36,8 +36,8 @@ mod validate;
 
 #[cfg(feature = "testing")]
 pub use broom::BroomRule;
-pub(crate) use broom::{Edit as BroomEdit, Undo as BroomUndo};
 pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
+pub(crate) use broom::{Edit as BroomEdit, Undo as BroomUndo};
 pub(crate) use edit::{Edit, Undo};
 pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
 pub use options::{Coded, Options, RuleSpec};

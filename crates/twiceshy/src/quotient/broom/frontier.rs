@@ -50,8 +50,7 @@ impl BroomFilter {
         let (mut known, mut deeds) = (Known::new(keys), Deeds::default());
         let mut draft = Draft::new(self);
         let becomes = self.stamp.after(STEP, limit as u64);
-        let plan =
-            |progress, writes, draft| Ok(self.plan_of(becomes, Outcome::Rebuild(progress), writes, draft));
+        let plan = |progress, writes, draft| Ok(self.plan_of(becomes, Outcome::Rebuild(progress), writes, draft));
         if draft.stage() != Some(Stage::Done) {
             draft.pay((limit as u64).min(self.len().max(1)), &mut known, &mut deeds)?;
             draft.stats.extends += draft.local.extends;
@@ -77,12 +76,7 @@ impl BroomFilter {
 
 impl Draft<'_> {
     /// Moves the frontier by the share of the range in which `keys` keys are expected. Those that are there take the new function.
-    pub(super) fn pay(
-        &mut self,
-        keys: u64,
-        known: &mut Known<'_>,
-        deeds: &mut Deeds,
-    ) -> Result<(), PlanError> {
+    pub(super) fn pay(&mut self, keys: u64, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         if keys == 0 {
             return Ok(());
         }
@@ -101,12 +95,7 @@ impl Draft<'_> {
     }
 
     /// The same by a number of keys, as 001 has it: for tests that show what is wrong with that.
-    fn pass_keys(
-        &mut self,
-        count: usize,
-        known: &mut Known<'_>,
-        deeds: &mut Deeds,
-    ) -> Result<(), PlanError> {
+    fn pass_keys(&mut self, count: usize, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         let mut above = known.in_order(&self.local, self.local.functions.frontier.0..=LAST_POSITION)?;
         deeds.phase_ended = above.len() < count;
         above.truncate(count);
@@ -141,11 +130,7 @@ impl Draft<'_> {
     }
 
     /// What one operation pays: the extensions that it caused make the debt, and it pays no more than its bound.
-    pub(super) fn settle(
-        &mut self,
-        known: &mut Known<'_>,
-        deeds: &mut Deeds,
-    ) -> Result<(), PlanError> {
+    pub(super) fn settle(&mut self, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         let c = u64::from(self.reclaim.c);
         let owes = self.local.crowding > 0 && self.local.rules.keep(BroomRule::RoomForAll);
         let (caused, crowded) = (self.local.extends, if owes { CROWDED } else { 0 });

@@ -73,7 +73,13 @@ impl<'a> Known<'a> {
     }
 
     /// Those of the remote that have the function of this age.
-    fn of_age<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, PlanError> {
+    fn of_age<S: Storage>(
+        &self,
+        local: &Local<S>,
+        age: Age,
+        level: usize,
+        quotient: u64,
+    ) -> Result<Vec<Key>, PlanError> {
         let place = (age, level, quotient);
         if !self.answers.borrow().contains_key(&place) {
             let answer = self.ask(local, age, level, quotient)?;

@@ -196,12 +196,7 @@ impl<S: Storage> Local<S> {
     }
 
     /// EXTEND of 4.1: gives the key behind a slot as many bits as tell it from a query. `false` where 64 do not.
-    pub(crate) fn extend(
-        &mut self,
-        spot: Spot,
-        query: Hash,
-        known: &Known<'_>,
-    ) -> Result<bool, PlanError> {
+    pub(crate) fn extend(&mut self, spot: Spot, query: Hash, known: &Known<'_>) -> Result<bool, PlanError> {
         let owner = self.owner(spot, known)?;
         let own = self.hash(&owner, spot.level);
         let shared = (own.tail ^ query.tail).trailing_zeros();
@@ -215,12 +210,7 @@ impl<S: Storage> Local<S> {
     /// A mistake: extends the fingerprint that a query matches. If it has adaptivity bits already, these stay as a ghost for as
     /// long as the query has its function: other queries may have been told from the key by them, and know now that the two are
     /// alike. `false` where 64 bits do not tell the two apart.
-    pub(crate) fn learn(
-        &mut self,
-        spot: Spot,
-        query: &[u8],
-        known: &Known<'_>,
-    ) -> Result<bool, PlanError> {
+    pub(crate) fn learn(&mut self, spot: Spot, query: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         let hash = self.hash(query, spot.level);
         let prints = &self.tables[spot.table];
         let bits = prints.levels[spot.level].string::<Portable>(spot.slot);
@@ -271,13 +261,7 @@ impl<S: Storage> Local<S> {
     }
 
     /// Extends the fingerprint that a newcomer matches, if there is one. `false` where 64 bits are not enough.
-    fn tell_apart(
-        &mut self,
-        table: usize,
-        level: usize,
-        hash: Hash,
-        known: &Known<'_>,
-    ) -> Result<bool, PlanError> {
+    fn tell_apart(&mut self, table: usize, level: usize, hash: Hash, known: &Known<'_>) -> Result<bool, PlanError> {
         match self.tables[table].levels[level].find::<Portable, _>(hash.quotient, || hash) {
             Some(slot) => self.extend(Spot { table, level, slot, quotient: hash.quotient }, hash, known),
             None => Ok(true),
@@ -286,11 +270,7 @@ impl<S: Storage> Local<S> {
 
     /// Takes a stored key out: its slot's level, and its adaptivity bits; none where it was in the yard, since no query is ever
     /// told from a whole hash.
-    pub(crate) fn unplace(
-        &mut self,
-        key: &[u8],
-        known: &Known<'_>,
-    ) -> Result<Option<(Spot, Bits)>, PlanError> {
+    pub(crate) fn unplace(&mut self, key: &[u8], known: &Known<'_>) -> Result<Option<(Spot, Bits)>, PlanError> {
         if self.is_in_yard(key) {
             let hash = self.hash(key, 0);
             let table = self.table_of(self.functions.age(key));

@@ -38,11 +38,7 @@ impl BroomFilter {
         Ok(self.plan_of(self.after(INSERT, key), Outcome::Inserted(Inserted::New), writes, draft))
     }
 
-    pub(crate) fn plan_remove(
-        &self,
-        key: &[u8],
-        keys: &dyn Keys,
-    ) -> Result<Plan, PlanError> {
+    pub(crate) fn plan_remove(&self, key: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
         let mut known = Known::new(keys);
         if !self.local.contains(key) || !known.stores(&self.local, key)? {
             return Ok(Plan::nothing(self.stamp, Outcome::Removed(Removed::NotStored)));
@@ -59,11 +55,7 @@ impl BroomFilter {
         Ok(self.plan_of(self.after(REMOVE, key), Outcome::Removed(Removed::Gone), writes, draft))
     }
 
-    pub(crate) fn plan_adapt(
-        &self,
-        query: &[u8],
-        keys: &dyn Keys,
-    ) -> Result<Plan, PlanError> {
+    pub(crate) fn plan_adapt(&self, query: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
         if !self.local.contains(query) {
             return Ok(Plan::nothing(self.stamp, Outcome::Adapted(Adapted::Fixed)));
         }

@@ -3,7 +3,7 @@
 //! 002 says nothing that can be computed of more tables or cells, nor of breadth-first search. For random walks in d tables
 //! of single cells the obvious guess, that every cell is full with probability α independently of the others, makes
 //! α^d/(1 − α^(d−1)) moves at load α, 0.45 an insertion on the way to 95 % of four tables. Walks really take 0.95
-//! (docs/papers.md): where one has been, cells are full more often. No simple model that does better is known to us, so
+//! (docs/measurements.md): where one has been, cells are full more often. No simple model that does better is known to us, so
 //! there is none here.
 
 /// Why numbers are beyond Theorem 1 or Lemma 2.

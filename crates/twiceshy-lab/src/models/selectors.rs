@@ -19,11 +19,8 @@
 //! up to ε = 1/4. Near ε = 1/2 it does not (b = 5: 0.87 bits against 0.68); its proof counts bits with inequalities that
 //! hold for natural logarithms only.
 
-mod beside;
 #[cfg(test)]
 mod simulated;
-
-pub use beside::Beside;
 
 use super::counts::PositiveCount;
 

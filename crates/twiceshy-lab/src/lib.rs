@@ -16,3 +16,8 @@ pub mod torture;
 pub mod uniform;
 pub mod whittling;
 pub mod workload;
+
+/// The README's code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

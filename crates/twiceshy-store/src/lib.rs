@@ -72,6 +72,10 @@ pub use stats::Stats;
 pub use store::{Change, CommitError, Durability, Space, Store};
 pub use twiceshy::Kind;
 
+/// The code in this crate's README, in that of the crate `twiceshy` and in the repository's is compiled and run. The last two are
+/// links: a packaged crate holds copies.
 #[cfg(all(doctest, feature = "redb"))]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../tests/readme/twiceshy.md")]
+#[doc = include_str!("../tests/readme/root.md")]
 struct Readme;

@@ -3,7 +3,7 @@
 //! 002 gives no formula for more tables or cells, or for breadth-first search. For random walks in d tables of single
 //! cells, the simple assumption that every cell is full with probability α independently of the others gives α^d/(1 −
 //! α^(d−1)) moves at load α, and 0.45 per insertion on the way to 95 % of four tables. Real walks take 0.95
-//! (docs/papers.md): cells on the path of an earlier walk are full more often. We know no simple model that does
+//! (docs/measurements.md): cells on the path of an earlier walk are full more often. We know no simple model that does
 //! better, so there is none here.
 
 /// Numbers outside the range of Theorem 1 or Lemma 2.

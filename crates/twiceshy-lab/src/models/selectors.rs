@@ -28,6 +28,7 @@ pub use comparison::Comparison;
 use super::counts::PositiveCount;
 
 /// The probability of a value, given ε and c.
+#[cfg(test)]
 type Law = fn(u32, f64, f64) -> f64;
 
 /// What 004 (Corollary 3) prints as an upper bound of P(v = k): `e^(-cε)` for k = 0, else `ε^k·Σ_{i=1..k} c^i / i!`.

@@ -19,11 +19,8 @@
 //! [`theorem4`] up to ε = 1/4. Near ε = 1/2 it does not (b = 5: 0.87 bits against 0.68); its proof counts bits with
 //! inequalities that hold only for natural logarithms.
 
-mod comparison;
 #[cfg(test)]
 mod simulated;
-
-pub use comparison::Comparison;
 
 use super::counts::PositiveCount;
 

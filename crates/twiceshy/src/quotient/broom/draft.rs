@@ -22,7 +22,7 @@ pub(super) struct Draft<'a> {
     pub(super) before: Functions,
     table_ended: bool,
     phase_ended: bool,
-    begun: Option<Prints>,
+    begun: Option<Box<Prints>>,
 }
 
 impl<'a> Draft<'a> {
@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
     /// What the operation changes.
     pub(super) fn finish(self) -> Edit {
         Edit {
-            tables: self.local.tables.into_iter().map(Prints::finish).collect(),
+            tables: self.local.tables.map(Prints::finish),
             table_ended: self.table_ended,
             phase_ended: self.phase_ended,
             begun: self.begun.map(|table| Begun { slots: table.slots(), table: Some(table) }),
@@ -52,7 +52,7 @@ impl<'a> Draft<'a> {
             debt: self.debt,
             wants_rebuild: self.wants_rebuild,
             rebuild: self.rebuild,
-            stats: self.stats,
+            stats: self.stats.counts(),
         }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Draft<'a> {
     /// comes or goes in this operation any more.
     pub(super) fn end_phase(&mut self) {
         if self.local.functions.apart {
-            self.local.tables.remove(0);
+            self.local.tables.take_first();
             self.table_ended = true;
         }
         self.local.functions = self.local.functions.next();
@@ -74,6 +74,6 @@ impl<'a> Draft<'a> {
     pub(super) fn begin_table(&mut self, table: Prints) {
         self.local.functions.slots[1] = table.slots();
         self.local.functions.apart = true;
-        self.begun = Some(table);
+        self.begun = Some(Box::new(table));
     }
 }

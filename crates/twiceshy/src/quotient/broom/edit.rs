@@ -5,13 +5,14 @@ use super::functions::Functions;
 use super::ghosts::Forgotten;
 use super::prints::{Prints, PrintsEdit};
 use super::rebuild::Rebuild;
-use super::stats::Stats;
+use super::stats::Counts;
+use super::tables::Tables;
 
 /// A change of L: copies of the pieces that change, and the new values of what is small. It is plain data, and can be written down.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
     /// For each table that stays, what changes in it.
-    pub(super) tables: Vec<PrintsEdit>,
+    pub(super) tables: Tables<PrintsEdit>,
     /// `true` if the first table ends.
     pub(super) table_ended: bool,
     /// `true` if the ghosts of the old function leave.
@@ -22,7 +23,7 @@ pub(crate) struct Edit {
     pub(super) wants_rebuild: bool,
     pub(super) rebuild: Option<Rebuild>,
     /// What is added to the filter's counts.
-    pub(super) stats: Stats,
+    pub(super) stats: Counts,
 }
 
 /// A table that begins, without a key.
@@ -30,7 +31,7 @@ pub(crate) struct Edit {
 pub(crate) struct Begun {
     pub(super) slots: u64,
     /// The table itself, so that applying an edit allocates none. It is not written down: see [`BroomFilter::accepts`].
-    pub(super) table: Option<Prints>,
+    pub(super) table: Option<Box<Prints>>,
 }
 
 /// What was there before an [`Edit`] was applied.
@@ -38,8 +39,9 @@ pub(crate) struct Begun {
 pub(crate) struct Undo {
     /// The edit, in whose copies are the pieces that it has replaced.
     edit: Edit,
-    ended: Option<Prints>,
-    forgotten: Vec<Forgotten>,
+    ended: Option<Box<Prints>>,
+    /// By each table that stays, of which there are two at most.
+    forgotten: [Forgotten; 2],
 }
 
 impl BroomFilter {
@@ -47,14 +49,15 @@ impl BroomFilter {
     /// [`BroomFilter::accepts`] has said yes to it.
     pub(crate) fn make(&mut self, mut edit: Edit) -> Undo {
         let (shape, tables) = (self.local.shape, &mut self.local.tables);
-        let ended = edit.table_ended.then(|| tables.remove(0));
-        tables.iter_mut().zip(&mut edit.tables).for_each(|(table, edit)| table.exchange(edit));
+        let ended = if edit.table_ended { tables.take_first() } else { None };
+        tables.iter_mut().zip(edit.tables.iter_mut()).for_each(|(table, edit)| table.exchange(edit));
         if edit.phase_ended {
             tables.iter_mut().for_each(|table| table.ghosts.end_phase());
         }
-        let forgotten = tables.iter_mut().map(|table| table.ghosts.forget()).collect();
+        let mut forgotten = [Forgotten::default(), Forgotten::default()];
+        tables.iter_mut().zip(&mut forgotten).for_each(|(table, forgotten)| *forgotten = table.ghosts.forget());
         if let Some(Begun { slots, table }) = &mut edit.begun {
-            tables.extend(table.take().or_else(|| Prints::new(*slots, &shape)));
+            tables.set_second(table.take().or_else(|| Prints::new(*slots, &shape).map(Box::new)));
         }
         self.exchange_values(&mut edit);
         self.stats = self.stats.plus(edit.stats);
@@ -68,7 +71,7 @@ impl BroomFilter {
         self.exchange_values(&mut edit);
         let tables = &mut self.local.tables;
         if edit.begun.is_some() {
-            tables.pop();
+            tables.set_second(None);
         }
         for (table, forgotten) in tables.iter_mut().zip(forgotten) {
             table.ghosts.recall(forgotten);
@@ -76,8 +79,10 @@ impl BroomFilter {
                 table.ghosts.resume_phase();
             }
         }
-        tables.iter_mut().zip(&mut edit.tables).for_each(|(table, edit)| table.exchange(edit));
-        tables.splice(0..0, ended);
+        tables.iter_mut().zip(edit.tables.iter_mut()).for_each(|(table, edit)| table.exchange(edit));
+        if let Some(ended) = ended {
+            tables.put_first(ended);
+        }
     }
 
     fn exchange_values(&mut self, edit: &mut Edit) {

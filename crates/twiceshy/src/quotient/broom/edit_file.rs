@@ -5,6 +5,7 @@
 
 use super::back_yard::{BUCKET, YardEdit};
 use super::edit::{Begun, Edit};
+use super::few::Few;
 use super::filter::BroomFilter;
 use super::functions::Functions;
 use super::haunted::{Base, HauntedEdit};
@@ -13,7 +14,7 @@ use super::overlay::ChangedBytes;
 use super::prints::{Prints, PrintsEdit};
 use super::rebuild::{Rebuild, Stage};
 use super::spilled::Spilled;
-use super::stats::Stats;
+use super::tables::Tables;
 use crate::persist::{LoadError, Reader, Writer, hash_key};
 use crate::remote::{Frontier, Generation};
 use crate::sizing;
@@ -24,15 +25,14 @@ impl BroomFilter {
     /// that it begins. Whether the edit was planned on this filter as it is now, only its owner can tell.
     pub(crate) fn accepts(&self, edit: &mut Edit) -> bool {
         let local = &self.local;
-        let stay = local.tables.get(usize::from(edit.table_ended)..).unwrap_or_default();
+        let stay = || local.tables.iter().skip(edit.table_ended.into());
         let begun = edit.begun.iter().map(|begun| begun.slots);
-        let slots: Vec<u64> = stay.iter().map(Prints::slots).chain(begun.clone()).collect();
+        let slots: Vec<u64> = stay().map(Prints::slots).chain(begun.clone()).collect();
         let (first, last) = (slots.first().copied(), slots.last().copied());
         let functions = &edit.functions;
         let cells = edit.rebuild.and_then(|rebuild| rebuild.cells);
-        let sound = !stay.is_empty()
-            && stay.len() == edit.tables.len()
-            && stay.iter().zip(&edit.tables).all(|(table, edit)| table.accepts(edit))
+        let sound = stay().count() == edit.tables.len()
+            && stay().zip(edit.tables.iter()).all(|(table, edit)| table.accepts(edit))
             && begun.chain(cells).all(|slots| sizing::check_slots(slots).is_ok())
             && slots.len() == 1 + usize::from(functions.apart)
             && functions.slots.map(Some) == [first, last];
@@ -44,7 +44,7 @@ impl BroomFilter {
             edit.functions.by_bytes = local.functions.by_bytes;
         }
         edit.begun.as_mut().is_none_or(|begun| {
-            begun.table = begun.table.take().or_else(|| Prints::new(begun.slots, &local.shape));
+            begun.table = begun.table.take().or_else(|| Prints::new(begun.slots, &local.shape).map(Box::new));
             begun.table.is_some()
         })
     }
@@ -59,8 +59,8 @@ impl Edit {
         out.u64(self.debt);
         out.u8(self.wants_rebuild.into());
         write_option(&self.rebuild, out, write_rebuild);
-        self.stats.counts().into_iter().for_each(|count| out.u64(count));
-        out.u8(self.tables.len() as u8);
+        write_words(&self.stats, out);
+        out.u8((self.tables.len() > 1).into());
         self.tables.iter().for_each(|table| write_table(table, out));
     }
 
@@ -74,8 +74,8 @@ impl Edit {
             debt: from.u64()?,
             wants_rebuild: from.flag()?,
             rebuild: read_option(from, read_rebuild)?,
-            stats: Stats::of_counts(read_words(from)?),
-            tables: (0..from.u8()?).map(|_| read_table(from)).collect::<Result<_, _>>()?,
+            stats: read_words(from)?,
+            tables: read_tables(from)?,
         })
     }
 }
@@ -111,7 +111,7 @@ fn read_rebuild(from: &mut Reader) -> Result<Rebuild, LoadError> {
 
 fn write_table<'a>(table: &'a PrintsEdit, out: &mut Writer<'a>) {
     out.u8(table.levels.len() as u8);
-    for level in &table.levels {
+    for level in table.levels.iter() {
         write_bytes(&level.blocks, out);
         write_bytes(&level.rests, out);
         write_map(&level.groups, out, |block, group, out| write_words([*block as u64].iter().chain(group), out));
@@ -139,12 +139,26 @@ fn write_table<'a>(table: &'a PrintsEdit, out: &mut Writer<'a>) {
     }
 }
 
+fn read_tables(from: &mut Reader) -> Result<Tables<PrintsEdit>, LoadError> {
+    let more = from.flag()?;
+    let mut tables = Tables::new(read_table(from)?);
+    if more {
+        tables.set_second(Some(Box::new(read_table(from)?)));
+    }
+    Ok(tables)
+}
+
 fn read_table(from: &mut Reader) -> Result<PrintsEdit, LoadError> {
     Ok(PrintsEdit {
-        levels: (0..from.u8()?).map(|_| read_level(from)).collect::<Result<_, _>>()?,
+        levels: read_levels(from)?,
         yard: read_yard(from)?,
         ghosts: [read_ghosts(from)?, read_ghosts(from)?],
     })
+}
+
+fn read_levels(from: &mut Reader) -> Result<Few<LevelEdit>, LoadError> {
+    let levels = (0..from.u8()?.min(3)).map(|_| read_level(from)).collect::<Result<Vec<_>, _>>()?;
+    Few::from_items(levels.into_iter()).ok_or_else(|| LoadError::invalid("a table in it has no level, or too many"))
 }
 
 fn read_level(from: &mut Reader) -> Result<LevelEdit, LoadError> {

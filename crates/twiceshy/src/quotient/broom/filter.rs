@@ -113,7 +113,7 @@ impl BroomFilter {
     /// What happened so far.
     pub fn stats(&self) -> Stats {
         let tables = &self.local.tables;
-        let levels = || tables.iter().flat_map(|prints| &prints.levels);
+        let levels = || tables.iter().flat_map(|prints| prints.levels.iter());
         Stats {
             adaptivity_bits: levels().map(Level::adaptivity_bits).sum(),
             largest_group: levels().map(Level::largest_group).max().unwrap_or(0).into(),

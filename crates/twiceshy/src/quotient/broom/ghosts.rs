@@ -24,7 +24,7 @@ pub(crate) struct Ghosts<S: Storage = Owned> {
 const FORGOTTEN_AT_ONCE: usize = 2;
 
 /// What was forgotten at once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Forgotten {
     strings: Vec<(Base, Box<[u8]>)>,
     /// `true` if nothing was left of those that it was taken from.
@@ -59,7 +59,7 @@ impl Ghosts {
 
     /// Forgets some of those whose function has ended.
     pub(crate) fn forget(&mut self) -> Forgotten {
-        let Some(leaving) = self.leaving.last_mut() else { return Forgotten { strings: Vec::new(), all: false } };
+        let Some(leaving) = self.leaving.last_mut() else { return Forgotten::default() };
         let strings = (0..FORGOTTEN_AT_ONCE).filter_map(|_| leaving.forget_some()).collect();
         Forgotten { strings, all: self.leaving.pop_if(|leaving| leaving.is_empty()).is_some() }
     }

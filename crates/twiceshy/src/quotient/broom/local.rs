@@ -9,6 +9,7 @@ use super::rules::{BroomRule, Rules};
 use super::shape::Shape;
 use super::storage::{Owned, Storage};
 use super::strings::Bits;
+use super::tables::Tables;
 use crate::error::PlanError;
 use crate::hash::{HashKey, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
@@ -18,7 +19,7 @@ use crate::remote::{CellId, Key, Order, Place, Schema, Write};
 #[derive(Clone, Debug)]
 pub(crate) struct Local<S: Storage = Owned> {
     /// One table for the keys of both ages; or one for each age, while it is being replaced.
-    pub(crate) tables: Vec<Prints<S>>,
+    pub(crate) tables: Tables<Prints<S>>,
     pub(crate) functions: Functions,
     pub(crate) shape: Shape,
     pub(crate) rules: Rules,
@@ -40,7 +41,7 @@ pub(crate) struct Spot {
 impl Local {
     pub(crate) fn from_parts(shape: Shape, prints: Prints, functions: Functions) -> Local {
         let rules = Rules::default();
-        Local { tables: vec![prints], functions, shape, rules, extends: 0, crowding: 0 }
+        Local { tables: Tables::new(prints), functions, shape, rules, extends: 0, crowding: 0 }
     }
 
     /// An empty one; `None` where it cannot be allocated.
@@ -55,7 +56,7 @@ impl Local {
     /// A draft, on which an operation is planned.
     pub(crate) fn draft(&self) -> Local<Drafted<'_>> {
         let Local { functions, shape, rules, .. } = *self;
-        let tables = self.tables.iter().map(Prints::draft).collect();
+        let tables = self.tables.map_ref(Prints::draft);
         Local { tables, functions, shape, rules, extends: 0, crowding: 0 }
     }
 }

@@ -19,6 +19,7 @@ mod edit;
 mod edit_file;
 #[cfg(test)]
 mod edit_tests;
+mod few;
 mod filter;
 mod frontier;
 mod functions;
@@ -42,6 +43,7 @@ mod spilled;
 mod stats;
 mod storage;
 mod strings;
+mod tables;
 mod validate;
 
 pub(crate) use edit::{Edit, Undo};

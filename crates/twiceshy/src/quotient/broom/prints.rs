@@ -1,6 +1,7 @@
 //! The fingerprints of a table: its levels, its back yard and its ghosts.
 
 use super::back_yard::{BackYard, YardEdit};
+use super::few::Few;
 use super::functions::{Age, Print};
 use super::ghosts::Ghosts;
 use super::haunted::{Base, HauntedEdit};
@@ -18,16 +19,16 @@ use std::cell::OnceCell;
 #[derive(Clone, Debug)]
 pub(crate) struct Prints<S: Storage = Owned> {
     /// One, or two with hash words of their own (5.3).
-    pub(crate) levels: Vec<Level<S>>,
+    pub(crate) levels: Few<Level<S>>,
     /// Whole hashes of keys that the levels have no place for (5.4).
     pub(crate) yard: BackYard<S>,
     pub(crate) ghosts: Ghosts<S>,
 }
 
 /// What a draft of a table has changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PrintsEdit {
-    pub(super) levels: Vec<LevelEdit>,
+    pub(super) levels: Few<LevelEdit>,
     pub(super) yard: YardEdit,
     pub(super) ghosts: [HauntedEdit; 2],
 }
@@ -40,7 +41,8 @@ impl Prints {
             if level == 0 { made } else { made.map(Level::without_segments) }
         });
         let yard = BackYard::new(shape.buckets(slots), shape.width)?;
-        Some(Prints { levels: levels.collect::<Option<_>>()?, yard, ghosts: Ghosts::new(shape.remainders()) })
+        let levels = Few::from_items(levels.collect::<Option<Vec<_>>>()?.into_iter())?;
+        Some(Prints { levels, yard, ghosts: Ghosts::new(shape.remainders()) })
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
@@ -53,13 +55,16 @@ impl Prints {
     }
 
     pub(crate) fn draft(&self) -> Prints<Drafted<'_>> {
-        let levels = self.levels.iter().map(Level::draft).collect();
-        Prints { levels, yard: self.yard.draft(), ghosts: self.ghosts.draft() }
+        Prints {
+            levels: self.levels.each_ref().map(Level::draft),
+            yard: self.yard.draft(),
+            ghosts: self.ghosts.draft(),
+        }
     }
 
     /// Applies what a draft has changed; a second time undoes it.
     pub(crate) fn exchange(&mut self, edit: &mut PrintsEdit) {
-        self.levels.iter_mut().zip(&mut edit.levels).for_each(|(level, edit)| level.exchange(edit));
+        self.levels.iter_mut().zip(edit.levels.iter_mut()).for_each(|(level, edit)| level.exchange(edit));
         self.yard.exchange(&mut edit.yard);
         self.ghosts.exchange(&mut edit.ghosts);
     }
@@ -68,7 +73,7 @@ impl Prints {
     pub(crate) fn accepts(&self, edit: &PrintsEdit) -> bool {
         let slots: Vec<u64> = self.levels.iter().map(Level::slots).collect();
         self.levels.len() == edit.levels.len()
-            && self.levels.iter().zip(&edit.levels).all(|(level, edit)| level.accepts(edit))
+            && self.levels.iter().zip(edit.levels.iter()).all(|(level, edit)| level.accepts(edit))
             && self.yard.accepts(&edit.yard, self.slots())
             && self.ghosts.accepts(&edit.ghosts, &slots)
     }
@@ -76,8 +81,7 @@ impl Prints {
 
 impl Prints<Drafted<'_>> {
     pub(crate) fn finish(self) -> PrintsEdit {
-        let levels = self.levels.into_iter().map(Level::finish).collect();
-        PrintsEdit { levels, yard: self.yard.finish(), ghosts: self.ghosts.finish() }
+        PrintsEdit { levels: self.levels.map(Level::finish), yard: self.yard.finish(), ghosts: self.ghosts.finish() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Saving and loading a broom filter. The bytes are described in `docs/format.md`.
 
 use super::back_yard::BackYard;
+use super::few::Few;
 use super::filter::{BroomFilter, Reclaim};
 use super::functions::{Age, Functions};
 use super::ghosts::Ghosts;
@@ -84,7 +85,7 @@ impl BroomFilter {
         from.finish()?;
         let functions = Functions { new, frontier, slots, apart, ..Functions::begin(old, generation, slots[0]) };
         let mut local = Local::from_parts(shape, prints, functions);
-        local.tables.extend(next);
+        local.tables.set_second(next.map(Box::new));
         if local.keys() != keys || keys > local.most() {
             return Err(LoadError::invalid(format!("{} keys are there, which is not what it counts", local.keys())));
         }
@@ -97,7 +98,7 @@ impl BroomFilter {
 }
 
 fn write_prints<'a>(prints: &'a Prints, fields: &mut Writer<'a>) {
-    for level in &prints.levels {
+    for level in prints.levels.iter() {
         level.write(fields);
     }
     fields.bytes(prints.yard.words().flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
@@ -121,6 +122,7 @@ fn read_prints(slots: u64, shape: &Shape, from: &mut Reader) -> Result<Prints, L
     }
     let yard = read_yard(&from.bytes()?, &from.bytes()?, slots, shape)?;
     let ghosts = read_ghosts(&from.bytes()?, &levels, shape)?;
+    let levels = Few::from_items(levels.into_iter()).ok_or_else(|| LoadError::invalid("it has no levels"))?;
     Ok(Prints { levels, yard, ghosts })
 }
 

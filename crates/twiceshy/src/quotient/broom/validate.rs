@@ -47,7 +47,7 @@ fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
     if local.keys() != keys.len() as u64 {
         return Err(format!("{} slots are in use, and the remote has {} keys", local.keys(), keys.len()));
     }
-    let levels = || local.tables.iter().flat_map(|prints| &prints.levels);
+    let levels = || local.tables.iter().flat_map(|prints| prints.levels.iter());
     levels().try_for_each(Level::check)?;
     if let Some(lost) = keys.iter().find(|key| !local.contains(key)) {
         return Err(format!("the stored key {:02x?} is not found", &lost[..lost.len().min(16)]));

@@ -93,6 +93,9 @@ const BATCH: usize = 1024;
 impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
     /// A new filter over a remote that holds no set yet.
     pub(crate) fn over(filter: F, mut remote: R) -> Result<Self, Error> {
+        if remote.knows_cells() && !filter.kind().has_cells() {
+            return Err(Error::NeedsRemoteByHash);
+        }
         if remote.in_use().map_err(Error::Remote)?.is_some() {
             return Err(Error::RemoteInUse);
         }

@@ -114,9 +114,6 @@ impl<S: RuleSpec> Options<S> {
         hash: HashKey,
         remote: R,
     ) -> Result<AdaptiveFilter<RankSelectFilter<S::Rule>, R>, Error> {
-        if remote.knows_cells() {
-            return Err(Error::NeedsRemoteByHash);
-        }
         AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
     }
 

@@ -252,8 +252,9 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
         let (before, after) = (self.stamp, plan.becomes);
         let edit = match plan.edit {
             plans::Edit::Nothing => UndoEdit::Nothing,
-            plans::Edit::Quotient(edit) if !plan.decoded || self.accepts(&edit) => UndoEdit::Quotient(self.make(edit)),
-            _ => return Err(StalePlan),
+            plans::Edit::Quotient(edit) if !plan.decoded => UndoEdit::Quotient(self.make(edit)),
+            plans::Edit::Quotient(edit) => UndoEdit::Quotient(self.make_checked(edit).ok_or(StalePlan)?),
+            plans::Edit::Cuckoo(_) => return Err(StalePlan),
         };
         self.stamp = after;
         Ok(Undo { before, after, edit })

@@ -103,12 +103,7 @@ enum Moved {
 
 impl Cuckooing {
     /// Whether the key matches the query in every table: then no move helps.
-    fn agree_everywhere(
-        &self,
-        planner: &Planner<'_, Cuckooing>,
-        key: &Located,
-        query: &Located,
-    ) -> bool {
+    fn agree_everywhere(&self, planner: &Planner<'_, Cuckooing>, key: &Located, query: &Located) -> bool {
         let local = planner.local;
         (0..local.shape.tables()).all(|table| {
             let function = self.function(Spot { table, cell: 0 }, 0);

@@ -155,12 +155,7 @@ impl Rule for Cyclic {
 }
 
 impl Adapting for Cyclic {
-    fn plan(
-        &self,
-        planner: &mut Planner<'_, Cyclic>,
-        query: &Located,
-        cells: &[CellId],
-    ) -> Result<Verdict, PlanError> {
+    fn plan(&self, planner: &mut Planner<'_, Cyclic>, query: &Located, cells: &[CellId]) -> Result<Verdict, PlanError> {
         let mut verdict = Verdict::Planned;
         for cell in cells {
             let Some(Some(Lodger { located, function })) = planner.lodger(*cell)? else { continue };

@@ -1,7 +1,7 @@
 //! What a plan changes in a cuckoo filter, and how it is taken back.
 
-use super::full_key::FullKeyCuckoo;
 use super::fingerprint::Rule;
+use super::full_key::FullKeyCuckoo;
 use super::owners::PartSizes;
 use super::stats::Stats;
 use crate::persist::{LoadError, Reader, Writer};
@@ -24,9 +24,14 @@ pub(crate) struct Edit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     Nothing,
-    Insertion { path: u64 },
+    Insertion {
+        path: u64,
+    },
     Removal,
-    Adaptation { sizes: PartSizes, moved: u64 },
+    Adaptation {
+        sizes: PartSizes,
+        moved: u64,
+    },
     /// An adaptation that passed its bound: a rebuild is wanted.
     OverBound,
 }

@@ -35,8 +35,8 @@ mod validate;
 
 pub use cuckooing::{Cuckooing, CuckooingFilter, CuckooingSpec, Moves};
 pub use cyclic::{Cyclic, CyclicFilter, CyclicSpec, MAX_FUNCTIONS, Selectors};
-pub use fingerprint::{Function, Rule, Values};
 pub(crate) use edit::{Edit, Undo};
+pub use fingerprint::{Function, Rule, Values};
 pub use full_key::FullKeyCuckoo;
 pub use options::{Options, RuleSpec};
 pub use partial_key::{CuckooFilter, CuckooFull, CuckooOptions};

@@ -8,8 +8,8 @@ use crate::error::{Error, OptionsError};
 use crate::hash::HashKey;
 use crate::kind::Kind;
 use crate::packed::PackedCells;
-use crate::persist::{LoadError, Reader, Writer};
 use crate::pair::AdaptiveFilter;
+use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{Generation, Remote};
 use crate::sizing;
 
@@ -119,11 +119,7 @@ impl<S: RuleSpec> Options<S> {
     }
 
     /// An empty filter for this generation of a remote.
-    pub(crate) fn make(
-        &self,
-        hash: HashKey,
-        generation: Generation,
-    ) -> Result<FullKeyCuckoo<S::Rule>, OptionsError> {
+    pub(crate) fn make(&self, hash: HashKey, generation: Generation) -> Result<FullKeyCuckoo<S::Rule>, OptionsError> {
         let (shape, width, rule) = self.parts()?;
         Ok(FullKeyCuckoo::new(new_local(shape, width, hash, rule, generation)?, self.search))
     }

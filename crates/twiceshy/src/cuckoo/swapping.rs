@@ -76,11 +76,7 @@ impl Swapping {
         CellId(cell.0 - at + chosen + u64::from(chosen >= at))
     }
 
-    fn swap(
-        &self,
-        planner: &mut Planner<'_, Swapping>,
-        cell: CellId,
-    ) -> Result<Option<Lodger>, PlanError> {
+    fn swap(&self, planner: &mut Planner<'_, Swapping>, cell: CellId) -> Result<Option<Lodger>, PlanError> {
         let Some(Some(colliding)) = planner.lodger(cell)? else { return Ok(None) };
         let other = self.other(planner, cell);
         // An owner that cannot be told stays where it is: the next false positive draws another cell.

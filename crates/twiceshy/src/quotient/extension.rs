@@ -169,4 +169,3 @@ impl Extensions {
         self.agrees(table.width(), key, mark)
     }
 }
-

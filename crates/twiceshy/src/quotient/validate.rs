@@ -29,7 +29,8 @@ pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Key]) -> Result<(), Strin
     }
     for (quotient, keys) in by_quotient {
         let run = local.run(quotient).ok_or_else(|| format!("quotient {quotient} has keys and no run"))?;
-        match_run(local, run, &keys).map_err(|_| format!("the keys of quotient {quotient} cannot all have a slot of their own"))?;
+        match_run(local, run, &keys)
+            .map_err(|_| format!("the keys of quotient {quotient} cannot all have a slot of their own"))?;
     }
     Ok(())
 }

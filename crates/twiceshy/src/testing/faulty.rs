@@ -1,9 +1,7 @@
 //! A remote that fails on command.
 
 use crate::error::Error;
-use crate::remote::{
-    Commit, CommitError, Generation, Keys, Phase, Place, Position, Remote, RemoteError, Schema,
-};
+use crate::remote::{Commit, CommitError, Generation, Keys, Phase, Place, Position, Remote, RemoteError, Schema};
 use std::cell::Cell;
 
 /// The failure that was asked for.

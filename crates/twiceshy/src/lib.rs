@@ -2,33 +2,32 @@
 //!
 //! A filter answers "is this key in the set?" from a few bits a key, so that most look-ups for absent keys never reach the
 //! slow store that holds the set. Sometimes it says *present* for an absent key. An ordinary filter repeats that mistake
-//! for ever; an [`Adaptive`](filter::Adaptive) one is told of it, and changes.
+//! for ever; an [`AdaptiveFilter`] is told of it, and changes.
 //!
-//! * [`quotient`] and [`cuckoo`]: the filters. Begin with [`TelescopingFilter`](quotient::TelescopingFilter), or with
-//!   [`CuckooFilter`](cuckoo::CuckooFilter) where nobody can tell whether an answer was wrong.
-//! * [`filter`]: what they promise, one trait for each promise.
+//! * [`AdaptiveFilter`]: a filter with the keys behind its fingerprints, in memory or in a store of yours. Begin here.
+//! * [`quotient`] and [`cuckoo`]: the filters, [`Kind`] by kind. [`CuckooFilter`](cuckoo::CuckooFilter) needs no keys, and
+//!   does not learn: for sets where nobody can tell whether an answer was wrong.
+//! * [`filter`]: what they promise, one trait for each promise. [`plan`], [`growth`]: for owners of a filter and its keys.
 //! * [`remote`]: how a filter gets from a fingerprint to the keys behind it, in memory or in a store of yours.
 //! * [`hash`], [`packed`], [`persist`], [`sizing`]: what they stand on.
 //!
 //! ```
-//! use twiceshy::filter::{Adaptive, Backed, Filter};
-//! use twiceshy::hash::HashKey;
-//! use twiceshy::quotient::TelescopingFilter;
-//! use twiceshy::remote::ByHash;
+//! use twiceshy::AdaptiveFilter;
 //!
-//! let mut set = ByHash::new();
-//! let mut filter = TelescopingFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut set)?;
-//! filter.insert(b"owl", &mut set)?;
+//! let mut filter = AdaptiveFilter::new(1_000, 0.01)?;
+//! filter.insert("owl")?;
 //!
-//! // The look-up takes no remote: it cannot touch the store.
-//! if filter.contains(b"wren") {
+//! // A look-up reads the filter's own bits, never the keys behind them.
+//! if filter.contains("wren") {
 //!     // The store said that there is no wren: the filter was wrong, and learns.
-//!     filter.adapt(b"wren", &mut set)?;
+//!     filter.was_wrong("wren")?;
 //! }
 //!
 //! let mut file = Vec::new();
 //! filter.save(&mut file)?;
-//! assert!(TelescopingFilter::load(&mut file.as_slice())?.contains(b"owl"));
+//! let (loaded, sequence) = filter.filter().kind().load(&mut file.as_slice())?;
+//! let filter = AdaptiveFilter::from_parts(loaded, sequence, filter.into_remote())?;
+//! assert!(filter.contains("owl"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -21,16 +21,12 @@ use std::ops::Range;
 /// **Rate.** 1 − exp(−load · 2^−w) with remainders of w bits.
 ///
 /// ```
-/// use twiceshy::filter::{Backed, Filter};
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::quotient::QuotientFilter;
-/// use twiceshy::remote::ByHash;
+/// use twiceshy::{quotient::QuotientFilter, hash::HashKey, remote::ByHash};
 ///
-/// let mut set = ByHash::new();
-/// let mut filter = QuotientFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut set)?;
-/// filter.insert(b"owl", &mut set)?;
-/// assert!(filter.contains(b"owl"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let mut filter = QuotientFilter::options(1000, 0.01)?.build(HashKey::random()?, ByHash::new())?;
+/// assert!(filter.insert("owl")?, "it is new");
+/// assert!(filter.contains("owl"));
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 pub type QuotientFilter = RankSelectFilter<PlainRemainders>;
 

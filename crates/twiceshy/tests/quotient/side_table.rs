@@ -26,7 +26,7 @@ struct Broken {
 
 /// How many slots have an extension that skips bits. Selectors are all smaller.
 fn skips<R: Rule>(filter: &RankSelectFilter<R>) -> usize {
-    (0..pair.filter().blocks()).flat_map(|block| filter.marks(block)).filter(|mark| *mark >= 2048).count()
+    (0..filter.blocks()).flat_map(|block| filter.marks(block)).filter(|mark| *mark >= 2048).count()
 }
 
 /// Adapts, inserts and removes, and after every operation asks for everything that was fixed so far.

@@ -11,7 +11,7 @@ use crate::error::{OptionsError, PlanError, StalePlan};
 use crate::filter::{Adapted, Backed, Filter, Inserted, Operation, Removed, Target};
 use crate::hash::HashKey;
 use crate::kind::Kind;
-use crate::persist::SaveError;
+use crate::persist::{SaveError, Writer};
 use crate::plan::{self as plans, Outcome, Plan, Stamp, Undo, UndoEdit};
 use crate::remote::{Generation, Key, Keys, OrderWords, Place, Position, Schema, Write};
 use crate::sizing;
@@ -66,8 +66,11 @@ impl<R: Rule> RankSelectFilter<R> {
     }
 
     pub(super) fn new(local: Local<R>) -> Self {
+        let mut options = Writer::new();
+        options.u32(local.marked.side.most());
+        R::Spec::write(&local.rule, &mut options);
         let stamp = Stamp::new(&[
-            local.hash.words(b"twiceshy stamp").word(0),
+            options.digest(&local.hash),
             R::Spec::KIND.code().into(),
             local.slots(),
             local.width().into(),

@@ -7,7 +7,7 @@ use twiceshy::hash::HashKey;
 use twiceshy::plan::{Outcome, Plan};
 use twiceshy::remote::{Counting, Generation, Remote, Schema};
 use twiceshy::testing::{Faulty, Variant, stored};
-use twiceshy::{AdaptiveFilter, AsKey};
+use twiceshy::AdaptiveFilter;
 
 pub(crate) type Keys = BTreeSet<Vec<u8>>;
 pub(crate) type Pair<R> = AdaptiveFilter<Box<dyn Backed>, Faulty<R>>;
@@ -16,7 +16,7 @@ pub(crate) const CELLS: u64 = 60;
 pub(crate) const BITS: u32 = 7;
 
 pub(crate) fn key(number: u64) -> Vec<u8> {
-    number.as_key().as_ref().to_vec()
+    number.to_le_bytes().to_vec()
 }
 
 /// A filter in use.

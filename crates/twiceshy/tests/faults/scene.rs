@@ -1,13 +1,13 @@
 //! A filter with its remote before something happens, and what may happen to it.
 
 use std::collections::BTreeSet;
+use twiceshy::AdaptiveFilter;
 use twiceshy::error::Error;
 use twiceshy::filter::{Adapted, Backed, Operation, Progress};
 use twiceshy::hash::HashKey;
 use twiceshy::plan::{Outcome, Plan};
 use twiceshy::remote::{Counting, Generation, Remote, Schema};
 use twiceshy::testing::{Faulty, Variant, stored};
-use twiceshy::AdaptiveFilter;
 
 pub(crate) type Keys = BTreeSet<Vec<u8>>;
 pub(crate) type Pair<R> = AdaptiveFilter<Box<dyn Backed>, Faulty<R>>;

@@ -150,11 +150,6 @@ pub trait Backed: Filter + Any + Debug + Send + Sync {
     /// Where the remote has, or would have, a key's entries: the generation, and a word for each order.
     fn entries(&self, key: &[u8]) -> (Generation, OrderWords);
 
-    /// `true` if keys keep their cells until the filter moves them, so that a remote may mirror the cells.
-    fn has_cells(&self) -> bool {
-        false
-    }
-
     /// What the remote of a new filter must commit before the first insertion.
     fn opening(&self) -> Vec<Write> {
         let (generation, schema) = self.layout();
@@ -248,10 +243,6 @@ impl Backed for Box<dyn Backed> {
 
     fn phase(&self) -> Option<Phase> {
         (**self).phase()
-    }
-
-    fn has_cells(&self) -> bool {
-        (**self).has_cells()
     }
 
     fn opening(&self) -> Vec<Write> {

@@ -123,6 +123,11 @@ impl Kind {
     pub fn from_code(code: u8) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.code() == code)
     }
+
+    /// `true` if the filter can have a mirror of cells for a remote. Slots shift, so the quotient family needs one by hash.
+    pub fn has_cells(self) -> bool {
+        matches!(self, Kind::FullKey | Kind::Cyclic | Kind::Swapping | Kind::Cuckooing)
+    }
 }
 
 impl fmt::Display for Kind {

@@ -108,7 +108,7 @@ impl Kind {
 
 /// Refuses a mirror of cells for a filter whose keys have no cells of their own.
 fn fits(filter: &dyn Backed, remote: &dyn Remote) -> Result<(), Error> {
-    if remote.knows_cells() && !filter.has_cells() { Err(Error::NeedsRemoteByHash) } else { Ok(()) }
+    if remote.knows_cells() && !filter.kind().has_cells() { Err(Error::NeedsRemoteByHash) } else { Ok(()) }
 }
 
 /// How many keys are brought over at a time where nobody says how many.

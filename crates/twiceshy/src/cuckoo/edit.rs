@@ -7,6 +7,7 @@ use super::stats::Stats;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::CellId;
 use crate::rng::SplitMix64;
+use std::collections::BTreeMap;
 
 /// New values for cells, and what they do to the counts.
 #[derive(Clone, Debug)]
@@ -92,11 +93,22 @@ impl Edit {
 }
 
 impl<R: Rule> FullKeyCuckoo<R> {
-    /// `true` if every cell exists and every value fits.
+    /// `true` if every cell exists, every value fits, and the counts change as the occupied cells do.
     pub(super) fn accepts(&self, edit: &Edit) -> bool {
-        let (cells, width) = (self.local.shape.cells(), self.local.cells.width());
-        let whole = |(CellId(cell), value): &(CellId, u32)| *cell < cells && u64::from(*value) < 1 << width;
-        edit.cells.iter().all(whole)
+        let local = &self.local;
+        let (cells, width) = (local.shape.cells(), local.cells.width());
+        let mut values = BTreeMap::new();
+        let mut more = 0i64;
+        for (CellId(cell), value) in &edit.cells {
+            if *cell >= cells || u64::from(*value) >= 1 << width {
+                return false;
+            }
+            let old = values.insert(*cell, *value).unwrap_or_else(|| local.cells.get(*cell));
+            more += i64::from(*value != 0) - i64::from(old != 0);
+        }
+        edit.keys.checked_add(edit.orphans) == Some(more)
+            && local.keys.checked_add_signed(edit.keys).is_some()
+            && local.orphans.checked_add_signed(edit.orphans).is_some()
     }
 
     /// Makes the change. The edit's own list becomes the way back.

@@ -131,16 +131,13 @@ impl<S: Coded> Options<S> {
     /// [`Filter::local_bits`](crate::filter::Filter::local_bits).
     ///
     /// ```
-    /// use twiceshy::filter::Filter;
-    /// use twiceshy::hash::HashKey;
-    /// use twiceshy::quotient::TelescopingFilter;
-    /// use twiceshy::remote::ByHash;
+    /// use twiceshy::{hash::HashKey, quotient::TelescopingFilter, remote::ByHash};
     ///
     /// let filter = TelescopingFilter::options(100_000, 0.01)?
     ///     .side_table(100)
-    ///     .build(HashKey::random()?, &mut ByHash::new())?;
+    ///     .build(HashKey::random()?, ByHash::new())?;
     /// assert!(filter.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), twiceshy::Error>(())
     /// ```
     #[must_use]
     pub fn side_table(self, blocks: u32) -> Self {

@@ -11,7 +11,7 @@ use crate::error::{OptionsError, PlanError, StalePlan};
 use crate::filter::{Adapted, Backed, Filter, Inserted, Operation, Removed, Target};
 use crate::hash::HashKey;
 use crate::kind::Kind;
-use crate::persist::SaveError;
+use crate::persist::{SaveError, Writer};
 use crate::plan::{self as plans, Outcome, Plan, Stamp, Undo, UndoEdit};
 use crate::remote::{Generation, Key, Keys, OrderWords, Place, Position, Schema, Write};
 use crate::sizing;
@@ -66,8 +66,11 @@ impl<R: Rule> RankSelectFilter<R> {
     }
 
     pub(super) fn over(local: Local<R>) -> Self {
+        let mut options = Writer::new();
+        options.u32(local.marked.side.most());
+        R::Spec::write(&local.rule, &mut options);
         let stamp = Stamp::new(&[
-            local.hash.words(b"twiceshy stamp").word(0),
+            options.digest(&local.hash),
             R::Spec::KIND.code().into(),
             local.slots(),
             local.width().into(),
@@ -261,7 +264,8 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
         let (before, after) = (self.stamp, plan.becomes);
         let edit = match plan.edit {
             plans::Edit::Nothing => UndoEdit::Nothing,
-            plans::Edit::Quotient(edit) if !plan.decoded || self.accepts(&edit) => UndoEdit::Quotient(self.make(edit)),
+            plans::Edit::Quotient(edit) if !plan.decoded => UndoEdit::Quotient(self.make(edit)),
+            plans::Edit::Quotient(edit) => UndoEdit::Quotient(self.make_checked(edit).ok_or(StalePlan)?),
             _ => return Err(StalePlan),
         };
         self.stamp = after;

@@ -378,6 +378,12 @@ impl<B: BlockBytes> Table<B> {
             .take_while(move |(_, run)| run.start < slots.end)
     }
 
+    /// The slots of one block that are in use.
+    pub(crate) fn used_in(&self, block: u64) -> u64 {
+        let is_used = |slot: &u64| self.end_up_to(block * SLOTS + slot) > block * SLOTS + slot;
+        (0..SLOTS).filter(is_used).fold(0, |used, slot| used | 1 << slot)
+    }
+
     /// The slots in use, a word for each block.
     pub(crate) fn used(&self) -> Vec<u64> {
         let mut used = vec![0; self.blocks.len() as usize];

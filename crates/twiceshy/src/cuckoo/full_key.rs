@@ -199,7 +199,7 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
             Operation::Remove(key) => self.plan_remove(key, keys),
             Operation::Adapt(query) => self.plan_adapt(query, keys),
             Operation::Bring(at) => self.plan_new(at.key.clone(), self.planner(keys), keys),
-            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NoRebuildWithin),
+            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NotRebuilding),
         }
     }
 

@@ -255,7 +255,7 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
             Operation::Remove(key) => self.plan_remove(key, keys),
             Operation::Adapt(query) => self.plan_adapt(query, keys),
             Operation::Bring(at) => self.plan_new(at.key.clone(), keys),
-            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NoRebuildWithin),
+            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NotRebuilding),
         }
     }
 

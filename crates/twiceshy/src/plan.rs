@@ -33,6 +33,11 @@ impl Stamp {
         Stamp { history: mix(self.history.wrapping_add(code) ^ mix(word)), changes: self.changes.saturating_add(1) }
     }
 
+    /// The stamp after an operation with a key of these order words, the first of which is the key's first hash word.
+    pub(crate) fn after_key(self, code: u64, words: &OrderWords) -> Stamp {
+        self.after(code, words.as_slice().first().copied().unwrap_or(0))
+    }
+
     /// The number of plans that the filter has applied.
     pub fn changes(&self) -> u64 {
         self.changes

@@ -56,7 +56,7 @@ struct Doubt {
 #[derive(Clone, Debug)]
 enum Then {
     Nothing,
-    Apply(Plan, Option<Beside>),
+    Apply(Box<Plan>, Option<Box<Beside>>),
     Begin(Growth),
     Bring(Position, Plan),
     GiveUp,
@@ -282,56 +282,75 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         let changes_set = matches!(outcome, Outcome::Inserted(Inserted::New))
             || matches!(outcome, Outcome::Removed(Removed::Gone | Removed::LeftOrphan));
         let beside = match self.growth.as_ref().filter(|_| changes_set) {
-            Some(growth) => Some(growth.plan(operation, &self.remote)?),
+            Some(growth) => Some(Box::new(growth.plan(operation, &self.remote)?)),
             None => None,
         };
         self.commit_plan(plan, beside)?;
         Ok(outcome)
     }
 
-    fn commit_plan(&mut self, mut plan: Plan, mut beside: Option<Beside>) -> Result<(), Error> {
+    /// Has the remote commit what a plan writes, then applies it.
+    fn commit_plan(&mut self, mut plan: Plan, mut beside: Option<Box<Beside>>) -> Result<(), Error> {
         let mut writes = std::mem::take(&mut plan.writes);
         if let Some(beside) = &mut beside {
             writes.append(&mut beside.writes);
         }
-        self.commit(writes, Then::Apply(plan, beside))
+        match self.write(writes) {
+            Ok(()) => self.apply(plan, beside),
+            Err(refused) => self.refuse(refused, Then::Apply(Box::new(plan), beside)),
+        }
     }
 
-    /// Has the remote commit, then does what follows. Without writes there is no commit and no number.
+    fn apply(&mut self, plan: Plan, beside: Option<Box<Beside>>) -> Result<(), Error> {
+        self.filter.apply(plan)?;
+        if let (Some(growth), Some(beside)) = (&mut self.growth, beside) {
+            match beside.gives_up {
+                true => self.growth = None,
+                false => drop(growth.apply(*beside)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the remote commit, then does what follows.
     fn commit(&mut self, writes: Vec<Write>, then: Then) -> Result<(), Error> {
+        match self.write(writes) {
+            Ok(()) => self.follow(then),
+            Err(refused) => self.refuse(refused, then),
+        }
+    }
+
+    /// Has the remote commit. Without writes there is no commit and no number.
+    fn write(&mut self, writes: Vec<Write>) -> Result<(), (CommitError, Vec<Write>)> {
         if writes.is_empty() {
-            return self.follow(then);
+            return Ok(());
         }
         let commit = Commit { sequence: self.sequence.saturating_add(1), writes };
         match self.remote.commit(&commit) {
             Ok(()) => {
                 self.sequence = commit.sequence;
-                self.follow(then)
+                Ok(())
             }
-            Err(CommitError::Unknown(error)) => {
-                let keys = commit.writes.into_iter().filter_map(|write| match write {
-                    Write::Add { key, .. } | Write::Remove { key, .. } => Some(key),
-                    _ => None,
-                });
-                self.doubt = Some(Box::new(Doubt { keys: keys.collect(), then }));
-                Err(Error::Unknown(error))
-            }
-            Err(error) => Err(error.into()),
+            Err(error) => Err((error, commit.writes)),
         }
+    }
+
+    /// A commit failed. If it may have happened all the same, what follows it is kept.
+    fn refuse(&mut self, (error, writes): (CommitError, Vec<Write>), then: Then) -> Result<(), Error> {
+        if matches!(error, CommitError::Unknown(_)) {
+            let keys = writes.into_iter().filter_map(|write| match write {
+                Write::Add { key, .. } | Write::Remove { key, .. } => Some(key),
+                _ => None,
+            });
+            self.doubt = Some(Box::new(Doubt { keys: keys.collect(), then }));
+        }
+        Err(error.into())
     }
 
     fn follow(&mut self, then: Then) -> Result<(), Error> {
         match then {
             Then::Nothing => {}
-            Then::Apply(plan, beside) => {
-                self.filter.apply(plan)?;
-                if let (Some(growth), Some(beside)) = (&mut self.growth, beside) {
-                    match beside.gives_up {
-                        true => self.growth = None,
-                        false => drop(growth.apply(beside)?),
-                    }
-                }
-            }
+            Then::Apply(plan, beside) => self.apply(*plan, beside)?,
             Then::Begin(growth) => self.growth = Some(growth),
             Then::Bring(at, plan) => {
                 if let Some(growth) = &mut self.growth {

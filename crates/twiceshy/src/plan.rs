@@ -98,6 +98,7 @@ pub(crate) enum UndoEdit {
 }
 
 impl Plan {
+    #[inline]
     pub(crate) fn new(made_for: Stamp, becomes: Stamp, outcome: Outcome, writes: Vec<Write>, edit: Edit) -> Plan {
         Plan { made_for, becomes, outcome, writes, edit, decoded: false }
     }

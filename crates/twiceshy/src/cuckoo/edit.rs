@@ -112,6 +112,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
     }
 
     /// Makes the change. The edit's own list becomes the way back.
+    #[inline]
     pub(super) fn make(&mut self, edit: Edit) -> Undo {
         let Edit { mut cells, keys, orphans, rng, counted } = edit;
         let local = &mut self.local;

@@ -37,6 +37,7 @@ pub(crate) struct Undo {
 }
 
 impl<R: Rule> RankSelectFilter<R> {
+    #[inline]
     pub(super) fn make(&mut self, edit: Edit) -> Undo {
         let (wants_rebuild, stats) = (self.wants_rebuild, self.stats);
         let replaced = self.local.apply(edit.change);

@@ -321,6 +321,7 @@ impl<R: Rule> Local<R> {
     }
 
     /// Makes a change, and returns what it replaced.
+    #[inline]
     pub(crate) fn apply(&mut self, change: Change) -> Replaced {
         let Change { shift, marks, mut remainders } = change;
         let keys = self.keys;

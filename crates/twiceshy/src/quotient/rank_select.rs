@@ -138,6 +138,7 @@ impl<R: Rule> RankSelectFilter<R> {
         PlanError::Full { keys: self.len(), cells: self.cells() }
     }
 
+    #[inline]
     fn plan_of(&self, becomes: Stamp, outcome: Outcome, writes: Vec<Write>, change: Change, counted: Counted) -> Plan {
         Plan::new(self.stamp, becomes, outcome, writes, plans::Edit::Quotient(Edit { change, counted }))
     }

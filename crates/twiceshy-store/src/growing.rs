@@ -79,7 +79,7 @@ impl<S: Store> Inner<S> {
         drop(place);
         match growth {
             Some(growth) => {
-                writer.growth = Some(growth);
+                self.set_growth(writer, Some(growth));
                 Ok(())
             }
             None => self.step_within(writer, draft, Operation::Begin(target)),
@@ -122,7 +122,7 @@ impl<S: Store> Inner<S> {
             Ok(false) => Ok(false),
             Err(failure) => {
                 if matches!(failure, Failure::Full) {
-                    writer.growth = None;
+                    self.set_growth(writer, None);
                 }
                 Err(failure)
             }

@@ -9,6 +9,7 @@ use crate::stats::Stats;
 use crate::store::{Space, Store};
 use std::collections::VecDeque;
 use std::ops::Bound;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -186,7 +187,8 @@ impl<S: Store> Guard<S> {
         let (bits, cells) = filter.as_ref().map_or((0, 0), |filter| (filter.local_bits(), filter.cells()));
         drop(filter);
         let queue = inner.queue.lock().unwrap_or_else(PoisonError::into_inner).local_bits();
-        let local_bits = bits + queue + inner.policy.local_bits();
+        let growth = inner.growth_bits.load(Ordering::Relaxed);
+        let local_bits = bits + growth + queue + inner.policy.local_bits();
         Ok(Stats { keys: self.len()?, local_bits, cells, ..inner.counters.stats() })
     }
 

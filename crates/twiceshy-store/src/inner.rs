@@ -11,7 +11,7 @@ use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
 use crossbeam_utils::sync::ShardedLock;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use twiceshy::error::StalePlan;
 use twiceshy::filter::{Backed, Operation};
@@ -28,6 +28,8 @@ pub(crate) struct Inner<S> {
     pub(crate) store: S,
     /// `None` if it is lost or not yet there: then every look-up goes to the store.
     pub(crate) filter: ShardedLock<Option<Box<dyn Backed>>>,
+    /// The memory of a filter in the making.
+    pub(crate) growth_bits: AtomicU64,
     pub(crate) pending: Pending,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) queue: Mutex<Queue>,
@@ -159,7 +161,7 @@ impl<S: Store> Inner<S> {
     /// Drops the filter. The next change makes a new one.
     pub(crate) fn lose_filter(&self, writer: &mut Writer) {
         let lost = self.filter.write().unwrap_or_else(PoisonError::into_inner).take();
-        writer.growth = None;
+        drop(self.set_growth(writer, None));
         // Freed when nobody waits for the lock.
         drop(lost);
     }
@@ -197,13 +199,13 @@ impl<S: Store> Inner<S> {
         };
         let beside = match (&mut writer.growth, beside) {
             (Some(_), Some(beside)) if beside.gives_up => {
-                writer.growth = None;
+                self.set_growth(writer, None);
                 None
             }
             (Some(growth), Some(beside)) => match growth.apply(beside) {
                 Ok(undo) => undo,
                 Err(StalePlan) => {
-                    writer.growth = None;
+                    self.set_growth(writer, None);
                     None
                 }
             },
@@ -237,14 +239,20 @@ impl<S: Store> Inner<S> {
             if let (Some(growth), Some(beside)) = (&mut writer.growth, beside)
                 && growth.undo(beside).is_err()
             {
-                writer.growth = None;
+                self.set_growth(writer, None);
             }
         }
     }
 
+    /// Begins or ends a filter in the making, and counts its memory. Returns the one before.
+    pub(crate) fn set_growth(&self, writer: &mut Writer, growth: Option<Growth>) -> Option<Growth> {
+        self.growth_bits.store(growth.as_ref().map_or(0, Growth::local_bits), Ordering::Relaxed);
+        std::mem::replace(&mut writer.growth, growth)
+    }
+
     /// Puts a filled filter in the place of the one that answers. The old table is freed outside the lock.
     pub(crate) fn switch(&self, writer: &mut Writer) {
-        let Some(growth) = writer.growth.take() else { return };
+        let Some(growth) = self.set_growth(writer, None) else { return };
         let mut successor = growth.into_filter();
         if self.with_filter(|filter| filter.replace(&mut *successor)) != Some(true) {
             self.lose_filter(writer);

@@ -17,7 +17,7 @@ use crate::store::{Durability, Space, Store};
 use crossbeam_utils::sync::ShardedLock;
 use std::ops::Bound;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Condvar, Mutex};
 use twiceshy::Kind;
 use twiceshy::error::OptionsError;
@@ -160,6 +160,7 @@ impl Options {
         let inner = Inner {
             store,
             filter: ShardedLock::new(filter),
+            growth_bits: AtomicU64::new(0),
             pending: Pending::default(),
             writer: Mutex::new(Writer {
                 state,

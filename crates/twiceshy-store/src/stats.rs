@@ -72,7 +72,7 @@ pub struct Stats {
     pub rolled_forward: u64,
     /// Snapshots written.
     pub snapshots: u64,
-    /// The bits that filter, queue and policy hold in memory.
+    /// The memory of filter, queue and policy in bits, a larger filter in the making included.
     pub local_bits: u64,
     /// The filter's cells or slots; 0 while there is none.
     pub cells: u64,

@@ -460,9 +460,10 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         }
         let plan = self.filter.plan(Operation::Step(limit.max(1)), &self.remote)?;
         let outcome = plan.outcome();
+        let cells = self.filter.rebuild_cells().unwrap_or(self.filter.cells());
         self.commit_plan(plan, None)?;
         match outcome {
-            Outcome::Rebuild(Progress::GaveUp) => Err(Error::Full { keys: self.len(), cells: self.filter.cells() }),
+            Outcome::Rebuild(Progress::GaveUp) => Err(Error::Full { keys: self.len(), cells }),
             Outcome::Rebuild(progress) => Ok(progress),
             _ => Err(Error::Disagree),
         }

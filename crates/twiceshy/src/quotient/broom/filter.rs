@@ -261,6 +261,10 @@ impl Backed for BroomFilter {
         self.rebuild.is_some()
     }
 
+    fn rebuild_cells(&self) -> Option<u64> {
+        self.rebuild.and_then(|rebuild| rebuild.cells)
+    }
+
     /// Only with [`reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild), and then another hash key.
     fn wants_rebuild(&self) -> bool {
         self.wants_rebuild

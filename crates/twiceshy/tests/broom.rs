@@ -242,7 +242,7 @@ fn functions(pair: &Pair) -> [[u8; 16]; 2] {
 fn a_new_hash_key_that_others_bring_to_its_end_is_not_taken_again() {
     let mut pair: Pair = filled(BroomFilter::with_slots(700, 4), 600, 4);
     let mut queries = (ABSENT..).map(key);
-    pair.begin_rekey(HashKey::fixed(77)).expect("nothing is in doubt");
+    pair.begin_rekey(HashKey::fixed(77)).expect("the sets agree");
     let mut seen = Vec::new();
     for phases in 1..=5 {
         through_phases(&mut pair, &mut queries, phases);

@@ -28,6 +28,9 @@ pub enum PlanError {
     /// The filter was asked to take a key of a rebuild, and rebuilds itself.
     #[error("this filter has no successor to fill: it rebuilds itself")]
     NoSuccessor,
+    /// The filter rebuilds itself, and no rebuild has begun.
+    #[error("no rebuild has begun: plan one with `Operation::Begin` first")]
+    NotRebuilding,
     /// Some key of the remote has no cell in the filter.
     #[error("the filter and the remote hold different sets: rebuild the filter from the remote")]
     Disagree,
@@ -109,7 +112,7 @@ impl From<PlanError> for Error {
             PlanError::Full { keys, cells } => Error::Full { keys, cells },
             PlanError::Keys(error) => Error::Remote(error),
             PlanError::Options(error) => Error::Options(error),
-            PlanError::NoRebuildWithin | PlanError::NoSuccessor => Error::NotRebuilding,
+            PlanError::NoRebuildWithin | PlanError::NoSuccessor | PlanError::NotRebuilding => Error::NotRebuilding,
             PlanError::Disagree => Error::Disagree,
         }
     }

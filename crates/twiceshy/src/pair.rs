@@ -455,9 +455,6 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
 
     /// A step of a filter that rebuilds itself.
     fn step_within(&mut self, limit: usize) -> Result<Progress, Error> {
-        if !self.filter.is_rebuilding() {
-            return Err(Error::NotRebuilding);
-        }
         let plan = self.filter.plan(Operation::Step(limit.max(1)), &self.remote)?;
         let outcome = plan.outcome();
         let cells = self.filter.rebuild_cells().unwrap_or(self.filter.cells());

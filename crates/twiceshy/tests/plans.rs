@@ -368,7 +368,8 @@ fn grows_by_hand(variant: Variant, target: Target) {
             let (come, go) = (key(7_000 + number), key(if number < 40 { number * 2 } else { 6_960 + number }));
             for operation in [Operation::Insert(&come), Operation::Remove(&go)] {
                 let before = (saved(&filter), saved(growth.filter()));
-                let plan = filter.plan(operation, &remote).expect("there is room");
+                let plan = filter.plan(operation, &remote);
+                let plan = plan.unwrap_or_else(|error| panic!("{variant:?}, {target:?}, turn {turn}: {error}"));
                 assert!(!plan.is_nothing());
                 let beside = growth.plan(operation, &remote).expect("the sets agree");
                 assert!(!beside.gives_up);

@@ -88,12 +88,16 @@ pub(crate) struct Reclaim {
 
 impl BroomFilter {
     pub(crate) fn over(local: Local, reclaim: Reclaim) -> BroomFilter {
-        let functions = &local.functions;
+        let (functions, shape) = (&local.functions, &local.shape);
         let stamp = Stamp::new(&[
             functions.old.words(b"twiceshy stamp").word(0),
             Kind::Broom.code().into(),
             local.slots(),
-            local.shape.width.into(),
+            shape.width.into(),
+            shape.signature.into(),
+            shape.levels() as u64,
+            reclaim.c.into(),
+            reclaim.by_rebuild.into(),
             functions.generation.0.into(),
         ]);
         let (stats, rebuild) = (Stats::default(), None);

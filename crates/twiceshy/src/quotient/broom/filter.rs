@@ -200,12 +200,10 @@ impl Backed for BroomFilter {
         let (before, after) = (self.stamp, plan.becomes);
         let edit = match plan.edit {
             plan::Edit::Nothing => UndoEdit::Nothing,
-            plan::Edit::Broom(mut edit) => {
-                if plan.decoded && !self.accepts(&mut edit) {
-                    return Err(StalePlan);
-                }
-                UndoEdit::Broom(Box::new(self.make(*edit)))
+            plan::Edit::Broom(edit) if plan.decoded => {
+                UndoEdit::Broom(Box::new(self.make_checked(*edit).ok_or(StalePlan)?))
             }
+            plan::Edit::Broom(edit) => UndoEdit::Broom(Box::new(self.make(*edit))),
             _ => return Err(StalePlan),
         };
         self.stamp = after;

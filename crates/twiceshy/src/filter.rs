@@ -175,6 +175,12 @@ pub trait Backed: Filter + Any + Debug + Send + Sync {
         false
     }
 
+    /// The cells of the table that a rebuild within the filter is for; `None` if it is for another hash key, or if there is
+    /// no rebuild.
+    fn rebuild_cells(&self) -> Option<u64> {
+        None
+    }
+
     /// `true` if the filter would be better for a rebuild: too many orphans, or adaptations that ran out of bounds.
     fn wants_rebuild(&self) -> bool;
 
@@ -263,6 +269,10 @@ impl Backed for Box<dyn Backed> {
 
     fn is_rebuilding(&self) -> bool {
         (**self).is_rebuilding()
+    }
+
+    fn rebuild_cells(&self) -> Option<u64> {
+        (**self).rebuild_cells()
     }
 
     fn wants_rebuild(&self) -> bool {

@@ -474,14 +474,12 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
 
     /// A step of a filter that rebuilds itself.
     fn step_within(&mut self, limit: usize) -> Result<Progress, Error> {
-        if !self.filter.is_rebuilding() {
-            return Err(Error::NotRebuilding);
-        }
         let plan = self.filter.plan(Operation::Step(limit.max(1)), &self.remote)?;
         let outcome = plan.outcome();
+        let cells = self.filter.rebuild_cells().unwrap_or(self.filter.cells());
         self.commit_plan(plan, None)?;
         match outcome {
-            Outcome::Rebuild(Progress::GaveUp) => Err(Error::Full { keys: self.len(), cells: self.filter.cells() }),
+            Outcome::Rebuild(Progress::GaveUp) => Err(Error::Full { keys: self.len(), cells }),
             Outcome::Rebuild(progress) => Ok(progress),
             _ => Err(Error::Disagree),
         }

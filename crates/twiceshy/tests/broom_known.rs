@@ -1,4 +1,3 @@
-#![cfg(any())] // broom: remove this line
 //! The broom filter's invariant: no absent key matches a stored key with which mistakes connect it.
 //!
 //! A mistake tells the adversary that two hashes begin alike, and mistakes about the same keys tell it so of all of them. Beside
@@ -8,7 +7,8 @@
 //! thousand games for one match too many.
 
 use std::collections::{BTreeMap, BTreeSet};
-use twiceshy::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Removed};
+use twiceshy::AdaptiveFilter;
+use twiceshy::filter::{Adapted, Removed};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomForm, BroomOptions, BroomRule};
 use twiceshy::remote::ByHash;
@@ -61,8 +61,7 @@ impl Rng {
 
 struct World {
     options: BroomOptions,
-    filter: BroomFilter,
-    remote: ByHash,
+    pair: AdaptiveFilter<BroomFilter>,
     stored: BTreeSet<u64>,
     /// Keys that are looked up after each operation.
     watched: Vec<u64>,
@@ -97,12 +96,9 @@ fn number(key: &[u8]) -> u64 {
 
 impl World {
     fn new(options: BroomOptions, most: usize, seed: u64) -> World {
-        let mut remote = ByHash::new();
-        let filter = options.build(HashKey::fixed(seed), &mut remote).expect("options that can be");
         World {
             options,
-            filter,
-            remote,
+            pair: options.build(HashKey::fixed(seed), ByHash::new()).expect("options that can be"),
             stored: BTreeSet::new(),
             watched: Vec::new(),
             told: Told::default(),
@@ -119,39 +115,38 @@ impl World {
     }
 
     fn node(&self, level: usize, key: u64) -> Node {
-        (level, self.filter.function_of(&bytes(key)).to_bytes(), key)
+        (level, self.pair.filter().function_of(&bytes(key)).to_bytes(), key)
     }
 
     /// The pairs of nodes that a look-up of an absent key would tell of.
     fn pairs(&self, key: u64) -> Vec<(Node, Node)> {
-        let owners = self.filter.collisions(&bytes(key), &self.remote).expect("the sets agree");
+        let owners = self.pair.filter().collisions(&bytes(key), self.pair.remote()).expect("the sets agree");
         owners.iter().map(|(level, owner)| (self.node(*level, key), self.node(*level, number(owner)))).collect()
     }
 
     fn insert(&mut self, key: u64) {
         if self.stored.len() < self.most && !self.stored.contains(&key) {
-            let inserted = self.filter.insert(&bytes(key), &mut self.remote).expect("room for all");
-            assert_eq!(inserted, Inserted::New);
+            assert!(self.pair.insert(&bytes(key)).expect("room for all"));
             self.stored.insert(key);
         }
     }
 
     fn remove(&mut self, key: u64) {
         if self.stored.remove(&key) {
-            let removed = self.filter.remove(&bytes(key), &mut self.remote).expect("the sets agree");
+            let removed = self.pair.take(&bytes(key)).expect("the sets agree");
             assert_eq!(removed, Removed::Gone);
         }
     }
 
     /// Asks for a key, and tells the filter if it is wrong. Whether it is.
     fn ask(&mut self, key: u64) -> bool {
-        if self.stored.contains(&key) || !self.filter.contains(&bytes(key)) {
+        if self.stored.contains(&key) || !self.pair.contains(&bytes(key)) {
             return false;
         }
         for (one, other) in self.pairs(key) {
             self.told.join(one, other);
         }
-        let adapted = self.filter.adapt(&bytes(key), &mut self.remote).expect("the sets agree");
+        let adapted = self.pair.was_wrong(&bytes(key)).expect("the sets agree");
         assert_ne!(adapted, Adapted::Stored);
         self.seen.mistakes += 1;
         true
@@ -199,18 +194,19 @@ impl World {
             }
             396 | 397 => {
                 let cells = 20 + self.most as u64 * (10 + self.rng.below(10)) / 9;
-                self.filter.begin_grow(cells, &mut self.remote).expect("large enough");
+                self.pair.begin_grow(cells).expect("large enough");
                 self.seen.rebuilds += 1;
             }
             398 => {
                 let hash = HashKey::fixed(self.rng.below(3));
-                self.filter.begin_rekey(hash, &mut self.remote).expect("the sets agree");
+                self.pair.begin_rekey(hash).expect("the sets agree");
                 self.seen.rebuilds += 1;
             }
             _ => {
                 let hash = HashKey::fixed(self.rng.below(1 << 40));
-                self.seen.phases += self.filter.phases();
-                self.filter = self.options.recover(hash, &mut self.remote).expect("the sets agree");
+                self.seen.phases += self.pair.filter().stats().phases;
+                let remote = self.pair.remote().clone();
+                self.pair = self.options.recover(hash, remote).expect("the sets agree");
                 self.seen.rebuilds += 1;
             }
         }
@@ -224,7 +220,7 @@ impl World {
     fn check(&mut self) {
         for at in 0..self.watched.len() {
             let key = self.watched[at];
-            if self.stored.contains(&key) || !self.filter.contains(&bytes(key)) {
+            if self.stored.contains(&key) || !self.pair.contains(&bytes(key)) {
                 continue;
             }
             self.seen.matches += 1;
@@ -238,10 +234,10 @@ impl World {
             self.step(rebuilds);
             self.check();
             if validates && step % 50 == 0 {
-                self.filter.validate(&self.remote).expect("every invariant holds");
+                self.pair.validate().expect("every invariant holds");
             }
         }
-        self.seen.phases += self.filter.phases();
+        self.seen.phases += self.pair.filter().stats().phases;
         self.seen
     }
 }

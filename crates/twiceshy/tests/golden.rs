@@ -11,7 +11,11 @@ use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilte
 use twiceshy::error::Error;
 use twiceshy::filter::{Backed, Filter};
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, SelectorCode, TelescopingFilter};
+use twiceshy::persist::LoadError;
+use twiceshy::quotient::{
+    BroomFilter, BroomForm, BroomOptions, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, SelectorCode,
+    TelescopingFilter,
+};
 use twiceshy::remote::ByHash;
 
 const INSERTED: std::ops::Range<u32> = 0..110;
@@ -176,4 +180,77 @@ fn an_extension_filter_with_a_side_table_is_written_as_ever() {
     let stats = pair.filter().stats();
     assert_eq!((stats.side_blocks, stats.resets_by_adapts > 0), (1, true));
     is_golden("extension.bin", &pair);
+}
+
+/// A broom filter with all keys, and none removed yet.
+fn broom(options: BroomOptions, seed: u64) -> AdaptiveFilter<BroomFilter> {
+    let mut pair = options.build(HashKey::fixed(seed), ByHash::new()).expect("options that can be");
+    for number in INSERTED {
+        pair.insert(&key(number)).expect("a load that fits");
+    }
+    pair
+}
+
+/// Tells the filter of mistakes until it has come to this.
+fn teach_until(enough: impl Fn(&BroomFilter) -> bool, pair: &mut AdaptiveFilter<BroomFilter>) {
+    let mut queries = (ASKED.start..).map(key);
+    while !enough(pair.filter()) {
+        let query = queries.next().expect("no end");
+        if pair.contains(&query) {
+            pair.was_wrong(&query).expect("the sets agree");
+        }
+    }
+}
+
+/// Takes keys out that may have learned.
+fn remove_some(pair: &mut AdaptiveFilter<BroomFilter>) {
+    for number in REMOVED {
+        pair.remove(&key(number)).expect("the sets agree");
+    }
+}
+
+#[test]
+fn a_broom_filter_with_two_levels_and_a_spilled_block_is_written_as_ever() {
+    // Bits pile up while nothing is reclaimed; half of another hash key makes two functions.
+    let options = BroomFilter::with_slots(123, 5).form(BroomForm::TwoLevels).reclaim_by_rebuild();
+    let mut pair = broom(options, 61);
+    teach_until(|filter| filter.stats().adapts == 50, &mut pair);
+    remove_some(&mut pair);
+    pair.begin_rekey(HashKey::fixed(62)).expect("the sets agree");
+    pair.rebuild_step(60).expect("there is room");
+    teach_until(|filter| filter.stats().spilled_groups == 1, &mut pair);
+    let stats = pair.filter().stats();
+    assert!(stats.ghosts > 0 && stats.debt > 0 && pair.wants_rebuild(), "{stats:?}");
+    assert!((0.4..0.7).contains(&pair.filter().frontier().share()));
+    is_golden("broom_two_levels.bin", &pair);
+}
+
+#[test]
+fn a_broom_filter_with_a_back_yard_is_written_as_ever() {
+    let mut pair = broom(BroomFilter::with_slots(123, 8).form(BroomForm::BackYard), 63);
+    // To the end of the first phase, and on past half of the second.
+    teach_until(|filter| filter.frontier().share() > 0.9, &mut pair);
+    remove_some(&mut pair);
+    teach_until(|filter| filter.phases() == 1 && filter.frontier().share() > 0.5, &mut pair);
+    let stats = pair.filter().stats();
+    assert!(stats.second_level > 0 && stats.ghosts > 0 && stats.adaptivity_bits > 10, "{stats:?}");
+    is_golden("broom_back_yard.bin", &pair);
+}
+
+#[test]
+fn a_broom_filter_on_its_way_to_a_larger_table_is_written_as_ever() {
+    let mut pair = broom(BroomFilter::with_slots(123, 6).form(BroomForm::TwoLevels), 64);
+    pair.begin_grow(200).expect("the sets agree");
+    teach_until(|filter| filter.frontier().share() > 0.4, &mut pair);
+    remove_some(&mut pair);
+    assert!(pair.is_rebuilding() && pair.filter().cells() == 123);
+    is_golden("broom_growing.bin", &pair);
+}
+
+#[test]
+fn a_broom_filter_of_the_earlier_kind_is_refused_with_what_to_do() {
+    let file = std::fs::read(path("version_1/broom_in_byte_order.bin")).expect("a file of the repository");
+    let refused = BroomFilter::load(&mut file.as_slice()).expect_err("its promise did not hold");
+    assert!(matches!(refused, LoadError::Outdated));
+    assert!(refused.to_string().contains("BroomOptions::recover"), "{refused}");
 }

@@ -7,7 +7,9 @@ use twiceshy::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, Selectors, 
 use twiceshy::error::Error;
 use twiceshy::filter::Backed;
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
+use twiceshy::quotient::{
+    BroomFilter, BroomForm, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter,
+};
 use twiceshy::remote::{ByHash, Mirror, Remote};
 use twiceshy::testing::{Fault, Faulty, Variant, stored};
 
@@ -145,21 +147,36 @@ macro_rules! every_quotient_kind {
     };
 }
 
+type Recover<'r> = &'r dyn Fn(&mut Faulty<ByHash>) -> Result<(), Error>;
+
+/// The same for the forms of the broom filter, which recovers under another hash key.
+fn every_broom_form(check: fn(&ByHash, Recover<'_>) -> u64) -> [u64; 2] {
+    [BroomForm::TwoLevels, BroomForm::BackYard].map(|form| {
+        let options = BroomFilter::with_slots(CELLS, BITS).form(form);
+        let before = left_behind(options.build(HashKey::fixed(5), ByHash::new()));
+        check(&before, &|remote| {
+            holds_all(&options.recover(HashKey::fixed(6), remote)?);
+            Ok(())
+        })
+    })
+}
+
 #[test]
 fn a_recovery_that_fails_at_any_call_leaves_the_set_and_the_next_one_works() {
     let by_hash = [every_cuckoo_kind!(recovering, ByHash), every_quotient_kind!(recovering)];
     assert!(by_hash.as_flattened().iter().all(|calls| *calls >= 4), "{by_hash:?}");
     every_cuckoo_kind!(recovering, Mirror);
-    // broom: a recovery takes another hash key: `options.recover(HashKey::fixed(6), remote)`.
+    every_broom_form(recovering);
 }
 
 #[test]
-fn a_recovery_by_hash_commits_nothing_and_one_into_a_mirror_survives_any_lost_answer() {
+fn a_recovery_by_hash_commits_nothing_and_all_others_survive_any_lost_answer() {
     assert_eq!(every_cuckoo_kind!(without_an_answer, ByHash), [0; 4]);
     assert_eq!(every_quotient_kind!(without_an_answer), [0; 4]);
     // The new mirror begins, takes 40 keys, and is switched to.
     assert_eq!(every_cuckoo_kind!(without_an_answer, Mirror), [42; 4]);
-    // broom: new functions begin, take all keys at once, and are switched to: 3.
+    // New functions begin, take all keys at once, and are switched to.
+    assert_eq!(every_broom_form(without_an_answer), [3; 2]);
 }
 
 #[test]

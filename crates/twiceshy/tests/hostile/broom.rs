@@ -10,26 +10,28 @@ use super::parts::key;
 use super::shifted::Shifted;
 use super::workout::use_all;
 use payload::{BROOM, KEYS, Payload};
-use twiceshy::error::SeamError;
-use twiceshy::filter::{Adaptive, Filter};
+use twiceshy::AdaptiveFilter;
+use twiceshy::error::PlanError;
+use twiceshy::filter::{Backed, Filter, Operation};
 use twiceshy::persist::{LoadError, Writer};
 use twiceshy::quotient::BroomFilter;
 use twiceshy::remote::{ByHash, Counting};
-use twiceshy::testing::Subject;
 
 /// Loads a file, and uses what loads over remotes that agree with it less and more.
 fn survive(payload: &Payload) -> Result<(), LoadError> {
     let file = payload.forge();
-    let filter = BroomFilter::from_bytes(&file)?;
+    let (filter, sequence) = BroomFilter::load(&mut file.as_slice())?;
     let (held, read) = (filter.local_bits() / 8, file.len() as u64);
     assert!(held < 6 * read + 4096, "{held} bytes from a file of {read}");
-    assert_eq!(filter.to_bytes(), file, "a file that loads is written as it was read");
+    let mut again = Vec::new();
+    filter.save(sequence, &mut again).expect("a vector takes everything");
+    assert!(again == file, "a file that loads is written as it was read");
     let others =
-        [Shifted { inner: ByHash::new(), by: 0 }, payload.remote(20, 0), payload.remote(KEYS, payload.frontier)];
+        [Shifted { inner: ByHash::new(), by: sequence }, payload.remote(20, 0), payload.remote(KEYS, payload.frontier)];
     for remote in others {
-        let used = use_all(filter.clone(), remote, 250, 5);
+        let used = use_all(&filter, sequence, remote, 250, 5).expect("the remote is at the file's commit");
+        let (used, _) = BroomFilter::load(&mut used.as_slice()).expect("what was saved loads");
         assert!(used.stats().second_level <= used.len());
-        BroomFilter::from_bytes(&used.to_bytes()).expect("what was saved loads");
     }
     Ok(())
 }
@@ -58,6 +60,10 @@ fn refused_or_survived(payload: &Payload) -> bool {
 fn a_forged_file_without_a_fault_loads_in_every_form() {
     for sound in Payload::all_sound() {
         survive(&sound).expect("nothing is wrong with it");
+        let (filter, sequence) = BroomFilter::load(&mut sound.forge().as_slice()).expect("it survived");
+        let remote = sound.remote(KEYS, sound.frontier);
+        let pair = AdaptiveFilter::from_parts(filter, sequence, remote).expect("the remote is at the file's commit");
+        assert_eq!(pair.validate(), Ok(()), "the remote is not the file's");
         if sound.levels == 2 {
             survive(&sound.with_second_level(20)).expect("every fingerprint can be");
         }
@@ -68,13 +74,13 @@ fn a_forged_file_without_a_fault_loads_in_every_form() {
 fn a_slot_that_too_many_keys_match_is_a_disagreement_at_once() {
     // A small file over a large set: hundreds of keys for a slot, and a way from each slot to all others of both levels.
     let payload = Payload::sound(1).with_second_level(20);
-    let filter = BroomFilter::from_bytes(&payload.forge()).expect("every fingerprint can be");
+    let (filter, _) = BroomFilter::load(&mut payload.forge().as_slice()).expect("every fingerprint can be");
     let mut remote = Counting::new(payload.remote(200_000, payload.frontier));
     let mistakes = (1 << 40..).map(key).filter(|query| filter.contains(query));
     for query in mistakes.take(30) {
         remote.reset();
-        let adapted = filter.clone().adapt(&query, &mut remote);
-        assert!(matches!(adapted, Err(SeamError::Disagree)), "{adapted:?}");
+        let adapted = filter.plan(Operation::Adapt(&query), &remote);
+        assert!(matches!(adapted, Err(PlanError::Disagree)), "{adapted:?}");
         assert!(remote.counts().reads < 10, "{:?}", remote.counts());
     }
 }
@@ -86,6 +92,6 @@ fn bytes_behind_the_last_field_are_refused() {
         sound.forge()[64..].iter().chain(&[0]).for_each(|byte| out.u8(*byte));
         let mut file = Vec::new();
         out.finish(BROOM, sound.sequence, &mut file).expect("a vector takes everything");
-        assert!(matches!(BroomFilter::from_bytes(&file), Err(LoadError::Invalid { .. })));
+        assert!(matches!(BroomFilter::load(&mut file.as_slice()), Err(LoadError::Invalid { .. })));
     }
 }

@@ -6,7 +6,7 @@ use super::workout::use_all;
 use twiceshy::Kind;
 use twiceshy::cuckoo::{CuckooFilter, FullKeyFilter};
 use twiceshy::error::Error;
-use twiceshy::filter::{Backed, Filter};
+use twiceshy::filter::Backed;
 use twiceshy::hash::HashKey;
 use twiceshy::packed::PackedCells;
 use twiceshy::persist::{LoadError, Writer};

@@ -1,7 +1,8 @@
 //! The broom filter: as a quotient filter's, less what telling its keys apart takes, plus what its second level adds.
 
 use super::{HASH_KEYS, Tally, hash_keys, key};
-use twiceshy::filter::{Adaptive, Backed, Filter};
+use twiceshy::AdaptiveFilter;
+use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomForm};
 use twiceshy::remote::ByHash;
@@ -12,14 +13,13 @@ const FORMS: [BroomForm; 2] = [BroomForm::TwoLevels, BroomForm::BackYard];
 /// More than a segment, so that some keys find no slot in the first level.
 const SLOTS: u64 = 10_007;
 
-fn filled(form: BroomForm, slots: u64, width: u32, hash: HashKey) -> (BroomFilter, ByHash) {
-    let mut remote = ByHash::new();
+fn filled(form: BroomForm, slots: u64, width: u32, hash: HashKey) -> AdaptiveFilter<BroomFilter> {
     let options = BroomFilter::with_slots(slots, width).form(form);
-    let mut filter = options.build(hash, &mut remote).expect("options that can be");
+    let mut pair = options.build(hash, ByHash::new()).expect("options that can be");
     for number in 0..slots * 95 / 100 {
-        filter.insert(&key(number), &mut remote).expect("a load that fits");
+        pair.insert(&key(number)).expect("a load that fits");
     }
-    (filter, remote)
+    pair
 }
 
 /// The rate of the first level alone, and the variance of the rate that a table is drawn with.
@@ -65,9 +65,9 @@ fn broom_filters_that_have_not_learned_are_wrong_as_often_as_the_formula_says() 
             let name = format!("broom, {form:?}, {width} bits");
             let mut tally = Tally::default();
             for hash in hash_keys(&name) {
-                let (filter, _) = filled(form, SLOTS, width, hash);
-                aside += filter.stats().second_level;
-                ask(&mut tally, &filter, queries / HASH_KEYS);
+                let pair = filled(form, SLOTS, width, hash);
+                aside += pair.filter().stats().second_level;
+                ask(&mut tally, pair.filter(), queries / HASH_KEYS);
             }
             let z = tally.report(&name);
             assert!(z.abs() < 4.0, "{name}: {z:.2} standard deviations from the formula");
@@ -76,12 +76,12 @@ fn broom_filters_that_have_not_learned_are_wrong_as_often_as_the_formula_says() 
     }
 }
 
-/// Adapts to every mistake about queries that are not asked again, for so many phases.
-fn age(filter: &mut BroomFilter, remote: &mut ByHash, phases: u64) {
+/// Adapts to every mistake about queries that are not asked again, for `phases` phases.
+fn age(pair: &mut AdaptiveFilter<BroomFilter>, phases: u64) {
     for query in (1 << 50..).map(key) {
-        if filter.contains(&query) {
-            filter.adapt(&query, remote).expect("a remote that does not fail");
-            if filter.stats().phases == phases {
+        if pair.contains(&query) {
+            pair.was_wrong(&query).expect("a remote that does not fail");
+            if pair.filter().phases() == phases {
                 break;
             }
         }
@@ -95,10 +95,10 @@ fn the_rate_for_keys_never_asked_for_is_sustained_over_phases_of_learning() {
             let name = format!("aged broom, {form:?}, {width} bits");
             let mut tally = Tally::default();
             for hash in hash_keys(&name) {
-                let (mut filter, mut remote) = filled(form, slots, width, hash);
-                age(&mut filter, &mut remote, 3);
-                assert!(!filter.wants_rebuild(), "{name}: there was no room for a key that moved on");
-                ask(&mut tally, &filter, queries / HASH_KEYS);
+                let mut pair = filled(form, slots, width, hash);
+                age(&mut pair, 3);
+                assert!(!pair.wants_rebuild(), "{name}: there was no room for a key that moved on");
+                ask(&mut tally, pair.filter(), queries / HASH_KEYS);
             }
             let z = tally.report(&name);
             assert!(z < 4.0, "{name}: {z:.2} standard deviations above the formula");

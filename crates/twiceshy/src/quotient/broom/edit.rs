@@ -30,7 +30,7 @@ pub(crate) struct Edit {
 #[derive(Clone, Debug)]
 pub(crate) struct Begun {
     pub(super) slots: u64,
-    /// The table itself, so that applying an edit allocates none. It is not written down: see [`BroomFilter::accepts`].
+    /// The table itself, so that applying an edit allocates none. It is not written down: see [`BroomFilter::make_checked`].
     pub(super) table: Option<Box<Prints>>,
 }
 
@@ -45,8 +45,8 @@ pub(crate) struct Undo {
 }
 
 impl BroomFilter {
-    /// Changes L. The edit was planned on this filter as it is now, or on an equal one. If it was read from bytes,
-    /// [`BroomFilter::accepts`] has said yes to it.
+    /// Changes L. The edit was planned on this filter as it is now, or on an equal one. One that was read from bytes
+    /// goes through [`BroomFilter::make_checked`].
     pub(crate) fn make(&mut self, mut edit: Edit) -> Undo {
         let (shape, tables) = (self.local.shape, &mut self.local.tables);
         let ended = if edit.table_ended { tables.take_first() } else { None };

@@ -1,10 +1,10 @@
 //! An edit in bytes, and which edits a filter accepts.
 //!
 //! Maps are written as the number of their entries and these in order. Whatever is not exactly what [`Edit::write`] writes is refused,
-//! here or by [`BroomFilter::accepts`].
+//! here or by [`BroomFilter::make_checked`].
 
 use super::back_yard::{BUCKET, YardEdit};
-use super::edit::{Begun, Edit};
+use super::edit::{Begun, Edit, Undo};
 use super::few::Few;
 use super::filter::BroomFilter;
 use super::functions::Functions;
@@ -21,9 +21,24 @@ use crate::sizing;
 use std::collections::BTreeMap;
 
 impl BroomFilter {
-    /// `true` if an edit that was read from bytes can be applied: every number in it lies within this filter's tables. Makes the table
-    /// that it begins. Whether the edit was planned on this filter as it is now, only its owner can tell.
-    pub(crate) fn accepts(&self, edit: &mut Edit) -> bool {
+    /// Makes an edit that comes from bytes. `None` if the filter would not be whole after it; then nothing changes. Costs a walk over
+    /// the tables. Whether the edit was planned on this filter as it is now, only its owner can tell.
+    pub(super) fn make_checked(&mut self, mut edit: Edit) -> Option<Undo> {
+        if !self.accepts(&mut edit) {
+            return None;
+        }
+        let undo = self.make(edit);
+        let local = &self.local;
+        let whole = |table: &Prints| table.levels.iter().all(|level| level.check().is_ok());
+        if local.tables.iter().all(whole) && local.keys() <= local.most() {
+            return Some(undo);
+        }
+        self.unmake(undo);
+        None
+    }
+
+    /// `true` if every number in an edit lies within this filter's tables. Makes the table that it begins.
+    fn accepts(&self, edit: &mut Edit) -> bool {
         let local = &self.local;
         let stay = || local.tables.iter().skip(edit.table_ended.into());
         let begun = edit.begun.iter().map(|begun| begun.slots);

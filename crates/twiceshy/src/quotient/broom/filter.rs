@@ -88,14 +88,14 @@ pub(crate) struct Reclaim {
 
 impl BroomFilter {
     pub(crate) fn over(local: Local, reclaim: Reclaim) -> BroomFilter {
-        let functions = &local.functions;
+        let (functions, shape) = (&local.functions, &local.shape);
         let stamp = Stamp::new(&[
             functions.old.words(b"twiceshy stamp").word(0),
             Kind::Broom.code().into(),
             local.slots(),
-            local.shape.width.into(),
-            local.shape.signature.into(),
-            local.shape.levels() as u64,
+            shape.width.into(),
+            shape.signature.into(),
+            shape.levels() as u64,
             reclaim.c.into(),
             reclaim.by_rebuild.into(),
             functions.generation.0.into(),
@@ -200,12 +200,10 @@ impl Backed for BroomFilter {
         let (before, after) = (self.stamp, plan.becomes);
         let edit = match plan.edit {
             plan::Edit::Nothing => UndoEdit::Nothing,
-            plan::Edit::Broom(mut edit) => {
-                if plan.decoded && !self.accepts(&mut edit) {
-                    return Err(StalePlan);
-                }
-                UndoEdit::Broom(Box::new(self.make(*edit)))
+            plan::Edit::Broom(edit) if plan.decoded => {
+                UndoEdit::Broom(Box::new(self.make_checked(*edit).ok_or(StalePlan)?))
             }
+            plan::Edit::Broom(edit) => UndoEdit::Broom(Box::new(self.make(*edit))),
             _ => return Err(StalePlan),
         };
         self.stamp = after;
@@ -263,6 +261,10 @@ impl Backed for BroomFilter {
 
     fn is_rebuilding(&self) -> bool {
         self.rebuild.is_some()
+    }
+
+    fn rebuild_cells(&self) -> Option<u64> {
+        self.rebuild.and_then(|rebuild| rebuild.cells)
     }
 
     /// Only with [`reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild), and then another hash key.

@@ -1,4 +1,4 @@
-//! The filter that a store was made for.
+//! The filter that a store was created with.
 
 use twiceshy::Kind;
 use twiceshy::error::OptionsError;

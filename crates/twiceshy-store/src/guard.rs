@@ -17,12 +17,11 @@ use twiceshy::remote::Key;
 
 /// A store behind a filter that turns away look-ups of absent keys, and learns from its mistakes.
 ///
-/// All methods take `&self` and may be called from many threads. Look-ups wait for no change: the filter is locked only
-/// while the processor works on it.
+/// All methods take `&self` and may be called from many threads. Look-ups never wait for a change: the filter is locked
+/// only while it is updated in memory.
 ///
-/// **Answers come from the store.** The filter only says which keys need not be looked for there. While the filter is being
-/// rebuilt every look-up goes to the store, and so do look-ups for keys whose change is under way or whose commit's answer
-/// was lost.
+/// **Answers come from the store.** The filter only says which keys are certainly absent. Look-ups bypass the filter while
+/// it is being rebuilt, and for keys whose change is under way or whose commit's answer was lost.
 pub struct Guard<S: Store> {
     inner: Arc<Inner<S>>,
     /// The guard's own threads: the learner, and one that rebuilds the filter after opening.
@@ -118,8 +117,8 @@ impl<S: Store> Guard<S> {
         self.inner.change(&[Edit { key: Key::from(key), value: None }]).map(|stored| stored == 1)
     }
 
-    /// Stores many values, and returns how many keys are new. If a key comes twice, its last value stays. A thousand entries
-    /// are committed together: after an error the thousands before it are stored.
+    /// Stores many values, and returns how many keys are new. If a key occurs twice, its last value is kept. Entries are
+    /// committed a thousand at a time: after an error, the batches before it are stored.
     pub fn insert_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         entries: impl IntoIterator<Item = (K, V)>,
@@ -171,8 +170,8 @@ impl<S: Store> Guard<S> {
         Ok((choice.kind, choice.rate))
     }
 
-    /// Waits until the filter is there and has learned from all waiting false positives. If no usable snapshot was found, the
-    /// filter is made in the background after opening.
+    /// Waits until the filter is ready and has learned from all queued false positives. After an open without a usable
+    /// snapshot, the filter is rebuilt in the background.
     pub fn wait(&self) -> Result<(), Error<S::Error>> {
         let mut writer = self.inner.lock()?;
         self.inner.learn_all(&mut writer);
@@ -196,16 +195,15 @@ impl<S: Store> Guard<S> {
         self.inner.save(&mut writer)
     }
 
-    /// Checks the filter against the index, every key against both, and every index entry against its key. Walks over all of
-    /// them, and changes wait meanwhile. A filter that is wrong is dropped, and made anew from the index before the next
-    /// change.
+    /// Checks the filter against the index, every key against both, and every index entry against its key. Reads all of
+    /// them; changes wait meanwhile. A wrong filter is dropped, and rebuilt from the index before the next change.
     pub fn check(&self) -> Result<Checked, Error<S::Error>> {
         let mut writer = self.inner.lock()?;
         self.inner.check(&mut writer)
     }
 
-    /// Saves, as [`Guard::save`] does, and closes the store. Waits for a filter that is being made. Dropping a guard does the
-    /// same, but ignores errors.
+    /// Saves as [`Guard::save`] does, and closes the store. Waits for a filter that is being rebuilt. Dropping a guard does
+    /// the same, but ignores errors.
     pub fn close(mut self) -> Result<(), Error<S::Error>> {
         self.closed = true;
         self.finish()

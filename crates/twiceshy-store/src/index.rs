@@ -6,7 +6,7 @@ use crate::store::{Space, Store};
 use twiceshy::error::PlanError;
 use twiceshy::remote::{Generation, Key, Keys, Order, Place, Position, RemoteError};
 
-/// The keys by hash as they will be when a batch is committed.
+/// The keys by hash as they will be after the batch is committed.
 pub(crate) struct Index<'a, S: Store> {
     store: &'a S,
     batch: &'a Batch,
@@ -70,7 +70,7 @@ impl<S: Store> Keys for Index<'_, S> {
     }
 }
 
-/// The first bytes behind these.
+/// The smallest byte string above these bytes.
 fn just_behind(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.push(0);
     bytes

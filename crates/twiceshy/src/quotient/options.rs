@@ -1,4 +1,4 @@
-//! How a filter of the quotient family is asked for.
+//! The options of a filter of the quotient family.
 
 use super::rank_select::{RankSelectFilter, new_local};
 use super::rule::Rule;
@@ -10,11 +10,11 @@ use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{Generation, Remote};
 use crate::sizing;
 
-/// What one kind of filter can be told beyond the common [`Options`].
+/// The options of one kind of filter beyond the common [`Options`].
 pub trait RuleSpec: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The rule that these options make.
     type Rule: Rule;
-    /// Which filter they make.
+    /// The kind of filter that they make.
     const KIND: Kind;
 
     /// The rule for remainders of this width, or why there is none.

@@ -1,4 +1,4 @@
-//! The table's naive twin: a sorted list of runs, laid out anew for every question.
+//! The table's naive twin: a sorted list of runs, laid out again for every question.
 
 use super::block::{Annex, Layout, SLOTS};
 use super::table::{Table, spare_slots};
@@ -41,7 +41,7 @@ impl Twin {
     }
 }
 
-/// The run of a quotient as the fast instructions find it.
+/// Finds the run of a quotient with the fast instructions.
 struct Run<'a>(&'a Table, u64);
 
 impl Work for Run<'_> {
@@ -78,7 +78,7 @@ fn litter(table: &mut Table, twin: &Twin, rng: &mut SplitMix64) {
     }
 }
 
-/// Inserts and removes at random, more of the one or the other in turns. `spread` is how many quotients are in use.
+/// Inserts and removes at random, in phases with more of one or the other. `spread` is the number of quotients in use.
 fn live(slots: u64, width: u32, annex: Annex, spread: u64, steps: u32, check_every: u32, seed: u64) -> u64 {
     let mut rng = SplitMix64::from_state(seed);
     let mut table = Table::new(slots, Layout::new(width, annex)).unwrap();
@@ -126,7 +126,7 @@ fn the_table_agrees_with_its_twin_at_all_small_sizes_whatever_lies_in_free_slots
 
 #[test]
 fn runs_and_clusters_of_many_blocks_and_saturated_offsets_agree_with_the_twin() {
-    // All keys in the first few quotients: one cluster that crosses block after block, with offsets far above 255.
+    // All keys in the first few quotients: one cluster that spans many blocks, with offsets far above 255.
     let mut longest = 0;
     for (slots, spread) in [(2_000, 3), (1_500, 70), (900, 1)] {
         longest = longest.max(live(slots, 5, Annex::Code, spread, 2_400, 61, spread));
@@ -171,7 +171,7 @@ fn ninety_nine_percent_of_the_slots_can_be_filled_every_time() {
 }
 
 #[test]
-fn damaged_metadata_is_never_taken_for_a_table() {
+fn damaged_metadata_is_never_accepted() {
     let mut rng = SplitMix64::from_state(5);
     let mut table = Table::new(300, Layout::new(3, Annex::Nothing)).unwrap();
     for _ in 0..280 {
@@ -184,7 +184,8 @@ fn damaged_metadata_is_never_taken_for_a_table() {
             bytes[block as usize * (17 + 24) + bit / 8] ^= 1 << (bit % 8);
             let loaded = Table::from_bytes(300, Layout::new(3, Annex::Nothing), bytes).unwrap();
             tried += 1;
-            // A runend more or less in the middle of a run is a table too, if an occupied bit goes with it; one bit is not.
+            // A runend more or less in the middle of a run is also a valid table if an occupied bit changes with it; a
+            // single bit is not.
             refused += u32::from(!matches!(loaded, Ok((_, 280))));
         }
     }

@@ -45,7 +45,7 @@ impl ByHash {
         ByHash::default()
     }
 
-    /// How many keys it holds: those of the generation in use, and in a phase those of both.
+    /// The number of keys in the generation in use, and during a phase in both.
     pub fn len(&self) -> usize {
         let keys = |generation: Generation| {
             let entries = self.generations.get(&generation);
@@ -58,7 +58,7 @@ impl ByHash {
         }
     }
 
-    /// Whether it holds no key.
+    /// `true` if it holds no key.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -67,7 +67,7 @@ impl ByHash {
         self.generations.get(&generation).ok_or(MemoryError::NoGeneration(generation))
     }
 
-    /// Whether every write speaks of a generation that is there when its turn comes.
+    /// Checks that the generation of every write exists when its turn comes.
     fn check(&self, commit: &Commit) -> Result<(), MemoryError> {
         let mut known: BTreeSet<Generation> = self.generations.keys().copied().collect();
         for write in &commit.writes {
@@ -142,7 +142,7 @@ impl ByHash {
 impl Keys for ByHash {
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         let (first, last) = (*place.words.start(), *place.words.end());
-        // The empty key comes first among keys with the same word, so this bound leaves out nothing.
+        // The empty key sorts first among keys with the same word, so this bound excludes nothing.
         let from = (first, Key::from(&[][..]));
         for (_, key) in self.order(place.generation, place.order)?.range(from..).take_while(|(word, _)| *word <= last) {
             found(key);

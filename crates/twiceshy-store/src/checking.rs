@@ -69,7 +69,7 @@ impl<S: Store> Inner<S> {
             Ok(true)
         })?;
         if let Some(key) = stored.iter().find(|key| !filter.contains(key)) {
-            return Ok(Err(format!("the filter turns away the key {}", shown(key))));
+            return Ok(Err(format!("the filter turns away the key {}", printable(key))));
         }
         let batch = Batch::default();
         let index = Index::new(&self.store, &batch);
@@ -91,7 +91,7 @@ impl<S: Store> Inner<S> {
             orders = words.as_slice().len() as u64;
             for (order, word) in words.iter() {
                 if !self.store.contains(Space::Index, &entry::index(generation, order, word, key))? {
-                    wrong = Some(format!("the key {} lacks an index entry", shown(key)));
+                    wrong = Some(format!("the key {} lacks an index entry", printable(key)));
                 }
             }
             Ok(wrong.is_none())
@@ -106,7 +106,7 @@ impl<S: Store> Inner<S> {
                 None => false,
             };
             if !stored {
-                wrong = Some(format!("the index entry {} belongs to no stored key", shown(bytes)));
+                wrong = Some(format!("the index entry {} belongs to no stored key", printable(bytes)));
             }
             Ok(stored)
         })?;
@@ -149,7 +149,7 @@ impl<S: Store> Inner<S> {
     }
 }
 
-fn shown(bytes: &[u8]) -> String {
+fn printable(bytes: &[u8]) -> String {
     let text: String =
         bytes.iter().take(24).flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from).collect();
     if bytes.len() > 24 { format!("{text}… ({} bytes)", bytes.len()) } else { text }

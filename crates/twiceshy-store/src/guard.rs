@@ -34,7 +34,7 @@ pub struct Guard<S: Store> {
 const COMMITTED_AT_ONCE: usize = 1_000;
 
 /// How many entries an iterator fetches at once.
-const FETCHED: usize = 256;
+const FETCHED_AT_ONCE: usize = 256;
 
 impl<S: Store> Guard<S> {
     pub(crate) fn start(inner: Inner<S>) -> Result<Guard<S>, Error<S::Error>> {
@@ -250,12 +250,12 @@ impl<S: Store> Iterator for Entries<'_, S> {
             let from = from.as_ref().map(Vec::as_slice);
             let scanned = self.store.scan(Space::Values, from, &mut |key, value| {
                 self.fetched.push_back((key.to_vec(), value.to_vec()));
-                self.fetched.len() < FETCHED
+                self.fetched.len() < FETCHED_AT_ONCE
             });
             if let Err(error) = scanned {
                 return Some(Err(Error::Store(error)));
             }
-            if self.fetched.len() == FETCHED {
+            if self.fetched.len() == FETCHED_AT_ONCE {
                 self.from = self.fetched.back().map(|(key, _)| Bound::Excluded(key.clone()));
             }
         }

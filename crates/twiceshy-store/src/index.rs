@@ -60,7 +60,7 @@ impl<S: Store> Keys for Index<'_, S> {
         found: &mut dyn FnMut(Position),
     ) -> Result<(), RemoteError> {
         let from = match after {
-            Some(after) => just_behind(entry::index(generation, Order(0), after.word, &after.key)),
+            Some(after) => next_after(entry::index(generation, Order(0), after.word, &after.key)),
             None => entry::index(generation, Order(0), 0, &[]),
         };
         let entries = self.entries(from, entry::order_end(generation, Order(0)), limit)?;
@@ -71,7 +71,7 @@ impl<S: Store> Keys for Index<'_, S> {
 }
 
 /// The smallest byte string above these bytes.
-fn just_behind(mut bytes: Vec<u8>) -> Vec<u8> {
+fn next_after(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.push(0);
     bytes
 }

@@ -115,11 +115,11 @@ impl Writer {
 }
 
 /// The smallest capacity of a filter.
-const FEWEST: u64 = 1_024;
+const MIN_CAPACITY: u64 = 1_024;
 
 /// The capacity of a filter for `keys` keys: half as many again fit before it grows.
 pub(crate) fn capacity(keys: u64) -> u64 {
-    keys.saturating_add(keys / 2).max(FEWEST)
+    keys.saturating_add(keys / 2).max(MIN_CAPACITY)
 }
 
 impl<S: Store> Inner<S> {

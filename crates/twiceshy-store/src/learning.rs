@@ -19,7 +19,7 @@ const LEARNED_AT_ONCE: usize = 16;
 
 /// If the store answers faster than this, the thread that hit the false positive adapts the filter: waking the learner
 /// takes longer.
-const NEAR: Duration = Duration::from_micros(20);
+const FAST_STORE: Duration = Duration::from_micros(20);
 
 impl<S: Store> Inner<S> {
     /// Records a false positive. `took` is the time that the store took to answer.
@@ -34,7 +34,7 @@ impl<S: Store> Inner<S> {
             Queued::Merged => return self.counters.merged.add(1),
             Queued::Skipped => return self.counters.skipped.add(1),
         }
-        if (self.learns_at_once || took < NEAR && !self.learning_writes)
+        if (self.learns_at_once || took < FAST_STORE && !self.learning_writes)
             && let Ok(mut writer) = self.writer.try_lock()
             && writer.doubt.is_none()
         {

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_something_is_left_as_it_is() {
+    fn a_file_that_is_not_empty_is_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         let put = Change { space: Space::Values, key: b"a key".to_vec(), value: Some(b"a value".to_vec()) };

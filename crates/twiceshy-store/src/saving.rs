@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 /// The log may always have this many records.
-const LONG_ENOUGH: u64 = 10_000;
+const MIN_LOG_LIMIT: u64 = 10_000;
 
 impl<S: Store> Inner<S> {
     /// Runs after every change: keeps the log short, and learns from queued queries.
@@ -19,7 +19,7 @@ impl<S: Store> Inner<S> {
     }
 
     pub(crate) fn keep_log_short(&self, writer: &mut Writer) {
-        let most = (writer.state.len / 4).max(LONG_ENOUGH);
+        let most = (writer.state.len / 4).max(MIN_LOG_LIMIT);
         if writer.state.last.number - writer.state.log_from.number > most {
             // A change does not fail because its snapshot could not be written: the next open rebuilds the filter.
             if self.snapshot.is_none() || self.save(writer).is_err() {

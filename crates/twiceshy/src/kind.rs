@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_have_names_and_codes_of_their_own() {
+    fn names_and_codes_of_kinds_are_unique() {
         for kind in Kind::ALL {
             assert_eq!(kind.name().parse(), Ok(*kind));
             assert_eq!(Kind::from_code(kind.code()), Some(*kind));

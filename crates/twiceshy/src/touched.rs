@@ -129,7 +129,7 @@ mod tests {
     }
 
     /// The first block of a table with remainders of 8 bits: the offset in byte 0, occupieds to byte 9, runends to 17, and
-    /// behind them the remainders, of which a load takes 8 bytes.
+    /// then the remainders, of which a load reads 8 bytes.
     #[test]
     fn a_look_up_touches_the_metadata_and_the_remainders_of_its_run() {
         let mut set = ByHash::new();

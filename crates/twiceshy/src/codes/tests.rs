@@ -124,7 +124,7 @@ fn what_was_encoded_is_decoded_and_only_64_zeros_are_coded_as_0() {
 
 /// The converse does not hold: parts of a small range are rounded, and letters that need more than 56 bits may fit.
 #[test]
-fn a_block_overflows_only_if_it_needs_more_than_50_bits_or_lies_among_the_values_that_are_no_codes() {
+fn a_block_overflows_only_if_it_needs_more_than_50_bits_or_its_code_is_an_escape() {
     fn check<M: Model>(model: &M, alphabet: &[Mark]) {
         let bits = |mark: &Mark| Some((WHOLE as f64 / model.part(WHOLE, *mark)?.width as f64).log2());
         for marks in blocks(alphabet).iter().filter(|marks| encode(model, marks).is_none()) {
@@ -156,7 +156,7 @@ fn a_number_that_encodes_to_itself_is_found_among_all_numbers() {
 }
 
 #[test]
-fn the_reader_reads_what_the_straight_decoding_reads_from_any_number() {
+fn the_reader_agrees_with_decode_for_any_number() {
     fn check<M: Model>(model: &M, alphabet: &[Mark]) {
         let zeros = Zeros::new(model);
         let mut random = SplitMix64::from_state(5);

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_letter_but_zero_is_found_in_at_most_three_steps_for_every_model() {
+    fn the_first_nonzero_letter_is_found_in_at_most_three_steps_for_every_model() {
         assert!(compare(&Tuned) <= 3);
         assert!(compare(&Extensions) <= 3);
         for x in 2..=16 {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_never_leave_less_than_is_said_and_little_more() {
+    fn left_at_least_is_a_tight_lower_bound() {
         fn check<M: Model>(model: &M) {
             let zeros = Zeros::new(model);
             let mut random = crate::rng::SplitMix64::from_state(12);

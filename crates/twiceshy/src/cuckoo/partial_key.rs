@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_filter_says_so_and_keeps_every_key() {
+    fn a_full_filter_refuses_a_key_and_keeps_the_others() {
         for (tables, per_bucket, width) in [(2, 4, 8), (4, 1, 12), (3, 2, 5), (2, 1, 16)] {
             let options = CuckooFilter::with_cells(500, width).tables(tables).cells_per_bucket(per_bucket);
             let mut filter = options.build(HashKey::fixed(1)).unwrap();

@@ -109,7 +109,7 @@ pub(crate) fn breadth_first<T: Tables>(
         let Some(&(cell, _)) = nodes.get(at) else { break };
         let home = match tables.resident(cell)? {
             Resident::At(home) => home,
-            Resident::NoKey => return Ok(Some(back(&nodes[..=at]))),
+            Resident::NoKey => return Ok(Some(path_to_last(&nodes[..=at]))),
             Resident::Unknown => continue,
         };
         let table = shape.spot(cell).table;
@@ -119,7 +119,7 @@ pub(crate) fn breadth_first<T: Tables>(
             }
             nodes.push((next, Some(at)));
             if tables.is_free(next)? {
-                return Ok(Some(back(&nodes)));
+                return Ok(Some(path_to_last(&nodes)));
             }
         }
     }
@@ -127,7 +127,7 @@ pub(crate) fn breadth_first<T: Tables>(
 }
 
 /// The path that ends in the last node.
-fn back(nodes: &[(CellId, Option<usize>)]) -> Path {
+fn path_to_last(nodes: &[(CellId, Option<usize>)]) -> Path {
     let mut cells = Vec::new();
     let mut at = nodes.len().checked_sub(1);
     while let Some((cell, parent)) = at.and_then(|at| nodes.get(at)) {

@@ -96,7 +96,7 @@ impl CuckooTable {
     /// The table of 002 section 2: two halves of single cells with room for `capacity` keys at load `1/(2 + slack)`.
     /// `slack` is clamped to 0.01 to 100.
     pub fn alternating(capacity: u64, slack: f64, hash: HashKey) -> Result<CuckooTable, OptionsError> {
-        let slack = sane(slack);
+        let slack = clamp_slack(slack);
         let cells = (capacity.max(1) as f64 * (2.0 + slack)).ceil() as u64;
         let table = CuckooTable::new(Shape::with_cells(2, 1, cells)?, hash)?;
         Ok(CuckooTable { insertion: Insertion::Alternating { slack }, ..table })
@@ -109,7 +109,7 @@ impl CuckooTable {
         let two_by_one = (self.shape.tables(), self.shape.cells_per_bucket()) == (2, 1);
         match insertion {
             Insertion::Alternating { slack } if two_by_one => {
-                self.insertion = Insertion::Alternating { slack: sane(slack) }
+                self.insertion = Insertion::Alternating { slack: clamp_slack(slack) }
             }
             Insertion::Alternating { .. } => {}
             Insertion::Search(_) => self.insertion = insertion,
@@ -311,7 +311,7 @@ impl CuckooTable {
 }
 
 /// Clamps the slack, so that walks end and tables have a size.
-fn sane(slack: f64) -> f64 {
+fn clamp_slack(slack: f64) -> f64 {
     if slack.is_nan() { 0.01 } else { slack.clamp(0.01, 100.0) }
 }
 
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_or_a_failed_one_keeps_every_key() {
+    fn rekeying_and_a_failed_growth_keep_every_key() {
         let shape = Shape::with_cells(4, 1, 1_000).unwrap();
         let mut table = fill(CuckooTable::new(shape, HashKey::fixed(6)).unwrap(), 900);
         table.rekey(HashKey::fixed(7)).unwrap();

@@ -90,7 +90,7 @@ impl Keys for WithGhost<'_> {
 }
 
 #[test]
-fn one_matching_for_a_plan_loses_no_key_and_one_for_each_cell_does() {
+fn one_matching_per_plan_loses_no_key_but_one_per_cell_does() {
     for (cells, bits, expected) in [(20, 4, 15..), (40, 4, 10..), (20, 5, 5..), (20, 6, 1..)] {
         let (mut lost_by_many, mut lost_by_one) = (0, 0);
         for seed in 0..RUNS {
@@ -110,7 +110,7 @@ fn one_matching_for_a_plan_loses_no_key_and_one_for_each_cell_does() {
 }
 
 #[test]
-fn a_remote_with_one_key_too_many_costs_keys() {
+fn a_remote_with_an_extra_key_loses_keys() {
     for (cells, bits, expected) in [(20, 4, 15..), (40, 4, 15..), (40, 6, 2..)] {
         let (mut lost, mut noticed) = (0, 0);
         for seed in 0..RUNS {

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_cells_are_refused() {
+    fn invalid_cells_are_refused() {
         for (len, width) in [(10, 0), (10, 33), (u64::MAX, 32), (u64::MAX / 2, 2), (1 << 60, 32)] {
             assert_eq!(PackedCells::new(len, width), None, "{len} cells of {width} bits");
         }

@@ -162,7 +162,7 @@ impl LoadError {
     }
 }
 
-/// A part of a saved filter that has a checksum of its own.
+/// A part of a saved filter with its own checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {

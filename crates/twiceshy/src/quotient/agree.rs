@@ -24,12 +24,12 @@ fn key(number: u64) -> [u8; 8] {
 }
 
 /// Looks a key up in all three ways, and returns the result that they agree on.
-fn agreed<R: Rule>(local: &Local<R>, key: &[u8], who: &str) -> bool {
+fn agreed<R: Rule>(local: &Local<R>, key: &[u8], context: &str) -> bool {
     let strand = local.strand(key);
     let run = local.run(local.quotient(key));
     let slowly = run.clone().is_some_and(|run| !local.hits(run, &strand).is_empty());
     let portably = run.is_some_and(|run| local.rule.matches(&local.marked, run, &strand));
-    assert_eq!((portably, local.contains(key)), (slowly, slowly), "{who}");
+    assert_eq!((portably, local.contains(key)), (slowly, slowly), "{context}");
     assert_eq!(local.table().run::<Portable>(local.quotient(key)), local.run(local.quotient(key)));
     slowly
 }
@@ -121,15 +121,15 @@ fn compare<R: Invents>(name: &str, slots: u64, width: u32, rule: &R, seed: u64) 
     let mut random = SplitMix64::from_state(seed);
     let mut met = [0, 0];
     for share in [0, 2, 6, 20, 64] {
-        let who = format!("{name}, {slots} slots of {width} bits, {share} of 64 marked");
+        let context = format!("{name}, {slots} slots of {width} bits, {share} of 64 marked");
         let (mut local, owners) = full(slots, width, rule.clone(), seed);
         scribble(&mut local, &owners, share, &mut random);
         for owner in owners.values() {
-            assert!(agreed(&local, owner, &who), "{who}: a stored key is absent");
+            assert!(agreed(&local, owner, &context), "{context}: a stored key is absent");
         }
         for number in 0..600 {
             let query = key(1 << 40 | number);
-            met[usize::from(agreed(&local, &query, &who))] += 1;
+            met[usize::from(agreed(&local, &query, &context))] += 1;
             let Some(run) = local.run(local.quotient(&query)) else { continue };
             let slot = run.start + random.below(run.end - run.start);
             let own = local.marks_of(slot..slot + 1)[0];
@@ -137,7 +137,7 @@ fn compare<R: Invents>(name: &str, slots: u64, width: u32, rule: &R, seed: u64) 
             for mark in [own, own.wrapping_add(1) % 8, local.rule.invent(width, &strand, &mut random), 0] {
                 let forged = local.rule.remainder(width, &strand, mark);
                 local.marked.table.blocks.set_remainder(slot, forged);
-                met[usize::from(agreed(&local, &query, &who))] += 1;
+                met[usize::from(agreed(&local, &query, &context))] += 1;
             }
         }
     }
@@ -197,13 +197,13 @@ fn compare_after_adapting<S: RuleSpec>(options: &Options<S>, width: u32) {
         .filter(|query| pair.contains(query) && pair.was_wrong(query).unwrap() == Adapted::Fixed)
         .collect();
     assert!(mistakes.len() > 300, "{} mistakes", mistakes.len());
-    let who = format!("{width} bits");
+    let context = format!("{width} bits");
     let local = &pair.filter().local;
     for number in 0..pair.len() {
-        assert!(agreed(local, &key(number), &who), "{who}: a stored key is absent");
+        assert!(agreed(local, &key(number), &context), "{context}: a stored key is absent");
     }
     for query in mistakes.into_iter().chain((1 << 50..(1 << 50) + 5_000).map(key)) {
-        agreed(local, &query, &who);
+        agreed(local, &query, &context);
     }
 }
 

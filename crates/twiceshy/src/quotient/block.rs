@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn shifting_moves_just_the_named_slots_at_every_width() {
+    fn shifting_moves_only_the_given_slots_at_every_width() {
         let mut rng = SplitMix64::from_state(1);
         for width in 2..=32 {
             for annex in [Annex::Nothing, Annex::Code, Annex::Bytes] {

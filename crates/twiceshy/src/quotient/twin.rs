@@ -71,7 +71,7 @@ fn compare(table: &Table, twin: &Twin) {
 }
 
 /// Writes garbage to every slot that no run holds.
-fn litter(table: &mut Table, twin: &Twin, rng: &mut SplitMix64) {
+fn fill_free_slots_with_garbage(table: &mut Table, twin: &Twin, rng: &mut SplitMix64) {
     let taken: Vec<u64> = twin.layout().into_iter().flat_map(|(_, run)| run).collect();
     for slot in (0..table.all_slots()).filter(|slot| taken.binary_search(slot).is_err()) {
         table.blocks.set_remainder(slot, rng.next() as u32);
@@ -79,13 +79,21 @@ fn litter(table: &mut Table, twin: &Twin, rng: &mut SplitMix64) {
 }
 
 /// Inserts and removes at random, in phases with more of one or the other. `spread` is the number of quotients in use.
-fn live(slots: u64, width: u32, annex: Annex, spread: u64, steps: u32, check_every: u32, seed: u64) -> u64 {
+fn insert_and_remove(
+    slots: u64,
+    width: u32,
+    annex: Annex,
+    spread: u64,
+    steps: u32,
+    check_every: u32,
+    seed: u64,
+) -> u64 {
     let mut rng = SplitMix64::from_state(seed);
     let mut table = Table::new(slots, Layout::new(width, annex)).unwrap();
     let mut twin = Twin::default();
     let mut fullest = 0;
     for step in 0..steps {
-        litter(&mut table, &twin, &mut rng);
+        fill_free_slots_with_garbage(&mut table, &twin, &mut rng);
         let grows = rng.below(10) < if (step / (steps / 3)).is_multiple_of(2) { 9 } else { 2 };
         let quotient = rng.below(spread);
         if grows {
@@ -120,7 +128,7 @@ fn the_table_agrees_with_its_twin_at_all_small_sizes_whatever_lies_in_free_slots
     for slots in (1..=70).chain([127, 128, 129, 191, 193]) {
         let width = 2 + (slots % 31) as u32;
         let annex = [Annex::Nothing, Annex::Code, Annex::Bytes][slots as usize % 3];
-        live(slots, width, annex, slots, 260, 1, slots);
+        insert_and_remove(slots, width, annex, slots, 260, 1, slots);
     }
 }
 
@@ -129,13 +137,13 @@ fn runs_and_clusters_of_many_blocks_and_saturated_offsets_agree_with_the_twin() 
     // All keys in the first few quotients: one cluster that spans many blocks, with offsets far above 255.
     let mut longest = 0;
     for (slots, spread) in [(2_000, 3), (1_500, 70), (900, 1)] {
-        longest = longest.max(live(slots, 5, Annex::Code, spread, 2_400, 61, spread));
+        longest = longest.max(insert_and_remove(slots, 5, Annex::Code, spread, 2_400, 61, spread));
     }
     assert!(longest > 600, "the offsets never saturated: the longest cluster had {longest} slots");
 }
 
 #[test]
-fn a_full_table_says_so_and_stays_as_it_is() {
+fn a_full_table_refuses_a_key_and_does_not_change() {
     let mut table = Table::new(100, Layout::new(9, Annex::Nothing)).unwrap();
     let mut stored = 0;
     while let Some(room) = table.room(99) {

@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// An ordered set of (order, hash word, whole key), in memory.
 ///
 /// A pure function of the set and the hash key: nothing that a filter does on its own (kicks, swaps, adaptations, growth
-/// under the same key) is written here, and keys with equal words coexist. The keys are shared between the orders; an
-/// entry costs about 36 bytes beside that.
+/// under the same key) is written here, and keys with equal words coexist. The keys are shared between the orders. Each
+/// entry costs about 36 more bytes.
 ///
 /// ```
 /// use twiceshy::{cuckoo::CyclicFilter, hash::HashKey, remote::ByHash};
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_in_small_steps_meets_every_key_once_in_order() {
+    fn a_walk_in_small_steps_visits_every_key_once_in_order() {
         let mut remote = ByHash::new();
         let mut writes = vec![begin(0)];
         writes.extend((0..50u8).map(|i| add(0, &[i], [u64::from(i / 5), 0])));

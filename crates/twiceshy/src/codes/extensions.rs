@@ -63,12 +63,12 @@ impl ExtensionMark {
     }
 }
 
-/// Zero gets what [`Tuned`](super::Tuned) gives it; of the rest, length l gets 2^−l, in 2^l equal pieces.
+/// Zero gets the same part as in [`Tuned`](super::Tuned). Of the rest, length l gets 2^−l, in 2^l equal pieces.
+///
 /// So a string of l bits costs 2l bits beyond the 2.2 of not being empty: one per bit for the length, one per bit for the
 /// value. The paper ends there. If the first bits are known to be shared, only the first differing one matters, and the
 /// values of those before it need not be kept. So what the lengths 1 to 10 leave over, 2^−10 of the rest, is divided again
 /// in the same way among the strings after ten skipped bits, at one bit per bit.
-/// divided once more in the same way among the strings that come after ten bits that are skipped, at one bit a bit.
 ///
 /// As in the general code the lengths' parts end where the range ends: length l after s skips begins `rest >> (10s + l − 1)`
 /// below it. Truncation leaves gaps between the lengths, above the pieces of each.

@@ -369,7 +369,7 @@ mod tests {
             let buckets = filter.buckets(home, fingerprint);
             for cell in filter.shape.cells_of(&buckets).collect::<Vec<_>>() {
                 filter.cells.set(cell.0, fingerprint);
-                let Ok(Resident::At(found)) = filter.resident(cell) else { panic!("the cell is occupied") };
+                let Ok(Resident::At(found)) = filter.resident(cell) else { panic!("the cell is not occupied") };
                 assert_eq!(found, buckets);
                 filter.cells.set(cell.0, EMPTY);
             }

@@ -1,4 +1,4 @@
-//! Changes that are to be committed together, and reads that see them as if they had been.
+//! Changes to be committed together, and reads that see them as if they were.
 
 use crate::entry;
 use crate::store::{Change, Space, Store};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use twiceshy::remote::Write;
 
-/// Changes in the making. A later one of the same key takes the place of an earlier one.
+/// Pending changes. A later change of a key replaces an earlier one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
     changes: BTreeMap<(Space, Vec<u8>), Option<Vec<u8>>>,
@@ -66,12 +66,12 @@ impl Batch {
         changes.map(|((space, key), value)| Change { space, key, value }).collect()
     }
 
-    /// The keys of a question as they will be: an answer of the store with these changes made.
+    /// The answer to a question as it will be after the commit: the store's answer with these changes made.
     pub(crate) fn over(&self, question: &Question, answer: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let mut keys: BTreeMap<&[u8], bool> = answer.iter().map(|key| (key.as_slice(), true)).collect();
         let cut = answer.len() >= self.asks(question);
         for (key, value) in self.range(question.space, &question.from, question.to.as_deref()) {
-            // Behind the last key of an answer that was cut short nothing is known.
+            // Nothing is known beyond the last key of an answer that was cut short.
             if !cut || answer.last().is_some_and(|last| key <= last.as_slice()) {
                 keys.insert(key, value.is_some());
             }
@@ -80,7 +80,7 @@ impl Batch {
         kept.take(question.limit).collect()
     }
 
-    /// How many keys the store must be asked for, so that enough are left when those that go are gone.
+    /// How many keys to ask the store for, so that enough are left after the deletions.
     fn asks(&self, question: &Question) -> usize {
         let gone = self.range(question.space, &question.from, question.to.as_deref());
         question.limit.saturating_add(gone.filter(|(_, value)| value.is_none()).count())
@@ -119,7 +119,7 @@ mod tests {
     use crate::memory::MemoryStore;
     use crate::store::Durability;
 
-    /// A small generator: no test needs more.
+    /// A small generator.
     fn next(state: &mut u64) -> u64 {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         *state >> 33

@@ -10,21 +10,21 @@ use crate::store::{CommitError, Durability, Space, Store};
 use twiceshy::filter::Operation;
 use twiceshy::remote::{Key, Write};
 
-/// A change that a user asks for: a value for a key, or its removal.
+/// A change that the caller asks for: a value for a key, or its removal.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
     pub(crate) key: Key,
     pub(crate) value: Option<Vec<u8>>,
 }
 
-/// How many log records that are no longer needed are deleted with each commit: more than one is added.
+/// How many unneeded log records each commit deletes: more than the one it adds.
 const LOG_DELETIONS: u64 = 16;
 
-/// How often a filter grows for one key before the change is given up.
+/// How often a filter grows for one key before the change fails.
 const MOST_GROWTHS: u32 = 8;
 
 impl State {
-    /// Makes this the state after a plan, and puts what goes with it into the batch.
+    /// Advances the state by a plan, and adds its writes to the batch.
     pub(crate) fn advance<'w>(
         &mut self,
         writes: impl Iterator<Item = &'w Write>,
@@ -51,7 +51,7 @@ impl State {
     }
 }
 
-/// Edits on their way to one commit.
+/// Edits to be committed together.
 pub(crate) struct Draft {
     /// The state after them.
     pub(crate) state: State,
@@ -72,7 +72,7 @@ impl Draft {
 }
 
 impl<S: Store> Inner<S> {
-    /// Makes changes together, all or none. Returns how many of the keys were stored before.
+    /// Makes changes, all or none. Returns how many of the keys were stored before.
     pub(crate) fn change(&self, edits: &[Edit]) -> Result<u64, Error<S::Error>> {
         let mut writer = self.lock()?;
         self.forget_stale_snapshot(&mut writer);
@@ -81,7 +81,7 @@ impl<S: Store> Inner<S> {
         self.pending.enter(&keys);
         let mut changed = self.try_change(&mut writer, edits, &keys);
         if matches!(changed, Err(Error::Damaged)) && writer.doubt.is_none() {
-            // The filter does not know what the store knows: with a new one the change may succeed.
+            // Filter and store disagree. With a rebuilt filter the change may succeed.
             changed = self.rebuild(&mut writer).and_then(|()| self.try_change(&mut writer, edits, &keys));
         }
         if writer.doubt.is_none() {
@@ -92,7 +92,7 @@ impl<S: Store> Inner<S> {
         Ok(stored)
     }
 
-    /// Plans each change over those before it, which are applied already, and commits them together. The last plan is
+    /// Plans each change on top of the earlier ones, which are applied already, and commits them together. The last plan is
     /// applied after the commit.
     fn try_change(&self, writer: &mut Writer, edits: &[Edit], keys: &[Key]) -> Result<u64, Error<S::Error>> {
         let mut draft = Draft::new(&writer.state);
@@ -128,7 +128,7 @@ impl<S: Store> Inner<S> {
         self.store.contains(Space::Values, key).map_err(Error::Store)
     }
 
-    /// Adds a change of the set to a draft. The filter grows first if it must.
+    /// Adds a change of the set to a draft. Grows the filter first if necessary.
     fn draft_one(&self, writer: &mut Writer, draft: &mut Draft, edit: &Edit) -> Result<(), Failure<S::Error>> {
         self.apply_last(writer, draft)?;
         let operation = match edit.value {
@@ -146,7 +146,7 @@ impl<S: Store> Inner<S> {
             }
         };
         if planned.plan.is_nothing() {
-            // The filter believes that there is nothing to do; the store knows better.
+            // The filter sees nothing to do, but the store does.
             return Err(Failure::NoFilter);
         }
         let tag = writer.tag();
@@ -163,7 +163,7 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 
-    /// Commits, and notes whether it was synced.
+    /// Commits, and records whether the commit was synced.
     pub(crate) fn commit_batch(
         &self,
         writer: &mut Writer,
@@ -176,7 +176,7 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 
-    /// Commits a draft, and then applies its last plan or takes all of them back.
+    /// Commits a draft. Then applies its last plan, or takes all its plans back if the commit failed.
     pub(crate) fn commit(
         &self,
         writer: &mut Writer,

@@ -1,4 +1,4 @@
-//! Everything that must hold between the values, the index and the filter.
+//! Checks that the values, the index and the filter agree.
 
 use crate::batch::Batch;
 use crate::entry;
@@ -20,21 +20,21 @@ const SCANNED_AT_ONCE: usize = 256;
 pub enum Checked {
     /// Everything is in order.
     Sound,
-    /// The filter was wrong. The store is whole, and the filter is made anew from it.
+    /// The filter was wrong. The store is intact, and the filter will be rebuilt from it.
     FilterWrong(String),
-    /// Values and index do not belong together: restore the store from a copy.
+    /// Values and index do not match: restore the store from a backup.
     StoreDamaged(String),
 }
 
 impl Checked {
-    /// The first thing that is wrong, and what to do; `None` if everything is in order.
+    /// The first problem found, and what to do; `None` if everything is in order.
     pub fn problem(&self) -> Option<String> {
         match self {
             Checked::Sound => None,
             Checked::FilterWrong(what) => {
-                Some(format!("{what}. The store is whole, and the filter is made anew from it"))
+                Some(format!("{what}. The store is intact, and the filter will be rebuilt from it"))
             }
-            Checked::StoreDamaged(what) => Some(format!("{what}. Restore the store from a copy")),
+            Checked::StoreDamaged(what) => Some(format!("{what}. Restore the store from a backup")),
         }
     }
 }
@@ -46,7 +46,7 @@ impl fmt::Display for Checked {
 }
 
 impl<S: Store> Inner<S> {
-    /// Checks everything. In constant memory but for the filter's own check.
+    /// Checks everything. Needs constant memory, except for the filter's own check.
     pub(crate) fn check(&self, writer: &mut Writer) -> Result<Checked, Error<S::Error>> {
         if let Err(wrong) = self.check_index(writer)? {
             return Ok(Checked::StoreDamaged(wrong));
@@ -59,7 +59,7 @@ impl<S: Store> Inner<S> {
         Ok(Checked::Sound)
     }
 
-    /// Every key against the filter.
+    /// Checks every key against the filter.
     fn check_filter(&self, writer: &Writer) -> Result<Result<(), String>, Error<S::Error>> {
         let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return Ok(Err("there is no filter".into())) };
@@ -69,7 +69,7 @@ impl<S: Store> Inner<S> {
             Ok(true)
         })?;
         if let Some(key) = stored.iter().find(|key| !filter.contains(key)) {
-            return Ok(Err(format!("the filter turns away the key {}", shown(key))));
+            return Ok(Err(format!("the filter turns away the key {}", printable(key))));
         }
         let batch = Batch::default();
         let index = Index::new(&self.store, &batch);
@@ -80,7 +80,7 @@ impl<S: Store> Inner<S> {
         }))
     }
 
-    /// Every key against the index, and every entry of the index against its key.
+    /// Checks every key against the index, and every index entry against its key.
     fn check_index(&self, writer: &Writer) -> Result<Result<(), String>, Error<S::Error>> {
         let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return Ok(Err("there is no filter".into())) };
@@ -91,7 +91,7 @@ impl<S: Store> Inner<S> {
             orders = words.as_slice().len() as u64;
             for (order, word) in words.iter() {
                 if !self.store.contains(Space::Index, &entry::index(generation, order, word, key))? {
-                    wrong = Some(format!("the key {} lacks an index entry", shown(key)));
+                    wrong = Some(format!("the key {} lacks an index entry", printable(key)));
                 }
             }
             Ok(wrong.is_none())
@@ -106,7 +106,7 @@ impl<S: Store> Inner<S> {
                 None => false,
             };
             if !stored {
-                wrong = Some(format!("the index entry {} is of no key", shown(bytes)));
+                wrong = Some(format!("the index entry {} belongs to no stored key", printable(bytes)));
             }
             Ok(stored)
         })?;
@@ -114,12 +114,15 @@ impl<S: Store> Inner<S> {
             return Ok(Err(wrong));
         }
         if keys != writer.state.len || keys * orders != entries {
-            return Ok(Err(format!("{keys} keys have {entries} index entries, and {} are counted", writer.state.len)));
+            return Ok(Err(format!(
+                "{keys} keys have {entries} index entries, but the state counts {} keys",
+                writer.state.len
+            )));
         }
         Ok(Ok(()))
     }
 
-    /// Calls `found` with all keys of a map, until it says `false`.
+    /// Calls `found` with the keys of a map, until it returns `false`.
     fn each(
         &self,
         space: Space,
@@ -146,7 +149,7 @@ impl<S: Store> Inner<S> {
     }
 }
 
-fn shown(bytes: &[u8]) -> String {
+fn printable(bytes: &[u8]) -> String {
     let text: String =
         bytes.iter().take(24).flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from).collect();
     if bytes.len() > 24 { format!("{text}… ({} bytes)", bytes.len()) } else { text }

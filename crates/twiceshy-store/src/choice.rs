@@ -1,4 +1,4 @@
-//! The filter that a store was made for.
+//! The filter that a store was created with.
 
 use twiceshy::Kind;
 use twiceshy::error::OptionsError;
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_comes_back_and_other_bytes_are_refused() {
+    fn a_choice_is_read_as_written_and_other_bytes_are_refused() {
         for kind in Kind::ALL {
             let choice = Choice { kind: *kind, rate: 0.001 };
             assert_eq!(Choice::from_bytes(&choice.to_bytes()), Some(choice));

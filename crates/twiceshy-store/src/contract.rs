@@ -1,6 +1,6 @@
-//! Whether a store keeps the [contract](crate::Store), told by trying it.
+//! Checks whether a store keeps the [contract](crate::Store), by trying it.
 //!
-//! For the tests of whoever writes a store. The suite opens the same store again and again, and says in words what is wrong:
+//! For the tests of store implementations. The suite opens the same store several times, and describes the first violation:
 //!
 //! ```
 //! use twiceshy_store::{Memory, contract};
@@ -17,17 +17,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 type Verdict = Result<(), String>;
 
-/// Tries everything that a store must be able to do. `open` opens the same store each time, which holds nothing at first.
+/// Tries everything that a store must do. `open` must open the same store each time, which is empty at first.
 pub fn check<S: Store, E: Display>(mut open: impl FnMut() -> Result<S, E>) -> Verdict {
     let mut again = move || open().map_err(|error| format!("the store cannot be opened: {error}"));
     let store = again()?;
     maps_are_empty_and_apart(&store)?;
     scans_go_in_the_order_of_bytes(&store)?;
     a_commit_makes_its_changes_in_order(&store)?;
-    short_and_long_ones_come_back(&store)?;
+    short_and_long_entries_are_read_back(&store)?;
     no_read_sees_half_a_commit(&store)?;
     if again().is_ok() {
-        return Err("a second one can be opened while the first is open: their guards would answer wrongly".into());
+        return Err("the store can be opened twice at once: two guards would give wrong answers".into());
     }
     store.commit(&[put(Space::Values, b"seen", b"1")], Durability::Seen).map_err(failed)?;
     store.commit(&[put(Space::Meta, b"synced", b"2")], Durability::Synced).map_err(failed)?;
@@ -58,7 +58,7 @@ fn expect<S: Store>(store: &S, space: Space, key: &[u8], value: Option<&[u8]>) -
     Ok(())
 }
 
-/// The keys of a map from a bound on, so many at most.
+/// Up to `most` keys of a map from a bound on.
 fn scanned<S: Store>(store: &S, space: Space, from: Bound<&[u8]>, most: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut keys = Vec::new();
     let mut asked_on = false;
@@ -106,17 +106,17 @@ fn scans_go_in_the_order_of_bytes<S: Store>(store: &S) -> Verdict {
             for most in [1, 2, 100] {
                 let wanted: Vec<&[u8]> = sorted[first..].iter().copied().take(most).collect();
                 if scanned(store, Space::Index, from, most)? != wanted {
-                    return Err(format!("a scan from {from:02x?} does not bring {wanted:02x?}"));
+                    return Err(format!("a scan from {from:02x?} does not return {wanted:02x?}"));
                 }
             }
         }
     }
-    // Between two keys, and behind the last.
+    // Between two keys, and after the last.
     if scanned(store, Space::Index, Bound::Included(b"aa"), 1)? != [b"ab"] {
-        return Err("a scan from a key that is not there does not begin at the next".into());
+        return Err("a scan from an absent key does not begin at the next key".into());
     }
     if !scanned(store, Space::Index, Bound::Excluded(b"\xff\xff"), 1)?.is_empty() {
-        return Err("there is something behind the last key".into());
+        return Err("a scan finds something after the last key".into());
     }
     clear(store)
 }
@@ -138,7 +138,7 @@ fn a_commit_makes_its_changes_in_order<S: Store>(store: &S) -> Verdict {
     clear(store)
 }
 
-fn short_and_long_ones_come_back<S: Store>(store: &S) -> Verdict {
+fn short_and_long_entries_are_read_back<S: Store>(store: &S) -> Verdict {
     let long = vec![7; 1 << 20];
     for (key, value) in [(&b""[..], &b""[..]), (b"k", b""), (b"", b"v"), (&long[..], &long[..])] {
         store.commit(&[put(Space::Values, key, value)], Durability::Seen).map_err(failed)?;

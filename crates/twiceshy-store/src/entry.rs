@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use twiceshy::remote::{Generation, Key, Order};
 
-/// Where an index entry's key begins: behind generation, order and word, in bytes that sort as the numbers do.
+/// The offset of the key in an index entry: after generation, order and word, all big-endian so that they sort as numbers.
 const HEAD: usize = 4 + 1 + 8;
 
 /// The index entry of a key.
@@ -16,14 +16,14 @@ pub(crate) fn index(generation: Generation, order: Order, word: u64, key: &[u8])
     entry
 }
 
-/// Where the entries of these words begin, and where they have ended.
+/// The first entry of these words, and the end (exclusive).
 pub(crate) fn index_span(generation: Generation, order: Order, words: &RangeInclusive<u64>) -> (Vec<u8>, Vec<u8>) {
     let mut end = index(generation, order, *words.end(), &[]);
     increment(&mut end);
     (index(generation, order, *words.start(), &[]), end)
 }
 
-/// Where the entries of an order have ended.
+/// The end (exclusive) of an order's entries.
 pub(crate) fn order_end(generation: Generation, order: Order) -> Vec<u8> {
     let mut end = index(generation, order, 0, &[]);
     end.truncate(5);
@@ -31,7 +31,7 @@ pub(crate) fn order_end(generation: Generation, order: Order) -> Vec<u8> {
     end
 }
 
-/// The next bytes of the same length; all 255 become longer ones, above every entry since orders are few.
+/// The next byte string of the same length. All 255 becomes a longer one, above every entry since there are few orders.
 fn increment(bytes: &mut Vec<u8>) {
     for byte in bytes.iter_mut().rev() {
         *byte = byte.wrapping_add(1);
@@ -60,7 +60,7 @@ pub(crate) fn parse_index(entry: &[u8]) -> Option<(u64, &[u8])> {
 pub(crate) enum Logged {
     Added(Key),
     Removed(Key),
-    /// Nothing: the index changed.
+    /// Nothing; only the index changed.
     Other,
 }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn records_come_back_as_they_were_and_other_bytes_are_none() {
+    fn records_are_read_as_written_and_other_bytes_are_refused() {
         let key = Key::from(&b"key"[..]);
         for logged in [Logged::Added(key.clone()), Logged::Removed(Key::from(&b""[..])), Logged::Other] {
             let record = Record { tag: 0x1234_5678_9ABC_DEF0, logged };

@@ -1,4 +1,4 @@
-//! A store that fails when it is told to.
+//! A store that fails on command.
 
 use crate::store::{Change, CommitError, Durability, Space, Store};
 use std::ops::Bound;
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 #[derive(Debug)]
 pub struct Faulty<S> {
     inner: S,
-    /// Calls until one fails; below 0 none does.
+    /// The number of calls before one fails; negative if none will.
     left: AtomicI64,
     lose: AtomicU8,
 }
 
-/// The failure that was asked for, or one of the store inside.
+/// The requested failure, or an error of the store inside.
 #[derive(Debug, thiserror::Error)]
 pub enum FaultyError<E> {
-    /// As it was told.
+    /// The requested failure.
     #[error("the store was told to fail")]
     Told,
-    /// The store inside.
+    /// An error of the store inside.
     #[error(transparent)]
     Inner(E),
 }
@@ -41,12 +41,12 @@ impl<S: Store> Faulty<S> {
         self.left.store(calls.into(), Ordering::SeqCst);
     }
 
-    /// The answer to the next commit is lost, whether it happens or not.
+    /// The answer to the next commit is lost. `happens` says whether the commit is made.
     pub fn lose_answer(&self, happens: bool) {
         self.lose.store(if happens { LOSES_AFTER } else { LOSES_BEFORE }, Ordering::SeqCst);
     }
 
-    /// The next commit fails, and nothing of it happens.
+    /// The next commit fails without any effect.
     pub fn fail_commit(&self) {
         self.lose.store(REFUSES, Ordering::SeqCst);
     }
@@ -56,7 +56,7 @@ impl<S: Store> Faulty<S> {
         self.lose.store(PANICS, Ordering::SeqCst);
     }
 
-    /// Ends all failures. `true` if one was still to come.
+    /// Cancels all failures. `true` if one was pending.
     pub fn heal(&self) -> bool {
         let left = self.left.swap(-1, Ordering::SeqCst);
         self.lose.swap(ANSWERS, Ordering::SeqCst) != ANSWERS || left >= 0

@@ -15,11 +15,11 @@ pub const STORE_FILE: &str = "store.redb";
 pub const SNAPSHOT_FILE: &str = "filter.twiceshy";
 
 impl Options {
-    /// Guards the store in a folder, which is created if it does not exist. All keys are in `store.redb`. Everything else in
-    /// the folder may be damaged or deleted, and is made anew.
+    /// Guards the store in a folder, which is created if it does not exist. All keys are in `store.redb`. Everything else
+    /// in the folder may be damaged or deleted, and is rebuilt.
     pub fn open_folder(self, path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         let path = path.as_ref();
-        // A refusal leaves nothing behind.
+        // A refused open must leave no files behind.
         let is_there = path.join(STORE_FILE).try_exists().map_err(|error| io_error(path, error))?;
         if !is_there {
             if !self.create && !self.create_new {
@@ -31,7 +31,7 @@ impl Options {
         std::fs::create_dir_all(path).map_err(|error| io_error(path, error))?;
         let store = RedbStore::open(path.join(STORE_FILE)).map_err(Error::Store)?;
         if !is_there {
-            // A file is found after a crash if its folder is on disk, too, and the folder's own.
+            // After a crash a file is found only if its folder's entry is synced, and the folder's own.
             let synced = sync_folder(&path.join(STORE_FILE)).and_then(|()| sync_folder(path));
             synced.map_err(|error| io_error(path, error))?;
         }
@@ -40,7 +40,7 @@ impl Options {
 }
 
 impl Guard<RedbStore> {
-    /// Guards the store in a folder with the usual options: see [`Options::open_folder`].
+    /// Guards the store in a folder with the default options: see [`Options::open_folder`].
     pub fn open(path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         Options::new().open_folder(path)
     }

@@ -1,4 +1,4 @@
-//! A filter that grows before it is full, a few keys with each insertion.
+//! Growing the filter before it is full, a few keys with each insertion.
 
 use crate::changing::Draft;
 use crate::choice::Choice;
@@ -12,16 +12,16 @@ use twiceshy::error::PlanError;
 use twiceshy::filter::{Operation, Target};
 use twiceshy::growth::Growth;
 
-/// How full a filter is when it begins to grow.
+/// The load at which a filter begins to grow.
 const GROWS_AT: f64 = 0.85;
 
-/// How full a filter may become while it grows. Above it insertions are slow, and then fail.
+/// The highest load while a filter grows. Above it insertions become slow, and then fail.
 const FULL_AT: f64 = 0.93;
 
-/// How many keys an insertion brings over.
+/// How many keys an insertion moves to the larger table.
 const KEYS_PER_INSERTION: u64 = 64;
 
-/// How many keys are brought over in one step.
+/// How many keys are moved in one step.
 const STEP: u64 = 256;
 
 impl<S: Store> Inner<S> {
@@ -38,7 +38,7 @@ impl<S: Store> Inner<S> {
         };
         match made {
             Ok(()) => Ok(()),
-            // It goes on with the table that it has; an insertion that finds no room grows it at once.
+            // The filter keeps its table. An insertion that finds no room grows it at once.
             Err(Failure::Full) => Ok(()),
             Err(Failure::NoFilter) => self.rebuild(writer),
             Err(failure) => Err(failure.into()),
@@ -49,7 +49,7 @@ impl<S: Store> Inner<S> {
         let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return Need::Nothing };
         let load = (filter.len() + more) as f64 / filter.cells() as f64;
-        // A batch for which there is no room waits for the end of the growth.
+        // If a batch does not fit, growth is completed first.
         let pace = if load > FULL_AT { u64::MAX } else { more.saturating_mul(KEYS_PER_INSERTION) };
         let grows = writer.growth.is_some() || filter.is_rebuilding();
         match (grows, load > GROWS_AT) {
@@ -68,7 +68,7 @@ impl<S: Store> Inner<S> {
         self.begin(writer, draft, choice.cells(keys).map_err(|_| Failure::Full)?)
     }
 
-    /// Begins a table of at least this many cells: beside the filter, or within it.
+    /// Begins a table of at least this many cells, beside the filter or within it.
     fn begin(&self, writer: &mut Writer, draft: Option<&mut Draft>, cells: u64) -> Result<(), Failure<S::Error>> {
         let place = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*place else { return Err(Failure::NoFilter) };
@@ -86,7 +86,7 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    /// Brings keys into the larger table, outside any batch.
+    /// Moves keys to the larger table, outside any batch.
     fn bring_over(&self, writer: &mut Writer, keys: u64) -> Result<(), Failure<S::Error>> {
         let mut left = keys;
         while left > 0 && !self.step(writer, None, left.min(STEP))? {
@@ -95,7 +95,7 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 
-    /// One step of growth. `true` at its end.
+    /// One step of growth. `true` when it is complete.
     fn step(&self, writer: &mut Writer, mut draft: Option<&mut Draft>, keys: u64) -> Result<bool, Failure<S::Error>> {
         let Some(growth) = &mut writer.growth else {
             self.step_within(writer, draft, Operation::Step(keys as usize))?;
@@ -129,7 +129,7 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    /// A step of a filter that rebuilds itself. What it writes is committed at once, or with the changes of a draft.
+    /// A step of a filter that rebuilds itself. Its writes are committed at once, or with the changes of a draft.
     fn step_within(
         &self,
         writer: &mut Writer,
@@ -156,8 +156,8 @@ impl<S: Store> Inner<S> {
         })
     }
 
-    /// Grows to the end within a batch: there is no room for the next key. With each growth that was not enough the table
-    /// is larger.
+    /// Completes growth within a batch, because the next key does not fit. Each growth that was not enough makes the next
+    /// table larger.
     pub(crate) fn grow_now(
         &self,
         writer: &mut Writer,
@@ -179,10 +179,10 @@ impl<S: Store> Inner<S> {
 /// What a filter needs before the next insertion.
 enum Need {
     Nothing,
-    /// A larger table, and this many keys in it at once.
+    /// A larger table, and this many keys moved to it at once.
     Growth(u64),
-    /// The same table made anew.
+    /// A new table of the same size.
     Rebuild(u64),
-    /// This many keys more in the table that has begun.
+    /// This many more keys moved to the table being filled.
     MoreKeys(u64),
 }

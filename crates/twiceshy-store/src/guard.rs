@@ -18,12 +18,11 @@ use twiceshy::remote::Key;
 
 /// A store behind a filter that turns away look-ups of absent keys, and learns from its mistakes.
 ///
-/// All methods take `&self` and may be called from many threads. Look-ups wait for no change: the filter is locked only
-/// while the processor works on it.
+/// All methods take `&self` and may be called from many threads. Look-ups never wait for a change: the filter is locked
+/// only while it is updated in memory.
 ///
-/// **Answers come from the store.** The filter only says which keys need not be looked for there. While the filter is being
-/// rebuilt every look-up goes to the store, and so do look-ups for keys whose change is under way or whose commit's answer
-/// was lost.
+/// **Answers come from the store.** The filter only says which keys are certainly absent. Look-ups bypass the filter while
+/// it is being rebuilt, and for keys whose change is under way or whose commit's answer was lost.
 pub struct Guard<S: Store> {
     inner: Arc<Inner<S>>,
     /// The guard's own threads: the learner, and one that rebuilds the filter after opening.
@@ -36,7 +35,7 @@ pub struct Guard<S: Store> {
 const COMMITTED_AT_ONCE: usize = 1_000;
 
 /// How many entries an iterator fetches at once.
-const FETCHED: usize = 256;
+const FETCHED_AT_ONCE: usize = 256;
 
 impl<S: Store> Guard<S> {
     pub(crate) fn start(inner: Inner<S>) -> Result<Guard<S>, Error<S::Error>> {
@@ -119,8 +118,8 @@ impl<S: Store> Guard<S> {
         self.inner.change(&[Edit { key: Key::from(key), value: None }]).map(|stored| stored == 1)
     }
 
-    /// Stores many values, and returns how many keys are new. If a key comes twice, its last value stays. A thousand entries
-    /// are committed together: after an error the thousands before it are stored.
+    /// Stores many values, and returns how many keys are new. If a key occurs twice, its last value is kept. Entries are
+    /// committed a thousand at a time: after an error, the batches before it are stored.
     pub fn insert_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         entries: impl IntoIterator<Item = (K, V)>,
@@ -172,8 +171,8 @@ impl<S: Store> Guard<S> {
         Ok((choice.kind, choice.rate))
     }
 
-    /// Waits until the filter is there and has learned from all waiting false positives. If no usable snapshot was found, the
-    /// filter is made in the background after opening.
+    /// Waits until the filter is ready and has learned from all queued false positives. After an open without a usable
+    /// snapshot, the filter is rebuilt in the background.
     pub fn wait(&self) -> Result<(), Error<S::Error>> {
         let mut writer = self.inner.lock()?;
         self.inner.learn_all(&mut writer);
@@ -198,16 +197,15 @@ impl<S: Store> Guard<S> {
         self.inner.save(&mut writer)
     }
 
-    /// Checks the filter against the index, every key against both, and every index entry against its key. Walks over all of
-    /// them, and changes wait meanwhile. A filter that is wrong is dropped, and made anew from the index before the next
-    /// change.
+    /// Checks the filter against the index, every key against both, and every index entry against its key. Reads all of
+    /// them; changes wait meanwhile. A wrong filter is dropped, and rebuilt from the index before the next change.
     pub fn check(&self) -> Result<Checked, Error<S::Error>> {
         let mut writer = self.inner.lock()?;
         self.inner.check(&mut writer)
     }
 
-    /// Saves, as [`Guard::save`] does, and closes the store. Waits for a filter that is being made. Dropping a guard does the
-    /// same, but ignores errors.
+    /// Saves as [`Guard::save`] does, and closes the store. Waits for a filter that is being rebuilt. Dropping a guard does
+    /// the same, but ignores errors.
     pub fn close(mut self) -> Result<(), Error<S::Error>> {
         self.closed = true;
         self.finish()
@@ -254,12 +252,12 @@ impl<S: Store> Iterator for Entries<'_, S> {
             let from = from.as_ref().map(Vec::as_slice);
             let scanned = self.store.scan(Space::Values, from, &mut |key, value| {
                 self.fetched.push_back((key.to_vec(), value.to_vec()));
-                self.fetched.len() < FETCHED
+                self.fetched.len() < FETCHED_AT_ONCE
             });
             if let Err(error) = scanned {
                 return Some(Err(Error::Store(error)));
             }
-            if self.fetched.len() == FETCHED {
+            if self.fetched.len() == FETCHED_AT_ONCE {
                 self.from = self.fetched.back().map(|(key, _)| Bound::Excluded(key.clone()));
             }
         }

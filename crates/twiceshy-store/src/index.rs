@@ -6,7 +6,7 @@ use crate::store::{Space, Store};
 use twiceshy::error::PlanError;
 use twiceshy::remote::{Generation, Key, Keys, Order, Place, Position, RemoteError};
 
-/// The keys by hash as they will be when a batch is committed.
+/// The keys by hash as they will be after the batch is committed.
 pub(crate) struct Index<'a, S: Store> {
     store: &'a S,
     batch: &'a Batch,
@@ -60,7 +60,7 @@ impl<S: Store> Keys for Index<'_, S> {
         found: &mut dyn FnMut(Position),
     ) -> Result<(), RemoteError> {
         let from = match after {
-            Some(after) => just_behind(entry::index(generation, Order(0), after.word, &after.key)),
+            Some(after) => next_after(entry::index(generation, Order(0), after.word, &after.key)),
             None => entry::index(generation, Order(0), 0, &[]),
         };
         let entries = self.entries(from, entry::order_end(generation, Order(0)), limit)?;
@@ -70,8 +70,8 @@ impl<S: Store> Keys for Index<'_, S> {
     }
 }
 
-/// The first bytes behind these.
-fn just_behind(mut bytes: Vec<u8>) -> Vec<u8> {
+/// The smallest byte string above these bytes.
+fn next_after(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.push(0);
     bytes
 }

@@ -26,7 +26,7 @@ use twiceshy::remote::{Key, Write};
 /// the store on the way. The write lock is held only while a plan is applied in memory.
 pub(crate) struct Inner<S> {
     pub(crate) store: S,
-    /// `None` if it is lost or not yet there: then every look-up goes to the store.
+    /// `None` if it is lost or not ready: then every look-up goes to the store.
     pub(crate) filter: ShardedLock<Option<Box<dyn Backed>>>,
     /// The memory of a filter in the making.
     pub(crate) growth_bits: AtomicU64,
@@ -35,9 +35,9 @@ pub(crate) struct Inner<S> {
     pub(crate) queue: Mutex<Queue>,
     /// Wakes the learner.
     pub(crate) queue_not_empty: Condvar,
-    /// `true` if the thread that hits a false positive adapts the filter: there is no learner.
+    /// `true` if the thread that hits a false positive adapts the filter: there is no learner thread.
     pub(crate) learns_at_once: bool,
-    /// `true` if what the filter learns is a commit.
+    /// `true` if the filter writes to the store when it learns.
     pub(crate) learning_writes: bool,
     pub(crate) closing: AtomicBool,
     pub(crate) policy: Policy,
@@ -48,29 +48,29 @@ pub(crate) struct Inner<S> {
     pub(crate) durability: Durability,
 }
 
-/// What only the holder of the lock knows.
+/// What only the lock's holder may see.
 pub(crate) struct Writer {
     /// The store's state after the last commit whose outcome is known.
     pub(crate) state: State,
-    /// A larger filter in the making. Look-ups do not see it.
+    /// A larger filter that is being filled. Look-ups do not see it.
     pub(crate) growth: Option<Growth>,
     /// A commit whose outcome is not known.
     pub(crate) doubt: Option<Doubt>,
     /// The last tag.
     pub(crate) tags: u64,
-    /// What the snapshot on disk knows: the last commit, and how often the filter had learned since it was opened.
+    /// What the snapshot on disk contains: the last commit, and how often the filter had learned since it was opened.
     pub(crate) saved: Option<(Mark, u64)>,
     /// `true` if there are commits that are not synced.
     pub(crate) unsynced: bool,
     /// `true` if there is a snapshot on disk that a later open must not find.
     pub(crate) stale_snapshot: bool,
-    /// No rebuild that the filter wants before this commit: one after the other would not help.
+    /// The filter's wish for a rebuild is ignored before this commit: repeated rebuilds would not help.
     pub(crate) no_rebuild_before: u64,
 }
 
 /// A commit whose answer was lost.
 pub(crate) struct Doubt {
-    /// The state that it would have made.
+    /// The state after the commit, if it happened.
     pub(crate) after: State,
     /// The keys that it changes. They are pending until the outcome is known.
     pub(crate) keys: Vec<Key>,
@@ -80,21 +80,21 @@ pub(crate) struct Doubt {
 /// The filter's side of a commit.
 #[derive(Default)]
 pub(crate) struct Work {
-    /// Plans that are applied already, in order: to be taken back if the commit fails.
+    /// Plans that are applied already, in order. They are taken back if the commit fails.
     pub(crate) applied: Vec<Applied>,
-    /// The last plan, to be applied when the commit has happened.
+    /// The last plan, to be applied after the commit.
     pub(crate) last: Option<Planned>,
-    /// `true` if the filter grew to the end on the way: then it cannot be taken back.
+    /// `true` if the filter grew meanwhile: then the work cannot be taken back.
     pub(crate) grew: bool,
 }
 
-/// A plan for the filter and for the one in the making.
+/// A plan for the filter and for the one being filled.
 pub(crate) struct Planned {
     pub(crate) plan: Plan,
     pub(crate) beside: Option<Beside>,
 }
 
-/// How to take a plan back, in the filter and in the one in the making.
+/// How to take a plan back, in the filter and in the one being filled.
 pub(crate) struct Applied {
     undo: Undo,
     beside: Option<Undo>,
@@ -108,27 +108,27 @@ impl Planned {
 }
 
 impl Writer {
-    /// A tag for a commit: it need not be secret, only another one when a lost number is used again. Each open counts on
-    /// from a random number.
+    /// A tag for a commit. It need not be secret, but must differ when a lost commit number is used again. Each open counts
+    /// up from a random number.
     pub(crate) fn tag(&mut self) -> u64 {
         self.tags = self.tags.wrapping_add(1);
         self.tags
     }
 }
 
-/// The fewest keys that a filter is made for.
-const FEWEST: u64 = 1_024;
+/// The smallest capacity of a filter.
+const MIN_CAPACITY: u64 = 1_024;
 
-/// The keys that a filter for `keys` keys is made for: half as many again may come before it grows.
+/// The capacity of a filter for `keys` keys: half as many again fit before it grows.
 pub(crate) fn capacity(keys: u64) -> u64 {
-    keys.saturating_add(keys / 2).max(FEWEST)
+    keys.saturating_add(keys / 2).max(MIN_CAPACITY)
 }
 
 impl<S: Store> Inner<S> {
-    /// The lock, with nothing in doubt and the filter in place.
+    /// Takes the lock, settles any commit in doubt, and makes sure that there is a filter.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Writer>, Error<S::Error>> {
         let mut writer = self.writer.lock().unwrap_or_else(|poisoned| {
-            // A thread panicked half-way. The store is whole, so begin again from it.
+            // A thread panicked half-way. The store is consistent, so reload from it.
             self.writer.clear_poison();
             let mut writer = poisoned.into_inner();
             let after = writer.state.clone();
@@ -148,8 +148,8 @@ impl<S: Store> Inner<S> {
         self.filter.read().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Works on the filter while nobody sees it; `None` if there is no filter. Should the work panic, the filter is gone,
-    /// and look-ups go to the store: nobody asks one that is changed by half.
+    /// Works on the filter while no look-up sees it; `None` if there is no filter. If the work panics, the filter is lost
+    /// and look-ups go to the store, so a half-changed filter is never used.
     fn with_filter<T>(&self, work: impl FnOnce(&mut dyn Backed) -> T) -> Option<T> {
         let mut place = self.filter.write().unwrap_or_else(PoisonError::into_inner);
         let mut filter = place.take()?;
@@ -158,11 +158,11 @@ impl<S: Store> Inner<S> {
         Some(done)
     }
 
-    /// Drops the filter. The next change makes a new one.
+    /// Drops the filter. The next change rebuilds it.
     pub(crate) fn lose_filter(&self, writer: &mut Writer) {
         let lost = self.filter.write().unwrap_or_else(PoisonError::into_inner).take();
         drop(self.set_growth(writer, None));
-        // Freed when nobody waits for the lock.
+        // Freed outside the lock.
         drop(lost);
     }
 
@@ -172,7 +172,7 @@ impl<S: Store> Inner<S> {
         filter.as_ref().is_none_or(|filter| filter.contains(key))
     }
 
-    /// Has the filter plan an operation over the store and a batch, and the one in the making likewise.
+    /// Plans an operation over the store and a batch, in the filter and in the one being filled.
     pub(crate) fn plan(
         &self,
         writer: &Writer,
@@ -190,7 +190,7 @@ impl<S: Store> Inner<S> {
         Ok(Planned { plan, beside })
     }
 
-    /// Applies a plan. One that does not fit, which would be a bug, costs the filter.
+    /// Applies a plan. If it does not fit, which would be a bug, the filter is dropped.
     pub(crate) fn apply(&self, writer: &mut Writer, planned: Planned) -> Option<Applied> {
         let Planned { plan, beside } = planned;
         let Some(Ok(undo)) = self.with_filter(|filter| filter.apply(plan)) else {
@@ -214,17 +214,17 @@ impl<S: Store> Inner<S> {
         Some(Applied { undo, beside })
     }
 
-    /// Ends the filter's side of a commit that has happened.
+    /// Completes the filter's side of a commit that happened.
     pub(crate) fn finish(&self, writer: &mut Writer, work: Work) {
         if let Some(last) = work.last {
             self.apply(writer, last);
         }
     }
 
-    /// Ends the filter's side of a commit that has not happened.
+    /// Undoes the filter's side of a commit that did not happen.
     ///
-    /// Look-ups have seen the plans that were applied. For a broom filter that is an answer which an adversary may know: it
-    /// must not come to the same functions again, and is made anew.
+    /// Look-ups have seen the plans that were applied, so an adversary may know their answers. A broom filter must not use
+    /// the same functions again: it is rebuilt.
     pub(crate) fn take_back(&self, writer: &mut Writer, work: Work) {
         if work.applied.is_empty() && !work.grew {
             return;
@@ -250,7 +250,7 @@ impl<S: Store> Inner<S> {
         std::mem::replace(&mut writer.growth, growth)
     }
 
-    /// Puts a filled filter in the place of the one that answers. The old table is freed outside the lock.
+    /// Replaces the filter that answers by the filled one. The old table is freed outside the lock.
     pub(crate) fn switch(&self, writer: &mut Writer) {
         let Some(growth) = self.set_growth(writer, None) else { return };
         let mut successor = growth.into_filter();
@@ -260,7 +260,7 @@ impl<S: Store> Inner<S> {
         drop(successor);
     }
 
-    /// Finds out what became of a commit whose answer was lost.
+    /// Finds out whether a commit whose answer was lost has happened.
     fn settle(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         if writer.doubt.is_none() {
             return Ok(());

@@ -14,15 +14,15 @@ use std::time::Duration;
 use twiceshy::filter::{Adapted, Operation};
 use twiceshy::plan::Outcome;
 
-/// How many false positives one caller learns from: other threads go on asking, and no caller works for them without end.
+/// How many false positives one caller learns from, so that no caller works for the others without end.
 const LEARNED_AT_ONCE: usize = 16;
 
 /// If the store answers faster than this, the thread that hit the false positive adapts the filter: waking the learner
 /// takes longer.
-const NEAR: Duration = Duration::from_micros(20);
+const FAST_STORE: Duration = Duration::from_micros(20);
 
 impl<S: Store> Inner<S> {
-    /// Notes a false positive. `took` is the time that the store took to answer.
+    /// Records a false positive. `took` is the time that the store took to answer.
     pub(crate) fn mistake(&self, query: &[u8], took: Duration) {
         self.counters.false_positives.add(1);
         if !self.policy.wants(query) {
@@ -34,7 +34,7 @@ impl<S: Store> Inner<S> {
             Queued::Merged => return self.counters.merged.add(1),
             Queued::Skipped => return self.counters.skipped.add(1),
         }
-        if (self.learns_at_once || took < NEAR && !self.learning_writes)
+        if (self.learns_at_once || took < FAST_STORE && !self.learning_writes)
             && let Ok(mut writer) = self.writer.try_lock()
             && writer.doubt.is_none()
         {
@@ -42,14 +42,14 @@ impl<S: Store> Inner<S> {
         } else if !self.learns_at_once {
             self.queue_not_empty.notify_one();
         }
-        // Without a learner, the thread that holds the lock learns, or the next one that hits a false positive.
+        // Without a learner thread, the lock's holder learns, or the next thread that hits a false positive.
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The learner's work until the guard is closed. One query at a time, so that writers have their turn.
+    /// The learner thread's loop until the guard is closed. It takes one query at a time, so that writers get their turn.
     pub(crate) fn learn_until_closed(&self) {
         loop {
             let idle = |queue: &mut Queue| queue.is_empty() && !self.closing.load(Ordering::Relaxed);
@@ -57,10 +57,10 @@ impl<S: Store> Inner<S> {
             if self.closing.load(Ordering::Relaxed) {
                 return;
             }
-            // The store may panic. The next thread that takes the lock begins again from it, and there must be a learner.
+            // The store may panic. The learner must survive; the next thread that takes the lock reloads from the store.
             let learned = catch_unwind(AssertUnwindSafe(|| match self.lock() {
                 Ok(mut writer) => self.learn(&mut writer, 1),
-                // The store does not answer. Waiting queries come back if they matter.
+                // The store does not answer. The queries repeat if they matter.
                 Err(_) => self.queue().clear(),
             }));
             if learned.is_err() {
@@ -69,29 +69,29 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    /// Lets the learner end.
+    /// Tells the learner to end.
     pub(crate) fn close(&self) {
-        // Under the queue's lock: the learner is waiting by then, or has yet to look.
+        // Under the queue's lock, so that the learner either waits already or has yet to check.
         let queue = self.queue();
         self.closing.store(true, Ordering::Relaxed);
         drop(queue);
         self.queue_not_empty.notify_all();
     }
 
-    /// Learns after a change, if there is no learner.
+    /// Learns after a change, if there is no learner thread.
     pub(crate) fn learn_at_once(&self, writer: &mut Writer) {
         if self.learns_at_once {
             self.learn(writer, LEARNED_AT_ONCE);
         }
     }
 
-    /// Learns from all queries that wait now, not from those that come meanwhile.
+    /// Learns from all queries queued now, not from those that arrive meanwhile.
     pub(crate) fn learn_all(&self, writer: &mut Writer) {
         let waiting = self.queue().len();
         self.learn(writer, waiting);
     }
 
-    /// Learns from up to `most` waiting queries. A query whose adaptation fails is dropped; it comes back if it matters.
+    /// Learns from up to `most` queued queries. A query whose adaptation fails is dropped; it repeats if it matters.
     fn learn(&self, writer: &mut Writer, most: usize) {
         for _ in 0..most {
             let Some(query) = self.queue().pop() else { return };
@@ -105,8 +105,8 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    /// Adapts the filter to one query. The filter looks it up again under the lock: one that is absent or stored by now is
-    /// dropped. `true` if the query is turned away from now on.
+    /// Adapts the filter to one query. Looks it up again under the lock, and drops it if it is absent or stored by now.
+    /// `true` if the filter turns the query away from now on.
     fn adapt(&self, writer: &mut Writer, query: &[u8]) -> Result<bool, Error<S::Error>> {
         if !self.may_contain(query) {
             return Ok(false);
@@ -129,8 +129,8 @@ impl<S: Store> Inner<S> {
         self.forget_stale_snapshot(writer);
         let tag = writer.tag();
         draft.add(planned, Logged::Other, tag);
-        // What was learned need not be synced: after a crash the filter takes new functions. But that it has learned
-        // something must be known then, so the first time is synced.
+        // What was learned need not be synced, since after a crash the filter takes new functions. But the fact that it has
+        // learned must survive, so the first time is synced.
         let durability = if writer.state.learned { Durability::Seen } else { Durability::Synced };
         draft.state.learned = true;
         self.commit(writer, draft, &[], durability)?;

@@ -22,8 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Other stores.** [`Store`] is what a guard needs of one: four ordered maps that change together. There is one in memory
-//! ([`Memory`]) and one in a redb file ([`RedbStore`]); the module `contract` (feature `testing`) tells whether another is right.
+//! **Other stores.** [`Store`] is the trait that a guard needs: four ordered maps that change together. This crate has a
+//! store in memory ([`Memory`]) and one in a redb file ([`RedbStore`]). The module `contract` (feature `testing`) checks
+//! other implementations.
 
 mod batch;
 mod changing;

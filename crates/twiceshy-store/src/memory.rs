@@ -1,4 +1,4 @@
-//! A store in memory: for tests, and for sets that are made anew each time.
+//! A store in memory: for tests, and for sets that are built at each start.
 
 use crate::store::{Change, CommitError, Durability, Space, Store};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What a memory store holds. It outlives the stores that are opened on it, as a file does.
+/// The contents of a memory store. They outlive the stores opened on them, as a file does.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     shared: Arc<Shared>,
@@ -21,12 +21,12 @@ struct Shared {
 }
 
 impl Memory {
-    /// An empty one.
+    /// An empty memory.
     pub fn new() -> Memory {
         Memory::default()
     }
 
-    /// Opens it; refused while it is open.
+    /// Opens it. Fails while it is open.
     pub fn open(&self) -> Result<MemoryStore, MemoryError> {
         if self.shared.open.swap(true, Ordering::AcqRel) {
             return Err(MemoryError::InUse);
@@ -35,7 +35,7 @@ impl Memory {
     }
 }
 
-/// Why a memory store was refused.
+/// Why a memory store could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
@@ -51,7 +51,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store of its own.
+    /// An empty store with its own memory.
     pub fn new() -> MemoryStore {
         let shared = Arc::new(Shared::default());
         shared.open.store(true, Ordering::Release);

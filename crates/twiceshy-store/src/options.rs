@@ -66,7 +66,7 @@ impl Options {
         }
     }
 
-    /// The filter of a new store. An existing store must have been created for the same.
+    /// The filter of a new store. An existing store must have been created with the same filter.
     #[must_use]
     pub fn filter(self, kind: Kind) -> Self {
         Options { filter: Some(kind), ..self }
@@ -78,19 +78,19 @@ impl Options {
         Options { rate: Some(rate), ..self }
     }
 
-    /// `true` (the default) if a store is created where there is none.
+    /// `true` (the default) if a store is created when none exists.
     #[must_use]
     pub fn create(self, create: bool) -> Self {
         Options { create, ..self }
     }
 
-    /// `true` if an existing store is refused.
+    /// `true` if an existing store is an error.
     #[must_use]
     pub fn create_new(self, create_new: bool) -> Self {
         Options { create_new, ..self }
     }
 
-    /// How many keys are expected in a new store, so that the filter need not grow on the way.
+    /// The number of keys expected in a new store. The filter is sized for them.
     #[must_use]
     pub fn expected_keys(self, keys: u64) -> Self {
         Options { keys, ..self }
@@ -119,7 +119,7 @@ impl Options {
         Options { background, ..self }
     }
 
-    /// How many false positives may wait to be learned from. More are skipped.
+    /// The number of false positives that may wait to be learned from. Further ones are skipped.
     #[must_use]
     pub fn queue(self, most: usize) -> Self {
         Options { queue: most, ..self }
@@ -186,7 +186,7 @@ impl Options {
         Guard::start(inner)
     }
 
-    /// The filter of a new store, and the keys that it is made for: the expected ones come before it begins to grow.
+    /// The filter of a new store, and the keys that it is sized for: the expected number fits before it begins to grow.
     pub(crate) fn choice(&self) -> (Choice, u64) {
         let choice = Choice { kind: self.filter.unwrap_or(Kind::Telescoping), rate: self.rate.unwrap_or(1.0 / 256.0) };
         (choice, self.keys.saturating_add(self.keys / 8).max(capacity(0)))
@@ -219,7 +219,7 @@ impl Options {
         Ok((state, filter))
     }
 
-    /// Refuses a store that was made for another filter than is asked for.
+    /// Returns an error if the store was created with another filter than requested.
     fn check<E>(&self, state: &State) -> Result<(), Error<E>> {
         let made = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
         let other_kind = self.filter.is_some_and(|kind| kind != made.kind);
@@ -236,7 +236,7 @@ impl Options {
         Ok(())
     }
 
-    /// The filter from its snapshot, if there is one that can be trusted.
+    /// The filter from its snapshot, if that can be trusted.
     fn restore<S: Store>(&self, state: &State, store: &S) -> Result<(Option<Box<dyn Backed>>, u64), Error<S::Error>> {
         let Some(path) = &self.snapshot else { return Ok((None, 0)) };
         match snapshot::read(path) {
@@ -255,7 +255,7 @@ impl Options {
     }
 }
 
-/// A number from the operating system, by way of a hash key that is thrown away.
+/// A random number from the operating system, taken from a hash key that is thrown away.
 fn random_number() -> Result<u64, NoEntropy> {
     Ok(HashKey::random()?.words(&[]).word(0))
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 use twiceshy::remote::Key;
 
-/// The keys that a commit brings or takes away, from before it is made until it is in the filter: for these the filter's
-/// answer is not to be trusted. There are as many as one batch has.
+/// The keys that a commit adds or removes, from before the commit until it is in the filter. The filter's answer for them
+/// is not reliable. There are at most as many as a batch has.
 ///
-/// Who looks a key up asks here *before* he asks the filter. If the key is not here then its change has not begun, or is in
-/// the filter by now.
+/// A look-up must check here *before* it asks the filter. If the key is not pending then, its change has not begun, or is
+/// in the filter already.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// How many there are: none, nearly always.
+    /// The number of keys: nearly always 0.
     count: AtomicUsize,
     keys: RwLock<HashMap<Key, usize>>,
 }
@@ -30,7 +30,7 @@ impl Pending {
         self.count.store(held.len(), Ordering::SeqCst);
     }
 
-    /// Nobody knows whose they were: there is no filter, and every look-up goes to the store.
+    /// The owners of the keys are unknown, but there is no filter, so every look-up goes to the store.
     pub(crate) fn clear(&self) {
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         held.clear();
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_pending_until_it_has_left_as_often_as_it_has_entered() {
+    fn a_key_is_pending_until_every_change_of_it_has_ended() {
         let pending = Pending::default();
         let key = Key::from(&b"key"[..]);
         assert!(!pending.holds(&key));

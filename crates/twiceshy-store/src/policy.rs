@@ -7,36 +7,36 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Adapt {
-    /// Each time. An adaptation costs a read of the index, once for each mistake; whoever comes with a long list of keys that were
-    /// wrong before finds none that still is.
+    /// Each time. An adaptation costs one read of the index per false positive. A replayed list of earlier false positives
+    /// finds none that still work.
     #[default]
     Always,
     /// Never: a plain filter.
     Never,
-    /// When it is expected to pay: at once while false positives come back more often than an adaptation costs reads, and
-    /// otherwise when this one comes back. It remembers some thousands of mistakes: a list that is longer escapes it.
+    /// When it is expected to pay: at once while false positives repeat more often than an adaptation costs reads, and
+    /// otherwise when this one repeats. It remembers a few thousand false positives, so a longer list escapes it.
     WhenItPays,
 }
 
 /// How many false positives are remembered.
 const REMEMBERED: usize = 1 << 12;
 
-/// Over how many false positives the share of those that come back is averaged.
+/// The number of false positives over which the share of repeats is averaged.
 const AVERAGED: u64 = 256;
 
 /// The policy's state.
 ///
-/// An adaptation reads the index once, and saves a read of the store each time that its query would have come again (the term
-/// (1 − q₁)q₂·c_P of 003 section 3, for this query alone). What will come again is not known, but what did is: of the
-/// false positives of late, the share that were there before. As a query that came twice is likelier to come a third time than
-/// one that came once to come a second, one that comes back is always learned from.
+/// An adaptation reads the index once, and saves a store read each time that its query would have repeated (the term (1 −
+/// q₁)q₂·c_P of 003 section 3, for this query alone). Future repeats are unknown, so the policy uses past ones: the share
+/// of recent false positives that were seen before. A query seen twice is more likely to return than one seen once, so a
+/// repeat is always learned from.
 #[derive(Debug)]
 pub(crate) struct Policy {
     adapt: Adapt,
     hasher: RandomState,
-    /// Marks of false positives, each in the place that its hash leads to.
+    /// Marks of false positives, each at the index given by its hash.
     seen: Box<[AtomicU32]>,
-    /// The share that came back, of 2^32.
+    /// The share of repeats, of 2^32.
     returning: AtomicU64,
 }
 
@@ -47,12 +47,12 @@ impl Policy {
             adapt,
             hasher: RandomState::new(),
             seen: (0..places).map(|_| AtomicU32::new(0)).collect(),
-            // Nothing is known yet: as if every second one came back.
+            // Nothing is known yet: assume that every second one repeats.
             returning: AtomicU64::new(1 << 31),
         }
     }
 
-    /// Whether to learn from this false positive.
+    /// `true` if the filter should learn from this false positive.
     pub(crate) fn wants(&self, query: &[u8]) -> bool {
         match self.adapt {
             Adapt::Always => true,
@@ -64,7 +64,7 @@ impl Policy {
                 let share = self.returning.load(Ordering::Relaxed);
                 let now = share - share / AVERAGED + if returns { (1 << 32) / AVERAGED } else { 0 };
                 self.returning.store(now, Ordering::Relaxed);
-                // One read for one that is saved: even if half of them come back.
+                // An adaptation costs one read, so it pays if at least half of them repeat.
                 returns || now > 1 << 31
             }
         }

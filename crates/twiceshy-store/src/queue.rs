@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use twiceshy::remote::Key;
 
-/// A queue of queries, each once, so many and so many bytes at most: an attacker cannot make it grow.
+/// A queue of distinct queries, bounded in number and bytes, so that an attacker cannot make it grow.
 #[derive(Debug)]
 pub(crate) struct Queue {
     order: VecDeque<Key>,
@@ -12,10 +12,10 @@ pub(crate) struct Queue {
     most: usize,
 }
 
-/// The bytes of all queries together: a long one, or a thousand short ones.
+/// The limit on the bytes of all queries together.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What became of a query.
+/// What happened to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queued {
     Waits,
@@ -65,7 +65,7 @@ impl Queue {
         self.bytes = 0;
     }
 
-    /// What it takes in memory, about.
+    /// Its memory, approximately.
     pub(crate) fn local_bits(&self) -> u64 {
         (self.bytes + self.order.capacity() * size_of::<Key>() + self.waiting.capacity() * (size_of::<Key>() + 1))
             as u64
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_merges_what_waits_and_skips_what_is_too_much() {
+    fn a_queue_merges_repeats_and_skips_what_does_not_fit() {
         let mut queue = Queue::new(2);
         assert_eq!(queue.push(b"a"), Queued::Waits);
         assert_eq!(queue.push(b"a"), Queued::Merged);

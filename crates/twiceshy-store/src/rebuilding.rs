@@ -1,4 +1,4 @@
-//! A filter is made from the index.
+//! Rebuilding the filter from the index.
 
 use crate::batch::Batch;
 use crate::changing::Draft;
@@ -16,17 +16,17 @@ use twiceshy::remote::{
     Commit, CommitError, Generation, Keys, Order, Phase, Place, Position, Remote, RemoteError, Schema,
 };
 
-/// Where version 1 had the frontier of a broom filter.
+/// Where version 1 kept the frontier of a broom filter.
 const FRONTIER_IN_BYTE_ORDER: &[u8] = b"frontier";
 
 /// How many index entries are deleted in one commit.
 const DELETED_AT_ONCE: usize = 4_096;
 
 impl<S: Store> Inner<S> {
-    /// Makes a filter from the index. Look-ups go to the store meanwhile.
+    /// Builds a filter from the index. Look-ups go to the store meanwhile.
     ///
-    /// A broom filter takes new functions: what it had learned is lost, or may be. Then the index is written anew beside the
-    /// old one, and the old one is deleted when the new one is whole.
+    /// A broom filter takes new functions, since what it learned may be lost. The index is then rewritten beside the old
+    /// one, which is deleted once the new one is complete.
     pub(crate) fn rebuild(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         self.lose_filter(writer);
         self.forget_stale_snapshot(writer);
@@ -43,8 +43,8 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 
-    /// Deletes the index entries of generations that are not in use: a rebuild has ended, or was cut short. In use are one
-    /// generation, and the one after it, which has the keys of a broom filter that have moved on.
+    /// Deletes the index entries of generations that are not in use, after a rebuild that ended or was interrupted. In use
+    /// are one generation and the one after it, which holds the keys that a broom filter has moved on.
     fn delete_unused(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         let in_use = writer.state.in_use.map_or(0, |generation| generation.0);
         let used = |generation: Generation| (in_use..=in_use.saturating_add(1)).contains(&generation.0);
@@ -56,7 +56,7 @@ impl<S: Store> Inner<S> {
             let scanned = self.store.scan(Space::Index, Bound::Included(&from), &mut |bytes, _| {
                 let Some(generation) = entry::generation(bytes) else { return false };
                 if used(generation) {
-                    // On to the first entry behind those of this generation.
+                    // Skip to the first entry after this generation.
                     next = generation.0.checked_add(1).map(Generation);
                     return false;
                 }
@@ -77,7 +77,7 @@ impl<S: Store> Inner<S> {
     }
 }
 
-/// The store as a remote that commits at once: for a filter that nobody asks yet.
+/// The store as a remote that commits at once: for a filter that does not answer yet.
 struct Committing<'a, S: Store> {
     inner: &'a Inner<S>,
     writer: &'a mut Writer,

@@ -11,25 +11,25 @@ const fn table(space: Space) -> TableDefinition<'static, &'static [u8], &'static
     TableDefinition::new(space.name())
 }
 
-/// A store in a [redb](https://docs.rs/redb) file. redb itself lets no second process open it.
+/// A store in a [redb](https://docs.rs/redb) file. redb refuses to open it a second time.
 #[derive(Debug)]
 pub struct RedbStore {
     database: Database,
 }
 
-/// What goes wrong with a redb file.
+/// An error of a redb file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedbError {
-    /// Another process, or another value in this one, has the file open.
-    #[error("another process has {} open: two guards of one set would answer wrongly, so close the other first", .0.display())]
+    /// The file is open already, here or in another process.
+    #[error("{} is open already: close it first, since two guards of one set would give wrong answers", .0.display())]
     InUse(PathBuf),
     /// The file could not be opened.
     #[error("{} cannot be opened: {error}", .path.display())]
     Open {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         #[source]
         error: Box<DatabaseError>,
     },
@@ -45,10 +45,10 @@ impl<E: Into<redb::Error>> From<E> for RedbError {
 }
 
 impl RedbStore {
-    /// Opens the file, or makes one where there is none.
+    /// Opens the file, or creates it.
     pub fn open(path: impl AsRef<Path>) -> Result<RedbStore, RedbError> {
         let path = path.as_ref();
-        let created = Database::create(path).or_else(|error| match empty_unborn(path) {
+        let created = Database::create(path).or_else(|error| match clear_unfinished(path) {
             Ok(true) => Database::create(path),
             _ => Err(error),
         });
@@ -56,7 +56,7 @@ impl RedbStore {
             DatabaseError::DatabaseAlreadyOpen => RedbError::InUse(path.to_owned()),
             error => RedbError::Open { path: path.to_owned(), error: Box::new(error) },
         })?;
-        // Reads find their tables from now on. Who only opens a store writes nothing.
+        // Reads find their tables from now on. Opening an existing store writes nothing.
         let reading = database.begin_read()?;
         if Space::ALL.iter().any(|space| reading.open_table(table(*space)).is_err()) {
             let transaction = database.begin_write()?;
@@ -69,28 +69,28 @@ impl RedbStore {
     }
 }
 
-/// The bytes that say whose file it is.
+/// The length of redb's magic bytes.
 const MAGIC: usize = 9;
-/// The header is within these. Behind it nothing but zeros is written before the magic is.
+/// The header lies within these bytes. After it, only zeros are written before the magic.
 const HEADER: usize = 4_096;
-/// A new file is smaller.
+/// New files are smaller than this.
 const NEW: u64 = 4 << 20;
 
-/// redb writes a new file's magic last, and refuses a file without it. So whoever crashes just then leaves a file that holds
-/// nothing and cannot be opened: it is emptied, and may be made again. Whether it was such a file.
-fn empty_unborn(path: &Path) -> io::Result<bool> {
+/// redb writes the magic of a new file last, and refuses a file without it. A crash just before leaves a file that holds
+/// nothing and cannot be opened. This empties such a file, so that it can be created again. `true` if it did.
+fn clear_unfinished(path: &Path) -> io::Result<bool> {
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-    // Whoever has it open is about to write the magic.
+    // A process that has it open is about to write the magic.
     if file.metadata()?.len() > NEW || file.try_lock().is_err() {
         return Ok(false);
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    let unborn = bytes.len() > HEADER && bytes[..MAGIC].iter().chain(&bytes[HEADER..]).all(|byte| *byte == 0);
-    if unborn {
+    let unfinished = bytes.len() > HEADER && bytes[..MAGIC].iter().chain(&bytes[HEADER..]).all(|byte| *byte == 0);
+    if unfinished {
         file.set_len(0)?;
     }
-    Ok(unborn)
+    Ok(unfinished)
 }
 
 impl Store for RedbStore {
@@ -126,7 +126,7 @@ impl Store for RedbStore {
         let transaction = self.write(changes, durability).map_err(CommitError::Failed)?;
         transaction.commit().map_err(|error| match error {
             redb::CommitError::TransactionPoisoned => CommitError::Failed(error.into()),
-            // Its changes are there wholly or not at all, and redb does not say which.
+            // Its changes happened all or not at all, and redb does not say which.
             error => CommitError::Unknown(error.into()),
         })
     }
@@ -160,8 +160,8 @@ impl RedbStore {
 mod tests {
     use super::*;
 
-    /// What a crash leaves between redb's header and its magic: a header of a few numbers, and zeros.
-    fn unborn() -> Vec<u8> {
+    /// What a crash leaves between redb's header and its magic: a header with a few numbers, and zeros.
+    fn unfinished() -> Vec<u8> {
         let mut bytes = vec![0; 1_056_768];
         bytes[MAGIC] = 4;
         bytes[64] = 3;
@@ -169,16 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_whose_making_was_cut_short_is_made_again() {
+    fn a_file_whose_creation_was_interrupted_is_created_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
-        std::fs::write(&path, unborn()).unwrap();
+        std::fs::write(&path, unfinished()).unwrap();
         assert!(matches!(Database::create(&path), Err(DatabaseError::Storage(_))));
         assert_eq!(RedbStore::open(&path).unwrap().get(Space::Values, b"a key").unwrap(), None);
     }
 
     #[test]
-    fn a_file_that_holds_something_is_left_as_it_is() {
+    fn a_file_that_is_not_empty_is_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
         let put = Change { space: Space::Values, key: b"a key".to_vec(), value: Some(b"a value".to_vec()) };
@@ -194,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_another_is_making_is_left_to_it() {
+    fn a_file_that_another_process_is_creating_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.redb");
-        std::fs::write(&path, unborn()).unwrap();
+        std::fs::write(&path, unfinished()).unwrap();
         let other = OpenOptions::new().write(true).open(&path).unwrap();
         other.lock().unwrap();
         assert!(RedbStore::open(&path).is_err());
-        assert!(std::fs::read(&path).unwrap() == unborn());
+        assert!(std::fs::read(&path).unwrap() == unfinished());
     }
 }

@@ -1,4 +1,4 @@
-//! A snapshot is brought to the store's last commit.
+//! Bringing a snapshot to the store's last commit.
 
 use crate::batch::Batch;
 use crate::choice::Choice;
@@ -13,17 +13,17 @@ use twiceshy::filter::{Backed, Operation};
 use twiceshy::persist::LoadError;
 use twiceshy::remote::{Key, Write};
 
-/// What became of a snapshot.
+/// The result of restoring a snapshot.
 pub(crate) enum Restored {
-    /// A filter, and how many commits it was brought forward over.
+    /// The filter, and the number of commits replayed onto it.
     Filter(Box<dyn Backed>, u64),
-    /// It cannot be trusted: the filter must be made anew.
+    /// It cannot be trusted: the filter must be rebuilt.
     Refused,
-    /// The filter in it is of a newer version.
+    /// A newer version wrote the filter.
     Newer { found: u16, known: u16 },
 }
 
-/// The filter of a snapshot at the store's last commit.
+/// Restores a snapshot's filter, at the store's last commit.
 pub(crate) fn restore<S: Store>(snapshot: Snapshot, state: &State, store: &S) -> Result<Restored, S::Error> {
     let Some(Choice { kind, .. }) = Choice::from_bytes(&state.choice) else { return Ok(Restored::Refused) };
     if snapshot.identity != state.identity || !is_sound(snapshot.mark, state, store)? {
@@ -35,7 +35,7 @@ pub(crate) fn restore<S: Store>(snapshot: Snapshot, state: &State, store: &S) ->
         _ => return Ok(Restored::Refused),
     };
     let behind = state.last.number - snapshot.mark.number;
-    // What a broom filter has learned since is lost, and with it its right to its functions.
+    // What a broom filter has learned since is lost, so it must not use its functions again.
     if kind.learning_writes() && (behind > 0 || state.learned) {
         return Ok(Restored::Refused);
     }
@@ -50,7 +50,7 @@ pub(crate) fn restore<S: Store>(snapshot: Snapshot, state: &State, store: &S) ->
     Ok(sound.map_or(Restored::Refused, |filter| Restored::Filter(filter, behind)))
 }
 
-/// `true` if a commit is the store's last, or one that its log goes back to.
+/// `true` if a commit is the store's last, or one that its log reaches back to.
 fn is_sound<S: Store>(mark: Mark, state: &State, store: &S) -> Result<bool, S::Error> {
     if mark == state.last || mark == state.log_from {
         return Ok(true);
@@ -62,8 +62,8 @@ fn is_sound<S: Store>(mark: Mark, state: &State, store: &S) -> Result<bool, S::E
     Ok(record.and_then(|bytes| Record::from_bytes(&bytes)).is_some_and(|record| record.tag == mark.tag))
 }
 
-/// The keys that were added (`true`) and removed (`false`) since a commit, without those that were both; `None` if the log has
-/// gaps.
+/// The keys that were added (`true`) and removed (`false`) since a commit, without those that were both; `None` if the log
+/// has gaps.
 fn difference<S: Store>(since: u64, state: &State, store: &S) -> Result<Option<BTreeMap<Key, bool>>, S::Error> {
     let mut changed: BTreeMap<Key, bool> = BTreeMap::new();
     let (mut next, mut whole) = (since.saturating_add(1), true);
@@ -85,7 +85,7 @@ fn difference<S: Store>(since: u64, state: &State, store: &S) -> Result<Option<B
     Ok((whole && next > state.last.number).then_some(changed))
 }
 
-/// A key that was removed and added again, or added and removed, is where it was.
+/// A key that was removed and added again, or added and removed, has not changed.
 fn toggle(changed: &mut BTreeMap<Key, bool>, key: Key, added: bool) {
     if changed.remove(&key).is_none() {
         changed.insert(key, added);
@@ -94,8 +94,8 @@ fn toggle(changed: &mut BTreeMap<Key, bool>, key: Key, added: bool) {
 
 /// Brings a filter from a snapshot's commit to the store's last; `None` if it cannot be brought there.
 ///
-/// The filter sees the set as it was then: without the keys that were added since and with those that were removed. Each
-/// step changes what it sees. Removals come first, so that there is room.
+/// The filter sees the set as it was then: without the keys added since, and with those removed. Each step updates what it
+/// sees. Removals come first, to make room.
 fn roll<S: Store>(
     mut filter: Box<dyn Backed>,
     changed: BTreeMap<Key, bool>,
@@ -116,7 +116,7 @@ fn roll<S: Store>(
         let plan = match filter.plan(operation, &Index::new(store, &batch)).map_err(Failure::from) {
             Ok(plan) if !plan.is_nothing() => plan,
             Err(Failure::Store(error)) => return Err(error),
-            // Full, or not what the log says.
+            // Full, or inconsistent with the log.
             _ => return Ok(None),
         };
         plan.writes().iter().for_each(|write| batch.index(write));

@@ -8,20 +8,20 @@ use crate::store::{Durability, Store};
 use std::path::Path;
 use std::sync::PoisonError;
 
-/// How many records the log may have, at least.
-const LONG_ENOUGH: u64 = 10_000;
+/// The log may always have this many records.
+const MIN_LOG_LIMIT: u64 = 10_000;
 
 impl<S: Store> Inner<S> {
-    /// After every change: keeps the log short, and learns from waiting queries.
+    /// Runs after every change: keeps the log short, and learns from queued queries.
     pub(crate) fn after_change(&self, writer: &mut Writer) {
         self.keep_log_short(writer);
         self.learn_at_once(writer);
     }
 
     pub(crate) fn keep_log_short(&self, writer: &mut Writer) {
-        let most = (writer.state.len / 4).max(LONG_ENOUGH);
+        let most = (writer.state.len / 4).max(MIN_LOG_LIMIT);
         if writer.state.last.number - writer.state.log_from.number > most {
-            // A snapshot that cannot be written does not fail the change: the next open rebuilds.
+            // A change does not fail because its snapshot could not be written: the next open rebuilds the filter.
             if self.snapshot.is_none() || self.save(writer).is_err() {
                 writer.state.log_from = writer.state.last;
                 writer.stale_snapshot = self.snapshot.is_some();
@@ -29,7 +29,7 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    /// Saves the filter of the last commit beside the store.
+    /// Saves the filter as of the last commit.
     pub(crate) fn save(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         let Some(path) = &self.snapshot else { return self.sync(writer) };
         let now = (writer.state.last, self.counters.adapted.get());
@@ -44,7 +44,8 @@ impl<S: Store> Inner<S> {
         if !saved {
             return self.sync(writer);
         }
-        // The commit must be there when the snapshot is: one that the store has lost would be of a set that never was.
+        // The commit must be durable before the snapshot is. Otherwise the snapshot could describe a set that the store has
+        // lost.
         self.commit_state(writer, Durability::Synced)?;
         let header = snapshot::header(writer.state.identity, writer.state.last, &bytes);
         snapshot::write(path, &header, &bytes).map_err(|error| io_error(path, error))?;
@@ -52,7 +53,7 @@ impl<S: Store> Inner<S> {
         writer.saved = Some(now);
         writer.state.log_from = writer.state.last;
         self.counters.snapshots.add(1);
-        // Else a broom filter would be made anew after a crash, although all that it has learned is in the snapshot.
+        // Otherwise a crash would make a broom filter start over, although the snapshot has all that it has learned.
         let durability = if writer.state.learned { Durability::Synced } else { Durability::Seen };
         writer.state.learned = false;
         self.commit_state(writer, durability)
@@ -69,8 +70,8 @@ impl<S: Store> Inner<S> {
         Ok(self.commit_batch(writer, batch, durability)?)
     }
 
-    /// Deletes a snapshot that was refused, before the next change: its commit number may be used again. If it cannot be
-    /// deleted, its tag still refuses it, and the next change tries again.
+    /// Deletes a refused snapshot before the next change, because its commit number may be used again. If it cannot be
+    /// deleted, its tag still gives it away, and the next change tries again.
     pub(crate) fn forget_stale_snapshot(&self, writer: &mut Writer) {
         if let Some(path) = self.snapshot.as_ref().filter(|_| writer.stale_snapshot) {
             writer.saved = None;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"TWSYSNAP";
 pub(crate) const VERSION: u16 = 1;
-/// Magic, version, identity, number, tag, checksum of the filter's bytes, and one of these.
+/// Magic, version, identity, number, tag, checksum of the filter's bytes, and checksum of the header.
 const HEADER: usize = 8 + 2 + 16 + 8 + 8 + 4 + 4;
 
-/// A snapshot that was read: the header says whose it is, and which bytes are its filter's.
+/// A snapshot as read: which store and commit it belongs to, and its filter's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     pub(crate) identity: [u8; 16],
@@ -21,7 +21,7 @@ pub(crate) struct Snapshot {
 #[derive(Debug)]
 pub(crate) enum Found {
     Whole(Snapshot),
-    /// Nothing, or nothing that can be trusted.
+    /// No snapshot, or none that can be trusted.
     Nothing,
     Newer(u16),
 }
@@ -59,12 +59,12 @@ pub(crate) fn parse(mut bytes: Vec<u8>) -> Found {
     Found::Whole(Snapshot { identity, mark: Mark { number: number(26), tag: number(34) }, filter })
 }
 
-/// One that cannot be read is as good as none.
+/// Reads a snapshot. An unreadable one counts as missing.
 pub(crate) fn read(path: &Path) -> Found {
     std::fs::read(path).map_or(Found::Nothing, parse)
 }
 
-/// Takes a snapshot away for good: after a crash it is gone, too.
+/// Deletes a snapshot durably.
 pub(crate) fn delete(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Ok(()) => sync_folder(path),
@@ -73,9 +73,9 @@ pub(crate) fn delete(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a snapshot beside the place, and puts it there when it is on disk.
+/// Writes a snapshot to a temporary file, syncs it, and renames it into place.
 pub(crate) fn write(path: &Path, header: &[u8], filter: &[u8]) -> io::Result<()> {
-    // Behind the whole name: two snapshots in a folder may differ in their extensions alone.
+    // Appended to the whole name: two snapshots in a folder may differ only in their extension.
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let mut file = std::fs::File::create(&beside)?;
@@ -87,13 +87,13 @@ pub(crate) fn write(path: &Path, header: &[u8], filter: &[u8]) -> io::Result<()>
     sync_folder(path)
 }
 
-/// Has a file's entry in its folder be on disk.
+/// Syncs a file's entry in its folder.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    // Only Unix lets a folder be synced, and needs it.
+    // Only Unix needs and allows this.
     if cfg!(unix)
         && let Some(folder) = path.parent()
     {
-        // A bare name is in the folder where we are.
+        // A bare file name is in the current folder.
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         std::fs::File::open(folder)?.sync_all()?;
     }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_comes_back_and_every_damage_is_seen() {
+    fn a_snapshot_is_read_as_written_and_every_damage_is_detected() {
         let mark = Mark { number: 77, tag: u64::MAX - 5 };
         let mut bytes = header([9; 16], mark, b"a filter");
         assert_eq!(bytes.len(), HEADER);

@@ -1,4 +1,4 @@
-//! What a guarded store knows about itself: one record, written with every commit.
+//! The state record of a guarded store, written with every commit.
 
 use crate::batch::Batch;
 use crate::store::Space;
@@ -8,11 +8,11 @@ use twiceshy::remote::{Frontier, Generation, Phase, Schema, Write};
 /// The record's key.
 const STATE: &[u8] = b"state";
 
-/// The version of the record and of everything else in the store. In version 1 a broom filter had its frontier in byte order,
-/// in a record of its own; its index is written anew when the store is opened.
+/// The version of the record and of everything else in the store. In version 1 a broom filter kept its frontier in byte
+/// order, in a separate record; such an index is rewritten when the store is opened.
 const VERSION: u8 = 2;
 
-/// A commit: its number, and the random tag that tells it from another of the same number, should it have been lost.
+/// A commit: its number, and a random tag that distinguishes it from a lost commit with the same number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) number: u64,
@@ -22,38 +22,38 @@ pub(crate) struct Mark {
 /// The state of a guarded store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
-    /// Drawn when the store was made: a snapshot of another store has another one.
+    /// Drawn when the store was created. A snapshot of another store has another identity.
     pub(crate) identity: [u8; 16],
     /// The last commit.
     pub(crate) last: Mark,
     /// The commit after which the log begins.
     pub(crate) log_from: Mark,
-    /// The oldest record that may still be in the log: those up to `log_from` are being thrown away.
+    /// The oldest record that may still be in the log. Those up to `log_from` are being deleted.
     pub(crate) log_oldest: u64,
-    /// The keys.
+    /// The number of keys.
     pub(crate) len: u64,
-    /// The filter that the store was made for, as its option's bytes.
+    /// The filter that the store was created with: the bytes of a `Choice`.
     pub(crate) choice: Vec<u8>,
     pub(crate) in_use: Option<Generation>,
     pub(crate) generations: Vec<(Generation, Schema)>,
-    /// Of a broom filter.
+    /// The frontier of a broom filter.
     pub(crate) frontier: Frontier,
-    /// `true` if a broom filter has learned something that no snapshot has. Should that be lost, its functions must not be used
-    /// again: the adversary knows what was learned.
+    /// `true` if a broom filter has learned something that no snapshot has. If that is lost, its functions must not be used
+    /// again, since the adversary knows what was learned.
     pub(crate) learned: bool,
 }
 
-/// Why a state was not understood.
+/// Why a state record could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StateError {
-    #[error("the store was written by a newer version of twiceshy ({0}, this one knows {VERSION}): take that one")]
+    #[error("the store was written by a newer version of twiceshy ({0}, this one knows {VERSION}): use that version")]
     Newer(u8),
-    #[error("the store's record of itself is damaged")]
+    #[error("the store's state record is damaged")]
     Damaged,
 }
 
 impl StateError {
-    /// The newest version that is known here.
+    /// The newest version that this code reads.
     pub(crate) const KNOWN: u8 = VERSION;
 }
 
@@ -73,7 +73,7 @@ impl State {
         }
     }
 
-    /// What a write of the filter's plan changes here. Its entries are somebody else's.
+    /// Applies a plan's write to the state. Index entries are handled elsewhere.
     pub(crate) fn apply(&mut self, write: &Write) {
         match write {
             Write::Begin { generation, schema } => {
@@ -103,12 +103,12 @@ impl State {
         Some(Phase { old, new, frontier: self.frontier })
     }
 
-    /// Puts it into a batch.
+    /// Adds the state to a batch.
     pub(crate) fn write(&self, batch: &mut Batch) {
         batch.put(Space::Meta, STATE, self.to_bytes());
     }
 
-    /// Reads it from a store; none where there is none yet.
+    /// Reads the state; `None` if the store has none yet.
     pub(crate) fn read<E>(
         get: impl Fn(&[u8]) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<Result<Option<State>, StateError>, E> {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_comes_back_as_it_was() {
+    fn a_state_is_read_as_it_was_written() {
         let mut state = state();
         assert_eq!(again(&state), Ok(Some(state.clone())));
         assert_eq!(state.in_use, Some(Generation(4)));

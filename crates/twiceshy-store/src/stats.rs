@@ -38,15 +38,15 @@ pub(crate) struct Counters {
 
 /// Counts since the guard was opened, and what it holds now.
 ///
-/// With the feature `serde`, a map of its fields by their names. A field that is missing when it is read is 0, so figures that an
-/// older version has written can be read.
+/// With the feature `serde`, it is serialized as a map of its fields by name. A missing field is read as 0, so records of
+/// older versions can be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stats {
     /// Keys in the store.
     pub keys: u64,
-    /// Look-ups that the filter answered: absent.
+    /// Look-ups that the filter answered with *absent*.
     pub turned_away: u64,
     /// Look-ups that found their key.
     pub found: u64,
@@ -54,27 +54,27 @@ pub struct Stats {
     pub false_positives: u64,
     /// Look-ups that went to the store because there was no filter yet, or because the key was being changed.
     pub unfiltered: u64,
-    /// False positives that the filter has learned from.
+    /// False positives that the filter learned from.
     pub adapted: u64,
-    /// Those that it could not fix, or that were stored or absent by the time.
+    /// False positives that it could not fix, or whose key was stored or absent by then.
     pub not_adapted: u64,
-    /// Those that found the queue full.
+    /// False positives skipped because the queue was full.
     pub skipped: u64,
-    /// Those that were in the queue already.
+    /// False positives that were in the queue already.
     pub merged: u64,
-    /// Those that the policy did not want.
+    /// False positives that the policy ignored.
     pub declined: u64,
-    /// How often the filter has grown, or was made anew beside the one that answered.
+    /// How often the filter grew, or was rebuilt beside the one that answers.
     pub grown: u64,
     /// How often it was rebuilt from the index.
     pub rebuilt: u64,
-    /// Commits that a snapshot was brought forward over when the store was opened.
+    /// Commits replayed onto the snapshot when the store was opened.
     pub rolled_forward: u64,
     /// Snapshots written.
     pub snapshots: u64,
     /// The memory of filter, queue and policy in bits, a larger filter in the making included.
     pub local_bits: u64,
-    /// The filter's cells or slots; 0 while there is none.
+    /// The filter's cells or slots; 0 while there is no filter.
     pub cells: u64,
 }
 

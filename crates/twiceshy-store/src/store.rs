@@ -7,11 +7,11 @@ use std::ops::Bound;
 pub enum Space {
     /// The user's keys and values.
     Values,
-    /// The index by hash: where the filter's fingerprints have their keys. Its values are empty.
+    /// The index by hash: the keys behind the filter's fingerprints. Its values are empty.
     Index,
-    /// The keys that came and went, by the number of their commit.
+    /// The keys that were added and removed, by commit number.
     Log,
-    /// A handful of records: the store's identity, the number of the last commit, the hash keys.
+    /// A few records: the store's identity, the number of the last commit, the hash keys.
     Meta,
 }
 
@@ -30,24 +30,24 @@ impl Space {
     }
 }
 
-/// One change of a map: a value for a key, or none.
+/// One change of a map: sets or deletes the value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Which map.
+    /// The map.
     pub space: Space,
     /// The key.
     pub key: Vec<u8>,
-    /// Its new value; none where the key goes.
+    /// Its new value; `None` if the key is deleted.
     pub value: Option<Vec<u8>>,
 }
 
-/// What a commit must have done when it returns.
+/// What a commit guarantees when it returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// It survives a crash of the machine, and so does every commit before it.
+    /// It survives a crash of the machine, as does every commit before it.
     Synced,
-    /// It is seen by every read from now on. It survives a crash when a later commit is synced, or is lost with all commits
-    /// after it.
+    /// Every later read sees it. It survives a crash if a later commit is synced; otherwise it may be lost, with all
+    /// commits after it.
     Seen,
 }
 
@@ -57,7 +57,7 @@ pub enum CommitError<E> {
     /// Nothing has happened.
     #[error("the store refused a commit, and nothing was changed: {0}")]
     Failed(#[source] E),
-    /// It may have happened or not: a read tells, when the store can be read again.
+    /// It may have happened. A read tells once the store can be read again.
     #[error("the store's answer to a commit was lost, so it may have happened: {0}")]
     Unknown(#[source] E),
 }
@@ -65,19 +65,18 @@ pub enum CommitError<E> {
 /// A store: four ordered maps from bytes to bytes, changed together.
 ///
 /// **Contract.**
-/// * A commit makes all of its changes, in their order, or none; no read sees a part of it.
+/// * A commit makes all of its changes, in order, or none; no read sees a part of it.
 /// * A read sees every commit that has returned success before it began.
-/// * Commits are lost only in the order in which they were made, the last first, and none that was synced or came before one
-///   that was.
-/// * While a store is open no other process or value can open the same one: it is refused.
+/// * After a crash, only the latest commits may be lost, never one that was synced or that precedes a synced one.
+/// * While a store is open, no other process or value can open it.
 ///
-/// Reads come from many threads at once, also while a commit runs; commits come one after the other.
+/// Reads come from many threads at once, even during a commit. Commits come one at a time.
 ///
-/// **Writing one.** A map is a table, a column family, or a prefix of the keys; a commit is a transaction; `scan` is a range that
-/// ends when it is told to. [`Durability::Seen`] may be treated as [`Durability::Synced`]. What matters most is to say
-/// [`CommitError::Unknown`] wherever a commit may have happened, such as after a timeout: the guard finds out by reading, and
-/// until then believes neither. A store over a network needs a lock of its own against a second guard: a lease, or an advisory
-/// lock of the database. The suite `contract` (feature `testing`) tells whether an implementation is right:
+/// **Writing one.** A map is a table, a column family, or a key prefix. A commit is a transaction. `scan` is a range query
+/// that stops when told to. [`Durability::Seen`] may be treated as [`Durability::Synced`]. Above all, return
+/// [`CommitError::Unknown`] whenever a commit may have happened, such as after a timeout: the guard reads the store to find
+/// out, and assumes neither until then. A store over a network needs its own lock against a second guard: a lease, or an
+/// advisory lock of the database. The suite `contract` (feature `testing`) checks an implementation:
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -89,7 +88,7 @@ pub enum CommitError<E> {
 ///
 /// type Map = BTreeMap<(Space, Vec<u8>), Vec<u8>>;
 ///
-/// /// One map for all. Whoever has the store open holds the key to its door.
+/// /// One map for all spaces. `_open` shows that the store is open.
 /// struct Shelf {
 ///     map: Arc<Mutex<Map>>,
 ///     _open: Arc<()>,
@@ -133,7 +132,7 @@ pub enum CommitError<E> {
 /// let (map, door) = (Arc::new(Mutex::new(Map::new())), Arc::new(()));
 /// let open = || match Arc::strong_count(&door) {
 ///     1 => Ok(Shelf { map: Arc::clone(&map), _open: Arc::clone(&door) }),
-///     _ => Err("somebody else has it open"),
+///     _ => Err("the store is open already"),
 /// };
 /// contract::check(open)?;
 /// map.lock().unwrap().clear();
@@ -145,19 +144,18 @@ pub enum CommitError<E> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Store: Send + Sync + 'static {
-    /// What goes wrong.
+    /// The store's error.
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// The value of a key.
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, Self::Error>;
 
-    /// Whether there is a value for a key.
+    /// `true` if there is a value for the key.
     fn contains(&self, space: Space, key: &[u8]) -> Result<bool, Self::Error> {
         Ok(self.get(space, key)?.is_some())
     }
 
-    /// Calls `found` with the entries from `from` on, in the order of their keys and all of one moment, until it says
-    /// `false`.
+    /// Calls `found` with the entries from `from` on, in key order and from a single snapshot, until it returns `false`.
     fn scan(
         &self,
         space: Space,

@@ -1,12 +1,12 @@
-//! Counting on many threads at once, without their waiting for each other's caches.
+//! A counter for many threads that do not share cache lines.
 
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How many threads count apart; more share.
+/// The number of stripes. With more threads, some share a stripe.
 const STRIPES: usize = 8;
 
-/// A counter that every look-up adds to. Each thread has a stripe of its own, in a cache line of its own.
+/// A counter that every look-up adds to. Each thread has its own stripe, in its own cache line.
 #[derive(Debug, Default)]
 pub(crate) struct StripedCounter([CachePadded<AtomicU64>; STRIPES]);
 
@@ -19,7 +19,7 @@ thread_local! {
 impl StripedCounter {
     #[inline]
     pub(crate) fn add(&self, more: u64) {
-        // A thread that is ending has no stripe any more.
+        // A thread that is ending has lost its stripe number.
         let own = OWN.try_with(|own| *own).unwrap_or(0);
         self.0[own].fetch_add(more, Ordering::Relaxed);
     }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_any_thread_counts_is_lost() {
+    fn no_count_of_any_thread_is_lost() {
         let counter = StripedCounter::default();
         std::thread::scope(|scope| {
             for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 use crate::hash::NoEntropy;
 use crate::remote::{CommitError, RemoteError};
@@ -10,22 +10,22 @@ pub enum PlanError {
     /// There is no room for one more key.
     #[error("the filter is full with {keys} keys in {cells} cells: grow it, or finish the growth that has begun")]
     Full {
-        /// The keys in it.
+        /// The number of keys.
         keys: u64,
-        /// The cells that it has.
+        /// The number of cells.
         cells: u64,
     },
     /// The keys could not be read.
     #[error("the remote could not be read, and nothing was changed: {0}")]
     Keys(#[source] RemoteError),
-    /// The options of a new table cannot work.
+    /// The options of a new table are invalid.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// No rebuild has begun within the filter. Most filters have none: they are rebuilt beside themselves, by filling a
+    /// No rebuild has begun within the filter. Most filters never have one: they are rebuilt by filling a
     /// [successor](crate::filter::Backed::successor).
     #[error("no rebuild has begun within this filter")]
     NotRebuilding,
-    /// The filter was asked to take a key of a rebuild, and rebuilds itself.
+    /// The filter rebuilds itself, so it cannot be filled as a successor.
     #[error("this filter has no successor to fill: it rebuilds itself")]
     NoSuccessor,
     /// Some key of the remote has no cell in the filter.
@@ -39,19 +39,19 @@ impl From<RemoteError> for PlanError {
     }
 }
 
-/// A plan was made for another filter, or before another change. Nothing has changed.
+/// The plan was made for another filter, or before another change. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plan was made for another state of the filter: make a new one")]
 pub struct StalePlan;
 
 /// Why an operation of an [`AdaptiveFilter`](crate::AdaptiveFilter) failed.
 ///
-/// Filter and remote are as they were, except after [`Error::Unknown`].
+/// Filter and remote are unchanged, except after [`Error::Unknown`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no room for one more key, or for all keys in a new table.
-    #[error("{keys} keys do not fit into {cells} cells: grow the filter, or take more cells")]
+    #[error("{keys} keys do not fit into {cells} cells: grow the filter")]
     Full {
         /// The keys that the filter holds.
         keys: u64,
@@ -67,7 +67,7 @@ pub enum Error {
     /// An earlier commit's outcome is still unknown.
     #[error("an earlier commit's outcome is unknown: call `resolve` first")]
     InDoubt,
-    /// The remote is at another commit than the filter.
+    /// Filter and remote are at different commits.
     #[error("the filter is at commit {filter}, the remote at {remote}: rebuild the filter from the remote")]
     OutOfStep {
         /// The filter's last commit.
@@ -78,24 +78,24 @@ pub enum Error {
     /// Some key of the remote has no cell in the filter.
     #[error("the filter and the remote hold different sets: rebuild the filter from the remote")]
     Disagree,
-    /// The options cannot work together.
+    /// The options are invalid.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The remote holds a set already.
-    #[error("the remote holds a set already: use `recover` to build a filter for it")]
+    /// The remote already holds a set.
+    #[error("the remote already holds a set: use `recover` to build a filter for it")]
     RemoteInUse,
     /// A filter of the quotient family was given a remote that mirrors cells.
     #[error("this filter needs a remote ordered by hash, not a mirror of cells: use `ByHash` or a store's index")]
     NeedsRemoteByHash,
-    /// The remote holds no set that this kind of filter could be built for.
+    /// The remote holds no set that fits this kind of filter.
     #[error(
         "the remote holds no set of {expected} order(s), which this filter needs: build a new one and insert the keys"
     )]
     NothingToRecover {
-        /// The orders that the filter needs.
+        /// The number of orders that the filter needs.
         expected: u8,
     },
-    /// No rebuild has begun, or an insertion found its table full and gave it up.
+    /// No rebuild has begun, or it was given up because the new table was full.
     #[error("no rebuild has begun: call `begin_grow` or `begin_rekey` first")]
     NotRebuilding,
     /// The operating system gave no random bytes for a hash key.
@@ -133,36 +133,36 @@ impl From<CommitError> for Error {
     }
 }
 
-/// Options that cannot work.
+/// Invalid options.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// The tables, buckets or cells.
+    /// Invalid tables, buckets or cells.
     #[error(transparent)]
     Shape(#[from] crate::cuckoo::ShapeError),
-    /// The width of a cell.
+    /// Invalid width of a cell.
     #[error("a cell or remainder must have 2 to 32 bits, not {0}")]
     Width(u32),
-    /// No key, or too many.
+    /// Invalid capacity.
     #[error("the capacity must be 1 to 2^35 keys, not {0}")]
     Capacity(u64),
-    /// A rate outside what cells can give.
+    /// A rate that cells cannot provide.
     #[error("the false-positive rate must be between 1e-9 and 1, not {0}")]
     Rate(f64),
-    /// A number of slots outside what a table can have.
+    /// Invalid number of slots.
     #[error("a table must have 1 to 2^36 slots, not {0}")]
     Slots(u64),
-    /// A load that tables do not reach.
+    /// A load that tables cannot reach.
     #[error("the load must be above 0 and at most 0.99, not {0}")]
     Load(f64),
     /// Selectors and fingerprints do not fit into the cell.
     #[error("{0}")]
     Selector(String),
-    /// A bound that leaves nothing to do.
+    /// An invalid bound.
     #[error("{0}")]
     Bound(&'static str),
     /// The cells cannot be allocated.
-    #[error("{cells} cells of {width} bits cannot be allocated: take fewer cells, or a higher false-positive rate")]
+    #[error("{cells} cells of {width} bits cannot be allocated: use fewer cells, or a higher false-positive rate")]
     Memory {
         /// The number of cells.
         cells: u64,

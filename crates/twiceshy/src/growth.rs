@@ -1,4 +1,4 @@
-//! L′: a table that is filled beside the one that answers.
+//! L′: a table that is filled beside the one in use.
 
 use crate::error::{PlanError, StalePlan};
 use crate::filter::{Backed, Filter, Operation, Removed, Target};
@@ -6,14 +6,14 @@ use crate::hash::HashKey;
 use crate::plan::{Outcome, Plan, Undo};
 use crate::remote::{Generation, Key, Keys, Place, Position, RemoteError, Write};
 
-/// A larger or re-keyed filter in the making.
+/// A larger or re-keyed filter that is being filled.
 ///
 /// Its set is the keys up to the cursor of a walk over the remote. The owner plans insertions and removals in both filters,
-/// commits what they write together, and applies them. When the walk has ended,
-/// [`Backed::replace`] puts the new filter in the place of the old one.
+/// commits the writes of both together, and applies them. At the end of the walk, [`Backed::replace`] puts the new filter
+/// in place of the old one.
 ///
-/// Under the same hash key both filters read the same entries of the remote, and nothing is written to it. Under another
-/// one, or if the remote mirrors cells, the new filter has a generation of the remote to itself.
+/// Under the same hash key both filters read the same remote entries, and nothing is written to the remote. Under another
+/// hash key, or if the remote mirrors cells, the new filter has its own generation of the remote.
 #[derive(Clone, Debug)]
 pub struct Growth {
     filter: Box<dyn Backed>,
@@ -26,9 +26,9 @@ pub struct Growth {
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     plan: Option<Plan>,
-    /// What the remote must hear of it.
+    /// The remote must commit these.
     pub writes: Vec<Write>,
-    /// `true` if the new filter has no room for the key: then it is given up.
+    /// `true` if the new filter has no room for the key: then it must be dropped.
     pub gives_up: bool,
 }
 
@@ -46,12 +46,12 @@ impl Growth {
         Ok(filter.map(|filter| Growth { filter, cursor: None, source: (generation, schema.hash) }))
     }
 
-    /// The filter in the making.
+    /// The filter being filled.
     pub fn filter(&self) -> &dyn Backed {
         &*self.filter
     }
 
-    /// The filter, which has the old table's place or is to take it.
+    /// The filter: the new one, or after [`Backed::replace`] the old one.
     pub fn into_filter(self) -> Box<dyn Backed> {
         self.filter
     }
@@ -60,13 +60,13 @@ impl Growth {
         &mut *self.filter
     }
 
-    /// What the remote must commit before the first step, in place of an earlier growth that is given up.
+    /// What the remote must commit before the first step. `given_up` is an earlier growth that this one replaces.
     pub fn opening(&self, given_up: Option<&Growth>) -> Vec<Write> {
-        // A generation of its own replaces that of an earlier growth: it has the same number.
+        // A new generation replaces that of an earlier growth, since it has the same number.
         if self.own_generation() { self.filter.opening() } else { given_up.map_or_else(Vec::new, Growth::closing) }
     }
 
-    /// What the remote must commit if the new filter is given up.
+    /// What the remote must commit if the new filter is dropped.
     pub fn closing(&self) -> Vec<Write> {
         let (generation, _) = self.filter.layout();
         if self.own_generation() { vec![Write::Abandon { generation }] } else { Vec::new() }
@@ -82,7 +82,7 @@ impl Growth {
         self.filter.layout().0 != self.source.0
     }
 
-    /// `true` if the new filter holds, or would have to hold, this key already.
+    /// `true` if the walk has passed this key, so that the new filter must hold it if it is stored.
     pub fn has_passed(&self, key: &[u8]) -> bool {
         held(self.cursor.as_ref(), self.source.1, key)
     }
@@ -91,7 +91,7 @@ impl Growth {
         Cut { keys, cursor: self.cursor.as_ref(), hash: self.source.1 }
     }
 
-    /// Plans an insertion or a removal that was planned in the old filter and changes the set.
+    /// Plans an insertion or removal that was planned in the old filter and changes the set.
     pub fn plan(&self, operation: Operation<'_>, keys: &dyn Keys) -> Result<Beside, PlanError> {
         let (key, inserts) = match operation {
             Operation::Insert(key) => (key, true),
@@ -100,12 +100,12 @@ impl Growth {
         };
         let own = self.own_generation();
         if !self.has_passed(key) {
-            // By hash, a batch may be in the new generation before its keys are in the new filter.
+            // By hash, a batch may be written to the new generation before its keys are in the new filter.
             let written = own && !inserts && !keys.knows_cells();
             let writes = if written { vec![self.deletion(key)] } else { Vec::new() };
             return Ok(Beside { writes, ..Beside::default() });
         }
-        // The old filter has found a key to be new: the new one need not ask again.
+        // The old filter has found the key to be new: no need to check again.
         let at = Position { word: self.source.1.words(key).word(0), key: Key::from(key) };
         let operation = if inserts { Operation::Bring(&at) } else { operation };
         let mut plan = match self.filter.plan(operation, &self.cut(keys)) {
@@ -126,7 +126,7 @@ impl Growth {
         Write::Remove { generation, key: Key::from(key), words, cell: None }
     }
 
-    /// Makes a change that was planned. The owner drops a growth that gives up.
+    /// Applies a planned change. The owner drops a growth that gives up.
     pub fn apply(&mut self, beside: Beside) -> Result<Option<Undo>, StalePlan> {
         beside.plan.map(|plan| self.filter.apply(plan)).transpose()
     }
@@ -136,14 +136,14 @@ impl Growth {
         self.filter.undo(undo)
     }
 
-    /// The next keys to be brought over; none at the end of the walk.
+    /// The next keys to bring over; empty at the end of the walk.
     pub fn next_keys(&self, limit: usize, keys: &dyn Keys) -> Result<Vec<Position>, RemoteError> {
         let mut batch = Vec::new();
         keys.walk(self.source.0, self.cursor.as_ref(), limit.max(1), &mut |at| batch.push(at))?;
         Ok(batch)
     }
 
-    /// What the remote must commit before these keys are brought over: their entries in a generation of their own.
+    /// What the remote must commit before these keys are brought over: their entries in the new generation.
     pub fn additions(&self, batch: &[Position]) -> Vec<Write> {
         if !self.own_generation() {
             return Vec::new();
@@ -155,37 +155,37 @@ impl Growth {
         batch.iter().map(addition).collect()
     }
 
-    /// Brings keys over. After an error those before it stay, and the walk goes on behind them.
+    /// Brings keys over. After an error, the keys before it stay, and the walk resumes after them.
     pub fn fill(&mut self, batch: Vec<Position>, keys: &dyn Keys) -> Result<(), PlanError> {
         fill(&mut *self.filter, &mut self.cursor, self.source.1, batch, keys)
     }
 
-    /// Plans one key of a batch for a remote that mirrors cells, which hears of each key with its cell.
+    /// Plans one key of a batch for a remote that mirrors cells, which must be told the cell of each key.
     pub(crate) fn plan_bring(&self, at: &Position, keys: &dyn Keys) -> Result<Plan, PlanError> {
         self.filter.plan(Operation::Bring(at), &self.cut(keys))
     }
 
-    /// Brings over a key that was planned.
+    /// Brings over a planned key.
     pub(crate) fn bring(&mut self, at: Position, plan: Plan) -> Result<(), StalePlan> {
         self.filter.apply(plan)?;
         self.cursor = Some(at);
         Ok(())
     }
 
-    /// Checks the new filter against the keys of the set that it must hold.
+    /// Checks the new filter against the keys that it must hold.
     pub fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
         let passed: Vec<Key> = stored.iter().filter(|key| self.has_passed(key)).cloned().collect();
         let checked = self.filter.validate(&passed, &self.cut(keys));
         checked.map_err(|wrong| format!("in the table being filled: {wrong}"))
     }
 
-    /// The bits that the new filter has allocated.
+    /// The memory of the new filter, in bits.
     pub fn local_bits(&self) -> u64 {
         self.filter.local_bits()
     }
 }
 
-/// Brings keys into a filter whose set is the keys up to the cursor, in the order of this hash key.
+/// Brings keys into a filter that holds the keys up to the cursor, in the order of this hash key.
 pub(crate) fn fill(
     filter: &mut dyn Backed,
     cursor: &mut Option<Position>,
@@ -200,7 +200,7 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// The keys that a filter in the making holds so far: those up to the cursor.
+/// The keys that the new filter holds so far: those up to the cursor.
 ///
 /// The word of order 0 is word 0 of the key's hash in every family. So a key can be compared with the cursor under the
 /// source's hash key alone, whatever the table looks like.

@@ -1,9 +1,9 @@
 //! Keys as users have them.
 
-/// What can be a key: bytes, text, and integers of a fixed width.
+/// Types that can be a key: bytes, text, and integers of a fixed width.
 ///
-/// A key is a string of bytes. Text is its UTF-8 bytes. An integer is its bytes with the highest first (big-endian), on every
-/// platform, so that `7u32` and `7u64` are different keys, and the byte order of keys is the order of unsigned numbers.
+/// A key is a byte string. Text is its UTF-8 bytes. An integer is its big-endian bytes on every platform, so `7u32` and
+/// `7u64` are different keys, and unsigned numbers sort as their keys do.
 ///
 /// ```
 /// use twiceshy::AsKey;

@@ -1,4 +1,4 @@
-//! The list of filters: names, codes, how each is made and loaded. All other lists follow this one.
+//! The list of filters: names, codes, construction and loading. All other lists derive from this one.
 
 use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
 use crate::error::OptionsError;
@@ -25,21 +25,21 @@ macro_rules! kinds {
             /// All of them.
             pub const ALL: &[Kind] = &[$(Kind::$kind),*];
 
-            /// The name as it is written.
+            /// The name.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Kind::$kind => $name,)*
                 }
             }
 
-            /// The number that stores keep.
+            /// The number used in stores.
             pub fn code(self) -> u8 {
                 match self {
                     $(Kind::$kind => $code,)*
                 }
             }
 
-            /// The number in saved filters.
+            /// The number used in saved filters.
             pub(crate) fn file_code(self) -> u16 {
                 match self {
                     $(Kind::$kind => $file,)*
@@ -53,7 +53,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The cells or slots that a filter for this many keys at this false-positive rate has, and their width in
+            /// The number of cells or slots of a filter for this many keys at this false-positive rate, and their width in
             /// bits.
             pub fn geometry(self, keys: u64, rate: f64) -> Result<(u64, u32), OptionsError> {
                 match self {
@@ -113,18 +113,19 @@ kinds! {
 }
 
 impl Kind {
-    /// `true` if what the filter learns is written to the remote. Such a filter must not go on with its functions when it
-    /// may have lost what it learned: it is [recovered](Kind::recover) under new ones.
+    /// `true` if the filter writes to the remote when it learns. If such a filter may have lost what it learned, it must
+    /// not keep its functions: it is [recovered](Kind::recover) under new ones.
     pub fn learning_writes(self) -> bool {
         self == Kind::Broom
     }
 
-    /// The kind that a store's number stands for.
+    /// The kind with this number in stores.
     pub fn from_code(code: u8) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.code() == code)
     }
 
-    /// `true` if the filter can have a mirror of cells for a remote. Slots shift, so the quotient family needs one by hash.
+    /// `true` if the filter can use a mirror of cells as its remote. In the quotient family slots shift, so it needs a
+    /// remote by hash.
     pub fn has_cells(self) -> bool {
         matches!(self, Kind::FullKey | Kind::Cyclic | Kind::Swapping | Kind::Cuckooing)
     }
@@ -142,7 +143,7 @@ impl FromStr for Kind {
     fn from_str(name: &str) -> Result<Kind, String> {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
             let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-            format!("there is no filter {name:?}: take one of {}", names.join(", "))
+            format!("there is no filter {name:?}: use one of {}", names.join(", "))
         })
     }
 }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_have_names_and_codes_of_their_own() {
+    fn names_and_codes_of_kinds_are_unique() {
         for kind in Kind::ALL {
             assert_eq!(kind.name().parse(), Ok(*kind));
             assert_eq!(Kind::from_code(kind.code()), Some(*kind));

@@ -21,10 +21,10 @@
 //!   `twiceshy-store`.
 //! * [`CuckooFilter`] and [`QuotientFilter`] need no keys and never learn.
 //! * [`quotient`] and [`cuckoo`] have every filter with its options, its costs and its paper.
-//! * [`filter`], [`plan`], [`growth`] and [`remote`] are for those who own filter and keys themselves: they plan a change,
-//!   commit what it writes, and apply it.
+//! * [`filter`], [`plan`], [`growth`] and [`remote`] are for code that owns filter and keys itself: it plans a change,
+//!   commits the plan's writes, and applies the plan.
 //!
-//! What is public here is stable within a minor version, except for what only experiments need: those items say so.
+//! The public API is stable within a minor version, except for items that only experiments need. Those items say so.
 
 pub use cuckoo::CuckooFilter;
 pub use error::Error;

@@ -30,10 +30,10 @@ use std::io;
 /// # Ok::<(), twiceshy::Error>(())
 /// ```
 ///
-/// **What fails leaves no trace.** Every change is planned, then committed to the remote, then applied to the filter. After
-/// an error nothing has changed on either side, with one exception: the remote's answer was lost ([`Error::Unknown`]). Then
-/// the keys of that change are answered *present*, and other changes are refused, until [`AdaptiveFilter::resolve`] has read
-/// the remote's sequence number.
+/// **A failed change has no effect.** Every change is planned, then committed to the remote, then applied to the filter.
+/// After an error nothing has changed on either side, with one exception: the remote's answer was lost
+/// ([`Error::Unknown`]). Then the keys of that change are reported *present*, and other changes are refused, until
+/// [`AdaptiveFilter::resolve`] has read the remote's sequence number.
 #[derive(Clone, Debug)]
 pub struct AdaptiveFilter<F = Box<dyn Backed>, R = ByHash> {
     filter: F,
@@ -44,7 +44,7 @@ pub struct AdaptiveFilter<F = Box<dyn Backed>, R = ByHash> {
     doubt: Option<Box<Doubt>>,
 }
 
-/// A commit whose outcome is unknown, and what is to be done if it has happened.
+/// A commit whose outcome is unknown, and what to do if it happened.
 #[derive(Clone, Debug)]
 struct Doubt {
     /// The keys that it adds or removes.
@@ -87,11 +87,11 @@ impl Kind {
         AdaptiveFilter::over(self.make(keys, rate, hash, Generation(0))?, remote)
     }
 
-    /// A filter of this kind for the set that a remote holds already: after a crash, or when a saved filter was damaged. It
+    /// A filter of this kind for the set that a remote already holds: after a crash, or if a saved filter was damaged. It
     /// has learned nothing.
     ///
-    /// It goes on with the hash key that the remote knows. A broom filter takes new functions from `hash`, which must be a
-    /// hash key that it never had, and writes every key to the remote once more.
+    /// It keeps the hash key that the remote knows. A broom filter takes new functions from `hash`, which must be a hash
+    /// key that it never had, and writes every key to the remote once more.
     pub fn recover<R: Remote>(
         self,
         keys: u64,
@@ -106,12 +106,12 @@ impl Kind {
     }
 }
 
-/// Refuses a mirror of cells for a filter whose keys have no cells of their own.
+/// Returns an error for a mirror of cells if the filter's keys have no fixed cells.
 fn fits(filter: &dyn Backed, remote: &dyn Remote) -> Result<(), Error> {
     if remote.knows_cells() && !filter.kind().has_cells() { Err(Error::NeedsRemoteByHash) } else { Ok(()) }
 }
 
-/// How many keys are brought over at a time where nobody says how many.
+/// The number of keys per step when the caller gives none.
 const BATCH: usize = 1024;
 
 impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
@@ -145,7 +145,7 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         };
         let sequence = remote.sequence().map_err(Error::Remote)?;
         if remote.knows_cells() {
-            // A mirror must hear of every cell: the keys go to a new generation of it.
+            // A mirror must be told every cell: the keys go to a new generation of it.
             let mut pair = AdaptiveFilter::at(filter, remote, sequence);
             pair.grow(pair.filter.cells())?;
             return Ok(pair);
@@ -162,8 +162,8 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         }
     }
 
-    /// A filter that was [loaded](Kind::load) with the number of its remote's last commit. If the remote is at another one,
-    /// the filter must be recovered from it: [`Error::OutOfStep`].
+    /// Combines a [loaded](Kind::load) filter, the number of its last commit, and its remote. If the remote is at another
+    /// commit, this fails with [`Error::OutOfStep`]: recover the filter from the remote.
     pub fn from_parts(filter: F, sequence: u64, remote: R) -> Result<Self, Error> {
         let pair = AdaptiveFilter::at(filter, remote, sequence);
         pair.in_step()?;
@@ -180,7 +180,7 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         &self.remote
     }
 
-    /// The remote, to be looked at or put out of order. What is changed in it without the filter is answered wrongly.
+    /// The remote. Changing its contents without the filter leads to wrong answers.
     pub fn remote_mut(&mut self) -> &mut R {
         &mut self.remote
     }
@@ -190,13 +190,13 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         self.remote
     }
 
-    /// The same with the filter in a box.
+    /// Boxes the filter.
     pub fn boxed(self) -> AdaptiveFilter<Box<dyn Backed>, R> {
         let AdaptiveFilter { filter, remote, sequence, growth, doubt } = self;
         AdaptiveFilter { filter: Box::new(filter), remote, sequence, growth, doubt }
     }
 
-    /// The filter, without the remote. A table that is being filled is given up.
+    /// The filter, without the remote. A table that is being filled is dropped.
     pub fn into_filter(self) -> F {
         self.filter
     }
@@ -229,7 +229,7 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         self.len() == 0
     }
 
-    /// The memory of the filter in bits, a table that is being filled included. The keys are not counted.
+    /// The memory of the filter in bits, including a table that is being filled. The keys are not counted.
     pub fn local_bits(&self) -> u64 {
         let begun = self.doubt.as_ref().and_then(|doubt| match &doubt.then {
             Then::Begin(growth) => Some(growth),
@@ -249,7 +249,7 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         Ok(self.take(key)? != Removed::NotStored)
     }
 
-    /// Removes exactly this key, and says what became of its fingerprint.
+    /// Removes exactly this key, and reports what happened to its fingerprint.
     pub fn take<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<Removed, Error> {
         match self.change(Operation::Remove(key.as_key().as_ref()))? {
             Outcome::Removed(removed) => Ok(removed),
@@ -257,13 +257,13 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         }
     }
 
-    /// Tells the filter that it was wrong: it said *present*, and the key is not in the set. The filter changes, so that it
-    /// does not happen again.
+    /// Tells the filter that it was wrong: it said *present*, but the key is not in the set. The filter changes, so that it
+    /// does not repeat the mistake.
     pub fn was_wrong<K: AsKey + ?Sized>(&mut self, query: &K) -> Result<Adapted, Error> {
         let query = query.as_key();
         let query = query.as_ref();
         if self.doubt.is_none() && self.filter.contains(query) {
-            // A plan that writes nothing has no commit to find out that the remote has gone on.
+            // A plan without writes has no commit that would reveal a newer remote.
             self.in_step()?;
         }
         match self.change(Operation::Adapt(query))? {
@@ -383,8 +383,8 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         if remote == self.sequence { Ok(()) } else { Err(Error::OutOfStep { filter: self.sequence, remote }) }
     }
 
-    /// Finds out whether a commit happened whose answer was lost, and applies or drops its plan. If nothing is in doubt it
-    /// only checks that filter and remote are at the same commit.
+    /// Finds out whether a commit whose answer was lost has happened, and applies or drops its plan. If nothing is in
+    /// doubt, it only checks that filter and remote are at the same commit.
     pub fn resolve(&mut self) -> Result<(), Error> {
         let remote = self.remote.sequence().map_err(Error::Remote)?;
         match (remote.checked_sub(self.sequence), self.is_in_doubt()) {
@@ -401,10 +401,10 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
     }
 
     /// Begins a table of at least `cells` cells beside this one, under the same hash key. [`AdaptiveFilter::rebuild_step`]
-    /// fills it; until then this table answers. One that has begun before is given up.
+    /// fills it; until then this table answers. Replaces a rebuild that has already begun.
     ///
-    /// Begin before the table is full: until the switch insertions need room in both. What this table has learned from its
-    /// mistakes is not carried over.
+    /// Begin before the table is full: until the switch, insertions need room in both tables. What this table has learned
+    /// is not carried over.
     pub fn begin_grow(&mut self, cells: u64) -> Result<(), Error> {
         self.begin(Target::Cells(cells))
     }
@@ -427,9 +427,9 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         }
     }
 
-    /// Brings up to `limit` more keys into the table that was begun, and switches over after the last. [`Error::Full`] gives
-    /// the new table up, and the old one goes on; after any other error the keys brought over so far stay, and the next call
-    /// goes on from there.
+    /// Brings up to `limit` more keys into the new table, and switches to it after the last. [`Error::Full`] drops the new
+    /// table, and the old one stays in use. After any other error the keys brought over so far stay, and the next call
+    /// continues from there.
     pub fn rebuild_step(&mut self, limit: usize) -> Result<Progress, Error> {
         self.ready()?;
         let Some(growth) = &self.growth else { return self.step_within(limit) };
@@ -451,8 +451,8 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         }
     }
 
-    /// By hash, the keys are in the new table's own generation before they are in the table, so that a place of it has all
-    /// its candidates.
+    /// By hash, the keys are written to the new generation before they are in the new table, so that each of its places has
+    /// all its candidates.
     fn fill(&mut self, batch: Vec<Position>) -> Result<(), Error> {
         let additions = self.growth.as_ref().map_or_else(Vec::new, |growth| growth.additions(&batch));
         self.commit(additions, Then::Nothing)?;
@@ -490,18 +490,18 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         self.growth.is_some() || self.filter.is_rebuilding()
     }
 
-    /// `true` if the filter would be better for a rebuild: too many orphans, or adaptations that ran out of bounds.
+    /// `true` if a rebuild would improve the filter: it has too many orphans, or adaptations passed their bounds.
     pub fn wants_rebuild(&self) -> bool {
         self.filter.wants_rebuild()
     }
 
-    /// Grows to at least `cells` cells in one go.
+    /// Grows to at least `cells` cells in one call.
     pub fn grow(&mut self, cells: u64) -> Result<(), Error> {
         self.begin_grow(cells)?;
         self.finish_rebuild()
     }
 
-    /// Takes another hash key in one go.
+    /// Changes the hash key in one call.
     pub fn rekey(&mut self, hash: HashKey) -> Result<(), Error> {
         self.begin_rekey(hash)?;
         self.finish_rebuild()
@@ -512,13 +512,13 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         Ok(())
     }
 
-    /// Checks every invariant of the filter, and that each key of the remote has a cell of its own. Costs a walk over all
-    /// keys. Returns the first thing that is wrong. While a commit's outcome is unknown there is nothing to check.
+    /// Checks every invariant of the filter, and that each key of the remote has its own cell. Reads all keys. Returns the
+    /// first problem found. While a commit's outcome is unknown, nothing is checked.
     pub fn validate(&self) -> Result<(), String> {
         self.validate_against(&self.remote)
     }
 
-    /// The same against another remote with the same content.
+    /// The same, against another remote with the same content.
     pub fn validate_against(&self, remote: &dyn Remote) -> Result<(), String> {
         if self.is_in_doubt() {
             return Ok(());
@@ -530,7 +530,7 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         let of = |phase: Phase| (phase.old.1.hash, phase.new.1.hash, phase.frontier);
         let phase = remote.phase().map_err(|error| error.to_string())?;
         if self.filter.phase().map(of) != phase.map(of) {
-            return Err("the filter and the remote have other functions, or another frontier".into());
+            return Err("the filter and the remote differ in their functions or in their frontier".into());
         }
         let stored = stored_keys(remote).map_err(|error| error.to_string())?;
         self.filter.validate(&stored, remote)?;
@@ -538,7 +538,7 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
     }
 
     /// Writes the filter with the number of its remote's last commit. A table that is being filled is not saved: after
-    /// loading, a rebuild begins anew.
+    /// loading, a rebuild starts over.
     pub fn save(&self, out: &mut dyn io::Write) -> Result<(), SaveError> {
         if self.is_in_doubt() {
             return Err(SaveError::InDoubt);
@@ -547,7 +547,7 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
     }
 }
 
-/// All keys of a remote: those of the generation in use, and in a phase those of both.
+/// All keys of a remote: those of the generation in use, and during a phase those of both generations.
 pub(crate) fn stored_keys(remote: &dyn Remote) -> Result<Vec<Key>, RemoteError> {
     let (in_use, phase) = (remote.in_use()?, remote.phase()?);
     let generations = in_use.into_iter().chain(phase.map(|phase| phase.new)).map(|(generation, _)| generation);

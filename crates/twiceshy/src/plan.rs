@@ -1,8 +1,8 @@
-//! A plan is a value: what an operation will do to a filter, and what its remote must hear of it.
+//! A plan: what an operation will do to a filter, and what its remote must commit.
 //!
-//! [`Backed::plan`](crate::filter::Backed::plan) makes one without changing the filter. The owner of filter and remote
-//! commits [`Plan::writes`], and then has the filter [apply](crate::filter::Backed::apply) the plan. A plan is plain data: it
-//! can be written to bytes, read back, and applied to a copy of the filter that it was made for.
+//! [`Backed::plan`](crate::filter::Backed::plan) makes one without changing the filter. The owner commits [`Plan::writes`]
+//! to the remote, then lets the filter [apply](crate::filter::Backed::apply) the plan. A plan is plain data: it can be
+//! written to bytes, read back, and applied to a copy of the filter that it was made for.
 
 use crate::cuckoo;
 use crate::filter::{Adapted, Inserted, Progress, Removed};
@@ -12,23 +12,23 @@ use crate::quotient;
 use crate::remote::{CellId, Frontier, Generation, Key, OrderWords, Schema, Write};
 use crate::{error::StalePlan, persist::hash_key};
 
-/// Which filter, and after which changes: two filters with the same stamp hold the same bits.
+/// Identifies a filter's state: two filters with the same stamp hold the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// A digest of how the filter was made and of all operations since.
+    /// A digest of how the filter was built and of all operations since.
     pub(crate) history: u64,
     /// How many plans were applied.
     pub(crate) changes: u64,
 }
 
 impl Stamp {
-    /// The stamp of a filter that is made anew.
+    /// The stamp of a new filter.
     pub(crate) fn new(parts: &[u64]) -> Stamp {
         let history = parts.iter().fold(0x7477_6963_6573_6879, |history, part| mix(history ^ mix(*part)));
         Stamp { history, changes: 0 }
     }
 
-    /// The stamp after an operation: its code, and the hash word of its key.
+    /// The stamp after an operation, given its code and the hash word of its key.
     pub(crate) fn after(self, code: u64, word: u64) -> Stamp {
         Stamp { history: mix(self.history.wrapping_add(code) ^ mix(word)), changes: self.changes.saturating_add(1) }
     }
@@ -44,20 +44,20 @@ impl Stamp {
     }
 }
 
-/// What an operation came to, or will have come to when its plan is applied.
+/// The result of an operation once its plan is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Of an insertion.
+    /// The result of an insertion.
     Inserted(Inserted),
-    /// Of a removal.
+    /// The result of a removal.
     Removed(Removed),
-    /// Of an adaptation.
+    /// The result of an adaptation.
     Adapted(Adapted),
-    /// Of a step of a rebuild that the filter does within itself.
+    /// The result of a step of a rebuild within the filter.
     Rebuild(Progress),
 }
 
-/// What an operation will do.
+/// The effect of an operation, not yet applied.
 #[derive(Clone, Debug)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct Plan {
@@ -66,7 +66,7 @@ pub struct Plan {
     outcome: Outcome,
     pub(crate) writes: Vec<Write>,
     pub(crate) edit: Edit,
-    /// `true` if the plan comes from bytes: then nothing in it is believed.
+    /// `true` if the plan was read from bytes: then all of it is checked.
     pub(crate) decoded: bool,
 }
 
@@ -79,7 +79,7 @@ pub(crate) enum Edit {
     Broom(Box<quotient::BroomEdit>),
 }
 
-/// How to take an applied plan back. Plans are taken back in reverse order.
+/// Takes an applied plan back. Plans are taken back in reverse order.
 #[derive(Debug)]
 pub struct Undo {
     /// The stamp before the plan.
@@ -108,12 +108,12 @@ impl Plan {
         Plan::new(stamp, stamp, outcome, Vec::new(), Edit::Nothing)
     }
 
-    /// What the operation will have come to.
+    /// The result of the operation.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
 
-    /// What the remote must commit before the plan is applied; nothing, if it need not hear of it.
+    /// What the remote must commit before the plan is applied. Empty if no commit is needed.
     pub fn writes(&self) -> &[Write] {
         &self.writes
     }
@@ -128,7 +128,7 @@ impl Plan {
         matches!(self.edit, Edit::Nothing) && self.writes.is_empty()
     }
 
-    /// The keys that the remote will gain or lose, or that it writes elsewhere.
+    /// The keys that the plan adds to or removes from the remote, including those that it only rewrites.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.writes.iter().filter_map(|write| match write {
             Write::Add { key, .. } | Write::Remove { key, .. } => Some(key),
@@ -166,7 +166,7 @@ impl Plan {
             }
         }
         let mut bytes = Vec::new();
-        // A vector takes every write.
+        // Writing to a vector cannot fail.
         let _ = fields.finish(KIND, self.made_for.changes, &mut bytes);
         bytes
     }
@@ -198,10 +198,10 @@ impl Plan {
     }
 }
 
-/// The container's kind of a plan: far from those of filters.
+/// The container kind of a plan, far from those of filters.
 const KIND: u16 = 0x504C;
 
-/// Outcomes by their numbers in bytes.
+/// Outcomes by their codes.
 const OUTCOMES: [Outcome; 12] = [
     Outcome::Inserted(Inserted::New),
     Outcome::Inserted(Inserted::AlreadyStored),

@@ -1,4 +1,4 @@
-//! The randomness that filters use to choose among equals: small, seeded, saved with them.
+//! The random numbers that filters use to break ties: small, seeded, saved with the filter.
 
 use crate::hash::{HashKey, mix, reduce};
 
@@ -7,7 +7,7 @@ use crate::hash::{HashKey, mix, reduce};
 pub(crate) struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// Starts at a state that only the holder of the hash key can tell.
+    /// Starts at a state that only the holder of the hash key can compute.
     pub(crate) fn for_key(hash: &HashKey) -> SplitMix64 {
         SplitMix64(hash.words(b"twiceshy random choices").word(0))
     }

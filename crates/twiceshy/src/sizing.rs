@@ -1,9 +1,9 @@
-//! From the keys and the rate that a user wants to cells and bits: the one place where sizes are worked out.
+//! Sizing: from the wanted keys and rate to cells and bits.
 
 use crate::error::OptionsError;
 use crate::packed::PackedCells;
 
-/// The widths that a cell may have.
+/// The allowed widths of a cell.
 pub(crate) const WIDTHS: std::ops::RangeInclusive<u32> = 2..=PackedCells::MAX_WIDTH;
 
 /// The most keys that a filter is built for.
@@ -50,7 +50,7 @@ pub fn design_load(tables: u64, cells_per_bucket: u64) -> f64 {
     f64::min(threshold - 0.03, 0.95)
 }
 
-/// The cells for `keys` keys: the planned load, and two square roots of room for the luck of small tables.
+/// The cells for `keys` keys: the planned load, plus two square roots as a margin for small tables.
 pub(crate) fn cuckoo_cells(keys: u64, tables: u64, cells_per_bucket: u64) -> u64 {
     let keys = keys as f64;
     (keys / design_load(tables, cells_per_bucket) + 2.0 * keys.sqrt()).ceil() as u64
@@ -79,7 +79,7 @@ pub(crate) fn check_load(load: f64) -> Result<(), OptionsError> {
 /// The slots for `keys` keys at this load.
 pub(crate) fn quotient_slots(keys: u64, load: f64) -> Result<u64, OptionsError> {
     check_load(load)?;
-    // As a float, a tiny load asks for more slots than there are numbers: it saturates, and is refused.
+    // A tiny load overflows u64. The cast saturates, and the result is refused.
     let slots = (keys as f64 / load).ceil() as u64;
     check_slots(slots).map(|()| slots)
 }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_wishes_are_refused() {
+    fn invalid_sizes_are_refused() {
         for rate in [0.0, -1.0, 1.0, 2.0, f64::NAN, f64::INFINITY] {
             assert!(check_rate(rate).is_err(), "{rate}");
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotient_table_is_planned_just_for_its_load() {
+    fn a_quotient_table_is_sized_for_exactly_its_load() {
         assert_eq!(quotient_slots(95, 0.95), Ok(100));
         assert_eq!(quotient_slots(1, 0.99), Ok(2));
         for load in [0.0, -1.0, 0.991, 2.0, f64::NAN, f64::INFINITY] {

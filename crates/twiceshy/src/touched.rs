@@ -1,9 +1,9 @@
 //! Which words of L an operation reads or writes: the cost that 001 counts (section 5: the complexity of an operation "is
 //! simply the number of machine words that are touched").
 //!
-//! Every accessor of L notes what it touches, and the feature `count-words` decides whether anybody listens: without it the
-//! notes compile to nothing. A word is an aligned one of 64 bits, so an unaligned load may touch two. Each thread counts its
-//! own. Making, copying, comparing and saving a whole table is not noted.
+//! Every accessor of L records what it touches. Without the feature `count-words` this compiles to nothing. A word has 64
+//! bits and is aligned, so an unaligned load may touch two. Each thread has its own counts. Creating, copying, comparing
+//! and saving a whole table is not recorded.
 //!
 //! ```
 //! # #[cfg(feature = "count-words")] {
@@ -100,7 +100,7 @@ mod tests {
     use crate::remote::ByHash;
 
     #[test]
-    fn what_is_touched_twice_counts_once_and_what_lies_over_an_edge_twice() {
+    fn a_word_touched_twice_counts_once_and_a_load_across_words_counts_both() {
         reset();
         assert_eq!((words(), lines()), (0, 0));
         note(6400, 8);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_counts_its_own() {
+    fn each_thread_has_its_own_counts() {
         reset();
         note(0, 80);
         let elsewhere = std::thread::spawn(|| {
@@ -129,22 +129,22 @@ mod tests {
     }
 
     /// The first block of a table with remainders of 8 bits: the offset in byte 0, occupieds to byte 9, runends to 17, and
-    /// behind them the remainders, of which a load takes 8 bytes.
+    /// then the remainders, of which a load reads 8 bytes.
     #[test]
     fn a_look_up_touches_the_metadata_and_the_remainders_of_its_run() {
         let mut set = ByHash::new();
         let mut filter =
             QuotientFilter::with_slots(1, 8).build(HashKey::fixed(1), &mut set).expect("the remote is empty");
-        let of_look_up = |filter: &QuotientFilter| {
+        let words_of_look_up = |filter: &QuotientFilter| {
             reset();
             filter.contains(b"owl");
             words()
         };
         // No run: eight bytes from byte 1 of an allocation on.
-        assert_eq!(of_look_up(&filter), 2);
+        assert_eq!(words_of_look_up(&filter), 2);
         filter.insert(b"owl", &mut set).expect("there is room for one");
         // 25 bytes, whether the allocation begins at a word or not.
-        assert_eq!(of_look_up(&filter), 4);
+        assert_eq!(words_of_look_up(&filter), 4);
         assert!(lines() <= 2);
     }
 }

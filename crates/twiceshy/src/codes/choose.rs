@@ -1,23 +1,23 @@
-//! Which general code suits a filter: its two parameters from the remainder's width and the expected queries.
+//! Chooses the two parameters of the general code from the remainder's width and the expected queries.
 
 use super::{CODE_BITS, General, SLOTS};
 
-/// The ratios that are told apart; outside them the nearest.
+/// The range of ratios; values outside it are clamped.
 const LEAST_RATIO: f64 = 0.01;
 const GREATEST_RATIO: f64 = 10_000.0;
 
-/// The general code under which 64 selectors most seldom need more than 56 bits.
+/// The general code under which 64 selectors least often need more than 56 bits.
 ///
-/// `width` is that of a remainder in bits, `ratio` the expected number of distinct absent queries per stored key. A ratio
-/// that is no number counts as 1.
+/// `width` is the width of a remainder in bits, `ratio` the expected number of distinct absent queries per stored key. NaN
+/// counts as 1.
 ///
-/// The rule is the smallest Chernoff bound: for every t > 0 the chance that the letters of a block need more than 56 bits is
-/// at most E[2^(t · bits)]^64 · 2^(−56t). It weighs rare and dear letters as the overflow does, which the mean (the entropy)
-/// does not. A selector past the alphabet overflows whatever the parameters are, so it is counted as the last letter.
+/// The criterion is the smallest Chernoff bound: for every t > 0 the chance that the letters of a block need more than 56
+/// bits is at most E[2^(t · bits)]^64 · 2^(−56t). Unlike the mean (the entropy), it weighs rare and expensive letters as
+/// the overflow does. A selector past the alphabet overflows with any parameters, so it is counted as the last letter.
 ///
-/// What the bound leaves out is the rounding of small ranges, worth one bit to a bit and a half and a little more with a
-/// small x. Measured against every x and y the choice is the best from 6 bits on, and at 4 bits overflows up to 1.3 times as
-/// often as the best.
+/// The bound ignores the rounding of small ranges, worth one bit to a bit and a half, and a little more with a small x.
+/// Measured against every x and y, the choice is the best from 6 bits on, and at 4 bits overflows up to 1.3 times as often
+/// as the best.
 pub(crate) fn general_for(width: u32, ratio: f64) -> General {
     let width = width.clamp(2, 32);
     let letters = (64 / width).max(4);
@@ -32,7 +32,7 @@ pub(crate) fn general_for(width: u32, ratio: f64) -> General {
                 let zero = chances[0] * (1.0 - (-f64::from(x)).exp2()).powf(-t);
                 let moment = zero + (t * f64::from(x)).exp2() * tail;
                 let bound = SLOTS as f64 * moment.log2() - f64::from(CODE_BITS) * t;
-                // Not so for what overflowed and is no number.
+                // False for NaN, which an overflow produces.
                 if bound < least {
                     (chosen, least) = (General::clamped(x, y, letters), bound);
                 }
@@ -78,7 +78,7 @@ fn selector_chances(width: u32, ratio: f64, letters: u32) -> Vec<f64> {
             *last += reached;
         }
     };
-    // From the likeliest number of queries up and down, by the ratio of neighbours, until nothing more is to come.
+    // From the most likely number of queries up and down, by the ratio of neighbours, until the terms vanish.
     let mode = ratio.floor();
     let negligible = 1e-30;
     let (mut queries, mut weight) = (mode, 1.0);
@@ -102,12 +102,12 @@ mod tests {
     use crate::codes::{Mark, Marks, encode};
     use crate::rng::SplitMix64;
 
-    /// A number from 0 up to but not 1.
+    /// A number from 0 (inclusive) to 1 (exclusive).
     fn unit(random: &mut SplitMix64) -> f64 {
         (random.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Draws the number of queries that share a key's quotient, then the selector: by itself, not by the rule's chances.
+    /// Draws the number of queries that share a key's quotient, then the selector, by simulation and not by the formula.
     fn blocks(width: u32, ratio: f64, count: usize) -> Vec<Marks> {
         let mut random = SplitMix64::from_state(u64::from(width) << 32 | ratio as u64);
         let mut cumulated = vec![];
@@ -150,7 +150,7 @@ mod tests {
             let pair = format!("({}, {})", chosen.x(), chosen.y());
             println!("{width:5} {ratio:6} {pair:>14} {:10.4} {place:>12} {:10.4}", share(have), share(best));
             assert!((0.001..0.5).contains(&share(best)), "{best} overflows of {} say little", blocks.len());
-            // The same blocks are counted twice, so the noise is in those that overflow under one code alone.
+            // The same blocks are counted twice, so the noise is in those that overflow under only one code.
             let allowed = 1.3 * best as f64 + 3.0 * (best as f64).sqrt();
             assert!(have as f64 <= allowed, "{have} overflows with {pair}, {best} with {place}");
         }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_expectations_are_answered_with_the_nearest_sensible_ones() {
+    fn ratios_out_of_range_are_clamped() {
         for width in [0, 2, 3, 8, 17, 32, u32::MAX] {
             let least = general_for(width, LEAST_RATIO);
             let greatest = general_for(width, GREATEST_RATIO);

@@ -2,10 +2,11 @@
 
 use super::{GAP, Mark, Model, Part, tuned};
 
-/// The letters between a string and the same with one more skip: the empty string and those of 1 to 10 bits, and one.
+/// The distance between a string's letter and that of the same string with one more skip: the empty string, those of 1 to
+/// 10 bits, and one more.
 const STRIDE: u32 = 2 << ExtensionMark::MAX_LEN;
 
-/// A string of hash bits as a letter: `skips` times ten bits that are not looked at, then `len` bits.
+/// A string of hash bits as a letter: `skips` times ten bits that are ignored, then `len` bits.
 ///
 /// The strings are numbered by length and then by value, '' 0 1 00 01 10 … as 0, 1, 2, 3, …, and a skip adds 2048. The
 /// first bit of a string is its most significant.
@@ -17,13 +18,13 @@ pub(crate) struct ExtensionMark {
 }
 
 impl ExtensionMark {
-    /// The longest string without a skip, and how much a skip skips.
+    /// The longest string without a skip, and the number of bits in a skip.
     pub(crate) const MAX_LEN: u32 = 10;
     /// The most skips.
     pub(crate) const MAX_SKIPS: u32 = 3;
 
-    /// `None` where there is no such letter: more than 3 skips, more than 10 bits, a value that does not fit into its
-    /// bits, or a skip before the empty string, which would say nothing.
+    /// `None` if there is no such letter: more than 3 skips, more than 10 bits, a value that does not fit into its bits, or
+    /// a skip before the empty string, which would mean nothing.
     pub(crate) fn new(skips: u32, len: u32, bits: u32) -> Option<ExtensionMark> {
         let possible = skips <= ExtensionMark::MAX_SKIPS
             && len <= ExtensionMark::MAX_LEN
@@ -46,28 +47,28 @@ impl ExtensionMark {
         (self.skips * STRIDE + (1 << self.len) - 1 + self.bits) as Mark
     }
 
-    /// How many times ten bits are not looked at.
+    /// The number of skips, of ten ignored bits each.
     pub(crate) fn skips(self) -> u32 {
         self.skips
     }
 
-    /// How many bits are looked at, after those.
+    /// The number of bits compared after the skips.
     pub(crate) fn len(self) -> u32 {
         self.len
     }
 
-    /// Their value.
+    /// The value of those bits.
     pub(crate) fn bits(self) -> u32 {
         self.bits
     }
 }
 
-/// Zero gets what [`Tuned`](super::Tuned) gives it; of the rest, length l gets 2^−l, in 2^l equal pieces.
+/// Zero gets the same part as in [`Tuned`](super::Tuned). Of the rest, length l gets 2^−l, in 2^l equal pieces.
 ///
-/// A string of l bits so costs 2l bits beyond the 2.2 of not being empty: one a bit for the length, one a bit for the
-/// value. The paper ends there. Where the first bits are known to be shared, only the first differing one says anything,
-/// and its value need not be kept for those before it; so what the lengths 1 to 10 leave over, 2^−10 of the rest, is
-/// divided once more in the same way among the strings that come after ten bits that are skipped, at one bit a bit.
+/// So a string of l bits costs 2l bits beyond the 2.2 of not being empty: one per bit for the length, one per bit for the
+/// value. The paper ends there. If the first bits are known to be shared, only the first differing one matters, and the
+/// values of those before it need not be kept. So what the lengths 1 to 10 leave over, 2^−10 of the rest, is divided again
+/// in the same way among the strings after ten skipped bits, at one bit per bit.
 ///
 /// As in the general code the lengths' parts end where the range ends: length l after s skips begins `rest >> (10s + l − 1)`
 /// below it. Truncation leaves gaps between the lengths, above the pieces of each.
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_cannot_be_are_refused() {
+    fn invalid_strings_are_refused() {
         for (skips, len, bits) in [(4, 1, 0), (1, 0, 0), (0, 11, 0), (0, 0, 1), (0, 3, 8), (0, 10, 1024), (9, 99, 0)] {
             assert_eq!(ExtensionMark::new(skips, len, bits), None, "{skips} skips, {len} bits, {bits}");
         }
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn saved_codes_of_known_blocks_stay_what_they_are() {
+    fn saved_codes_of_known_blocks_do_not_change() {
         let mut marks = [0; 64];
         marks[0] = 1;
         assert_eq!(encode(&Extensions, &marks), Some(25 << 51));

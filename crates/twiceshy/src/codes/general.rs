@@ -13,7 +13,7 @@ use super::{GAP, Mark, Model, Part};
 ///                                               ├ >> x + y ─┤
 /// ```
 ///
-/// so nothing is lost between the letters, and truncation favours the likelier one.
+/// so nothing is lost between the letters, and truncation favours the more likely one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct General {
     x: u32,
@@ -22,8 +22,8 @@ pub(crate) struct General {
 }
 
 impl General {
-    /// `None` outside x of 2 to 16, y of 1 to 32, and 2 to 256 letters. An x of 1 halves the range with every zero, and 64
-    /// zeros would not fit.
+    /// `None` unless x is 2 to 16, y 1 to 32, and there are 2 to 256 letters. An x of 1 halves the range with every zero,
+    /// and 64 zeros would not fit.
     pub(crate) fn new(x: u32, y: u32, letters: u32) -> Option<General> {
         let possible = (2..=16).contains(&x) && (1..=32).contains(&y) && (2..=256).contains(&letters);
         possible.then_some(General { x, y, letters })
@@ -87,7 +87,7 @@ impl Model for General {
         if at >= range {
             return GAP;
         }
-        // `at` lies `above` below the range's end, which is more than 0: the tails shrink to 0, so one of them ends this.
+        // `at` lies `above` below the range's end, and `above` is positive. The tails shrink to 0, so the loop ends.
         let above = range - at;
         let mut mark = 1;
         while mark + 1 < self.letters && above <= tail >> self.y {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn saved_codes_of_known_blocks_stay_what_they_are() {
+    fn saved_codes_of_known_blocks_do_not_change() {
         let model = General::new(3, 6, 10).unwrap();
         let mut marks = [0; 64];
         marks[0] = 1;

@@ -2,12 +2,12 @@
 
 use super::{Mark, Model, Part, SLOTS, Zeros};
 
-/// Reads letters in ascending order of slots, as far as asked.
+/// Reads letters in ascending order of slots, on demand.
 ///
-/// A look-up wants the letters of one run, a slot or two out of 64. The reader saves the rest threefold: it jumps over the
-/// zeros before the first letter but zero ([`Zeros`]); it does not read the zeros up to the slot asked for, where the code is
-/// small enough that nothing else can be there; and past the last letter but zero nothing is left of the code, so the slots
-/// from there on are zeros without being read. In between, a zero takes one comparison.
+/// A look-up needs the letters of one run, a slot or two out of 64. The reader skips the rest in three ways. It jumps over
+/// the zeros before the first nonzero letter ([`Zeros`]). It does not read the zeros up to the requested slot if the code
+/// is too small for anything else. And after the last nonzero letter nothing is left of the code, so the remaining slots
+/// are known to be zeros. In between, a zero takes one comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a, M> {
     model: &'a M,
@@ -15,9 +15,9 @@ pub(crate) struct Reader<'a, M> {
     /// What is left of the code, relative to the low end of the range.
     at: u64,
     range: u64,
-    /// The slot to be read next.
+    /// The next slot to read.
     next: usize,
-    /// The letter of the slot before it, and of all before the first letter but zero.
+    /// The letter of the slot before it, and of all slots before the first nonzero letter.
     last: Mark,
 }
 
@@ -28,7 +28,7 @@ impl<'a, M: Model> Reader<'a, M> {
         Reader { model, zeros, at: code, range: zeros.range_at(next), next, last: 0 }
     }
 
-    /// The letter of `slot`, which is not below the slot asked for before; the same one again is fine.
+    /// The letter of `slot`, which must not be below the slot of the previous call.
     #[inline]
     pub(crate) fn mark(&mut self, slot: usize) -> Mark {
         debug_assert!(slot < SLOTS, "slot {slot}");
@@ -40,7 +40,8 @@ impl<'a, M: Model> Reader<'a, M> {
 
     #[inline]
     fn read(&mut self, slot: usize) -> Mark {
-        // Whatever is left of the code is below what zeros up to the slot leave: they are zeros. Nothing is left at the end.
+        // If the rest of the code is below the range that zeros up to the slot leave, they are zeros. At the end the rest
+        // is 0.
         while self.at > 0 && self.at >= self.zeros.left_at_least(self.range, slot + 1 - self.next) {
             let mut zero = self.model.zero(self.range);
             while self.at < zero && self.next < slot {

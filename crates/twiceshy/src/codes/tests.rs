@@ -1,4 +1,4 @@
-//! What holds for every model.
+//! Properties of every model.
 
 use super::*;
 use crate::rng::SplitMix64;
@@ -25,7 +25,7 @@ fn ranges() -> Vec<u64> {
     ranges
 }
 
-/// Letters with a given number that are not zero; the small ones more often.
+/// Letters of which `nonzero` are not zero, mostly small ones.
 fn draw(random: &mut SplitMix64, alphabet: &[Mark], nonzero: u64) -> Marks {
     let mut marks = [0; SLOTS];
     for _ in 0..nonzero {
@@ -35,7 +35,7 @@ fn draw(random: &mut SplitMix64, alphabet: &[Mark], nonzero: u64) -> Marks {
     marks
 }
 
-/// Blocks that fit and blocks that do not: random ones of every density, and extremes.
+/// Blocks that fit and blocks that do not: random ones of every density, and extreme ones.
 fn blocks(alphabet: &[Mark]) -> Vec<Marks> {
     let mut random = SplitMix64::from_state(alphabet.len() as u64);
     let mut blocks: Vec<Marks> = (0..3000).map(|step| draw(&mut random, alphabet, step % 40)).collect();
@@ -122,9 +122,9 @@ fn what_was_encoded_is_decoded_and_only_64_zeros_are_coded_as_0() {
     every_model!(check);
 }
 
-/// One way only: where the range is small its parts are rounded, and letters that need more than 56 bits may fit.
+/// The converse does not hold: parts of a small range are rounded, and letters that need more than 56 bits may fit.
 #[test]
-fn a_block_overflows_only_if_it_needs_more_than_50_bits_or_lies_among_the_values_that_are_no_codes() {
+fn a_block_overflows_only_if_it_needs_more_than_50_bits_or_its_code_is_an_escape() {
     fn check<M: Model>(model: &M, alphabet: &[Mark]) {
         let bits = |mark: &Mark| Some((WHOLE as f64 / model.part(WHOLE, *mark)?.width as f64).log2());
         for marks in blocks(alphabet).iter().filter(|marks| encode(model, marks).is_none()) {
@@ -144,7 +144,7 @@ fn a_number_that_encodes_to_itself_is_found_among_all_numbers() {
     fn check<M: Model>(model: &M, alphabet: &[Mark]) {
         let (mut codes_found, mut others) = (0, 0);
         for code in codes(model, alphabet) {
-            // Whatever the number is, reading it ends, and what was read says whether it is a code.
+            // For any number, reading ends, and the letters read show whether it is a code.
             match encode(model, &decode(model, code)) {
                 Some(again) if again == code => codes_found += 1,
                 _ => others += 1,
@@ -156,7 +156,7 @@ fn a_number_that_encodes_to_itself_is_found_among_all_numbers() {
 }
 
 #[test]
-fn the_reader_reads_what_the_straight_decoding_reads_from_any_number() {
+fn the_reader_agrees_with_decode_for_any_number() {
     fn check<M: Model>(model: &M, alphabet: &[Mark]) {
         let zeros = Zeros::new(model);
         let mut random = SplitMix64::from_state(5);

@@ -4,12 +4,12 @@ use super::{GAP, Mark, Model, Part};
 
 /// The paper's shifts.
 ///
-/// They sum to 0.99959, and the last letter gets what is left: 2^−11.3 of the range, more than letters 4 (2^−13.7) and 5
-/// (2^−18.3) have together. It is kept as it is printed.
+/// They sum to 0.99959, and the last letter gets the rest: 2^−11.3 of the range, more than letters 4 (2^−13.7) and 5
+/// (2^−18.3) have together. This follows the paper as printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tuned;
 
-/// Of 1/2 + 1/4 + 1/32 of the range; all of a range of 1, where the paper's sum is 0 and would make even a zero overflow.
+/// 1/2 + 1/4 + 1/32 of the range. All of a range of 1: there the paper's sum is 0, and even a zero would overflow.
 #[inline(always)]
 pub(super) fn zero(range: u64) -> u64 {
     ((range >> 1) + (range >> 2) + (range >> 5)) | u64::from(range == 1)
@@ -17,7 +17,7 @@ pub(super) fn zero(range: u64) -> u64 {
 
 impl Tuned {
     const LAST: Mark = 6;
-    /// How many letters there are.
+    /// The number of letters.
     pub(crate) const LETTERS: u32 = Self::LAST as u32 + 1;
 
     /// The width of the letters 1 to 5.
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn saved_codes_of_known_blocks_stay_what_they_are() {
+    fn saved_codes_of_known_blocks_do_not_change() {
         let mut marks = [0; 64];
         marks[0] = 1;
         assert_eq!(encode(&Tuned, &marks), Some(25 << 51));

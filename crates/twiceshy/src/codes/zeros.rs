@@ -1,4 +1,4 @@
-//! Where a code's first letter but zero is, without reading the zeros before it.
+//! Finds a code's first nonzero letter without reading the zeros before it.
 
 use super::{CODE_BITS, Model, SLOTS, WHOLE};
 
@@ -7,22 +7,22 @@ const STARTS: usize = 128;
 /// The most bits after the leading one that the table may look at.
 const MOST_FRACTION: u32 = 20;
 
-/// What the ranges are while only zeros have been read: made once per filter.
+/// The ranges while only zeros have been read. Computed once per filter.
 ///
-/// Zeros lie at the bottom, so as long as only zeros have been read the low end is 0 and the range runs through the same
-/// numbers in every block: 2^56, then zero's part of that, and so on. Letter j is the first but zero exactly where the
-/// code is at or above the range that a zero would leave, and below the one before it.
+/// Zeros lie at the bottom, so while only zeros have been read the low end is 0 and the range takes the same values in
+/// every block: 2^56, then zero's part of that, and so on. Letter j is the first nonzero one exactly if the code is at or
+/// above the range that a zero would leave, and below the one before it.
 ///
-/// Finding j is a search in 65 falling numbers. A table on the code's leading bits, as a floating-point number has them (the
-/// exponent, then the first bits after the leading one), gives where to begin; as many of the bits are taken as make the
-/// table's keys about as many as the ranges, so a step or two is left, for a zero that takes 3/4 of a range as for one that
-/// takes all but a sixty-fourth.
+/// Finding j is a search in 65 decreasing numbers. A table indexed by the code's leading bits, as in a floating-point
+/// number (the exponent, then the first bits after the leading one), gives the start. The number of bits is chosen so that
+/// there are about as many table entries as ranges. So a step or two is left, whether a zero takes 3/4 of a range or all
+/// but a sixty-fourth.
 #[derive(Clone, Debug)]
 pub(crate) struct Zeros {
     ranges: [u64; SLOTS + 1],
     starts: [u8; STARTS],
     fraction: u32,
-    /// The key of the greatest code, which has entry 0.
+    /// The key of the largest code, which has entry 0.
     top: u64,
 }
 
@@ -33,7 +33,7 @@ fn key(code: u64, fraction: u32) -> u64 {
     (u64::from(exponent) << fraction) + (code << (63 - exponent) << 1 >> 1 >> (63 - fraction))
 }
 
-/// The greatest code that has this key.
+/// The largest code that has this key.
 fn greatest(key: u64, fraction: u32) -> u64 {
     let (exponent, bits) = (key >> fraction, key & ((1 << fraction) - 1));
     (((1 << fraction) + bits + 1) << (exponent as u32).saturating_sub(fraction)) - 1
@@ -57,13 +57,14 @@ impl Zeros {
         Zeros { ranges, starts, fraction, top }
     }
 
-    /// The position of the first letter but zero; 64 if there is none.
+    /// The position of the first nonzero letter; 64 if there is none.
     #[inline]
     pub(crate) fn first_nonzero(&self, code: u64) -> usize {
         if code < self.ranges[SLOTS] {
             return SLOTS;
         }
-        // Not 0 from here on, for the last range is at least 1; and if a hostile code is too great, it has the first entry.
+        // The code is not 0 from here on, since the last range is at least 1. A hostile code that is too large gets the
+        // first entry.
         let below = self.top.saturating_sub(key(code | 1, self.fraction)) as usize;
         let mut slot = usize::from(self.starts[below.min(STARTS - 1)]);
         while slot + 1 < SLOTS && code < self.ranges[slot + 1] {
@@ -78,8 +79,8 @@ impl Zeros {
         self.ranges[slot.min(SLOTS)]
     }
 
-    /// A range that `count` more zeros (1..=64) leave at least, of a range that need not have come from zeros alone. A code
-    /// below it has nothing but zeros there, and they need not be read.
+    /// A lower bound for what `count` more zeros (1..=64) leave of a range, which need not come from zeros alone. A code
+    /// below it has only zeros there, and they need not be read.
     ///
     /// Let z be zero's share. A zero takes between z·r − 3 and z·r + 1 of a range r, whatever the model: the tuned one drops
     /// less than 1 from each of three terms, the general one gains less than 1. After k zeros that is more than z^k·r − 3/(1 −
@@ -92,7 +93,7 @@ impl Zeros {
     }
 }
 
-/// What [`Zeros::left_at_least`] takes off for all that integers round.
+/// What [`Zeros::left_at_least`] subtracts for rounding.
 const SLACK: u64 = 1 << 18;
 
 #[cfg(test)]
@@ -101,7 +102,7 @@ mod tests {
     use crate::codes::{Extensions, General, Tuned};
     use crate::rng::SplitMix64;
 
-    /// Compares with a search from the start, at every border and at random; returns the most steps after the table.
+    /// Compares with a search from the start, at every border and at random. Returns the most steps after the table.
     fn compare<M: Model>(model: &M) -> usize {
         let zeros = Zeros::new(model);
         let mut random = SplitMix64::from_state(9);
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_letter_but_zero_is_found_in_at_most_three_steps_for_every_model() {
+    fn the_first_nonzero_letter_is_found_in_at_most_three_steps_for_every_model() {
         assert!(compare(&Tuned) <= 3);
         assert!(compare(&Extensions) <= 3);
         for x in 2..=16 {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_never_leave_less_than_is_said_and_little_more() {
+    fn left_at_least_is_a_tight_lower_bound() {
         fn check<M: Model>(model: &M) {
             let zeros = Zeros::new(model);
             let mut random = crate::rng::SplitMix64::from_state(12);

@@ -10,14 +10,14 @@ use crate::filter::Adapted;
 use crate::plan::{self, Outcome, Plan};
 use crate::remote::{CellId, Keys, Write};
 
-/// What a rule's own way to adapt came to.
+/// The result of a rule's plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The plan is made; whether it fixes the query shows in the cells.
+    /// The plan is made. The cells show whether it fixes the query.
     Planned,
-    /// The query agrees with a stored key in all that an adaptation can change.
+    /// The query agrees with a stored key in everything that an adaptation can change.
     Unfixable,
-    /// The plan passed its bound: nothing is to be done, and a rebuild is wanted.
+    /// The plan passed its bound: nothing changes, and a rebuild is wanted.
     OverBound,
     /// The rule does not adapt.
     Static,
@@ -54,7 +54,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
             return nothing(Adapted::Unfixable);
         }
         if verdict == Verdict::OverBound {
-            // Another walk may be luckier.
+            // Another walk may succeed.
             let (rng, counted) = (planner.rng.state(), Counted::OverBound);
             return plan(
                 Adapted::StillPresent,

@@ -5,8 +5,8 @@ use super::fingerprint::{Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
-use super::planner::{Lodger, Planner};
-use super::search::{MOST_STEPS, Nest, breadth_first};
+use super::planner::{Occupant, Planner};
+use super::search::{MOST_STEPS, Tables, breadth_first};
 use super::shape::{Shape, Spot};
 use crate::error::{OptionsError, PlanError};
 use crate::kind::Kind;
@@ -17,15 +17,15 @@ use crate::remote::CellId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Moves {
-    /// The walk of 000 section 2.3: the colliding key goes to its next table, a displaced key takes any free cell of its
-    /// own, else it goes to its next table, and so on.
+    /// The walk of 000 section 2.3. The colliding key goes to its next table. A displaced key takes any of its free cells,
+    /// or else goes to its next table, and so on.
     Walk {
-        /// The most keys that one walk moves. Beyond it nothing is changed, and a rebuild is wanted.
+        /// The most keys that one walk moves. A longer walk changes nothing, and asks for a rebuild.
         steps: u32,
     },
     /// The shortest path from the colliding key's other tables to a free cell, which disturbs as few keys as possible.
     ShortestPath {
-        /// The most cells whose owner is asked for.
+        /// The most cells whose owner is looked up.
         cells: u32,
     },
 }
@@ -45,8 +45,8 @@ pub struct Cuckooing {
 
 /// The adaptive cuckoo filter that fixes a mistake by moving the colliding key to another table, 4×1 by default.
 ///
-/// *Cost.* Like the plain filter's: no bit is spent on adapting. An adaptation reads R for every key that it moves; at 95 %
-/// load a walk moves a dozen keys in the median, and now and then hundreds.
+/// *Cost.* As for the plain filter: no bit is spent on adapting. An adaptation reads R for every key that it moves. At 95 %
+/// load a walk moves a dozen keys in the median, and sometimes hundreds.
 ///
 /// *Layout.* A cell is a fingerprint of the whole width; 0 means empty. A key in table t is stored under function t (004
 /// A.2), or under one function in all tables (000 section 2.1) with [`Options::shared_fingerprint`].
@@ -54,8 +54,8 @@ pub struct Cuckooing {
 /// *Paper.* 000 sections 2.2 and 2.3. Theorem 1 there: over at most n queries with support Q, 2×1 at half load has about
 /// ε|Q| false positives.
 ///
-/// *Departure.* The paper rebuilds the filter when a walk passes its bound. Here the walk's plan is dropped, nothing has
-/// changed, and [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild) says so: the caller chooses when to pay.
+/// *Departure.* The paper rebuilds the filter when a walk passes its bound. Here the plan is dropped, nothing changes, and
+/// [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild) returns `true`: the caller chooses when to rebuild.
 ///
 /// ```
 /// use twiceshy::{cuckoo::CuckooingFilter, filter::Adapted, hash::HashKey, remote::ByHash};
@@ -89,16 +89,16 @@ impl Rule for Cuckooing {
     }
 }
 
-/// What became of one move.
+/// The result of one move.
 enum Moved {
     Done,
     OverBound,
-    /// Some owner on every way could not be told.
+    /// On every path, some owner is unknown.
     Stuck,
 }
 
 impl Cuckooing {
-    /// Whether the key matches the query in every table: then no move helps.
+    /// `true` if the key matches the query in every table: then no move helps.
     fn agree_everywhere(&self, planner: &Planner<'_, Cuckooing>, key: &Located, query: &Located) -> bool {
         let local = planner.local;
         (0..local.shape.tables()).all(|table| {
@@ -113,39 +113,39 @@ impl Cuckooing {
         &self,
         planner: &mut Planner<'_, Cuckooing>,
         from: CellId,
-        colliding: Lodger,
+        colliding: Occupant,
         steps: u32,
     ) -> Result<Moved, PlanError> {
         planner.clear(from);
         let shape = planner.local.shape;
-        let (mut homeless, mut left) = (colliding, shape.spot(from).table);
+        let (mut moving, mut left) = (colliding, shape.spot(from).table);
         for step in 0..steps {
             let table = (left + 1) % shape.tables();
-            // The colliding key must leave its table; those that it displaces may take any free cell of their own.
+            // The colliding key must leave its table. Keys that it displaces may take any of their free cells.
             let tables = if step == 0 { table..table + 1 } else { 0..shape.tables() };
             for at in tables {
-                for cell in shape.bucket_cells(at, homeless.buckets()[usize::from(at)]) {
+                for cell in shape.bucket_cells(at, moving.buckets()[usize::from(at)]) {
                     if planner.is_free(cell)? {
-                        planner.arrive(cell, homeless);
+                        planner.arrive(cell, moving);
                         return Ok(Moved::Done);
                     }
                 }
             }
-            let CellId(first) = shape.first_cell(table, homeless.buckets()[usize::from(table)]);
+            let CellId(first) = shape.first_cell(table, moving.buckets()[usize::from(table)]);
             let per_bucket = u64::from(shape.cells_per_bucket());
             let start = planner.rng.below(per_bucket);
             let mut displaced = None;
             for turn in 0..per_bucket {
                 let cell = CellId(first + (start + turn) % per_bucket);
-                if let Some(lodger) = planner.lodger(cell)? {
-                    displaced = Some((cell, lodger));
+                if let Some(occupant) = planner.occupant(cell)? {
+                    displaced = Some((cell, occupant));
                     break;
                 }
             }
-            let Some((cell, lodger)) = displaced else { return Ok(Moved::Stuck) };
-            planner.arrive(cell, homeless);
-            let Some(lodger) = lodger else { return Ok(Moved::Done) };
-            (homeless, left) = (lodger, table);
+            let Some((cell, occupant)) = displaced else { return Ok(Moved::Stuck) };
+            planner.arrive(cell, moving);
+            let Some(occupant) = occupant else { return Ok(Moved::Done) };
+            (moving, left) = (occupant, table);
         }
         Ok(Moved::OverBound)
     }
@@ -154,14 +154,14 @@ impl Cuckooing {
         &self,
         planner: &mut Planner<'_, Cuckooing>,
         from: CellId,
-        colliding: Lodger,
+        colliding: Occupant,
         query: &Located,
         budget: u32,
     ) -> Result<Moved, PlanError> {
         let local = planner.local;
         let table = local.shape.spot(from).table;
         let buckets = *colliding.buckets();
-        // The key must not stay in its table, nor go where it would meet the query again. Its old cell stays free.
+        // The key must not stay in its table, nor go where it would collide with the query again. Its old cell stays free.
         let clash = |at: u8| {
             let function = self.function(Spot { table: at, cell: 0 }, 0);
             let bucket = usize::from(at);
@@ -196,7 +196,7 @@ impl Adapting for Cuckooing {
             if !planner.matches(query, *cell) {
                 continue;
             }
-            let Some(Some(colliding)) = planner.lodger(*cell)? else { continue };
+            let Some(Some(colliding)) = planner.occupant(*cell)? else { continue };
             if self.agree_everywhere(planner, &colliding.located, query) {
                 verdict = Verdict::Unfixable;
                 continue;
@@ -230,7 +230,7 @@ impl RuleSpec for CuckooingSpec {
     fn rule(&self, _: Shape, width: u32) -> Result<Cuckooing, OptionsError> {
         let (Moves::Walk { steps: bound } | Moves::ShortestPath { cells: bound }) = self.moves;
         if !(1..=MOST_STEPS).contains(&bound) {
-            return Err(OptionsError::Bound("a move takes at least 1 and at most 1048576 steps (500 is the default)"));
+            return Err(OptionsError::Bound("the bound of a move must be 1 to 1048576 steps (the default is 500)"));
         }
         Ok(Cuckooing { values: Values::all(width), shared: self.shared, moves: self.moves })
     }
@@ -274,7 +274,7 @@ impl CuckooingFilter {
 }
 
 impl Options<CuckooingSpec> {
-    /// Whether a key has the same fingerprint in all tables. Off by default.
+    /// `true` if a key has the same fingerprint in all tables. `false` by default.
     #[must_use]
     pub fn shared_fingerprint(mut self, shared: bool) -> Self {
         self.spec.shared = shared;

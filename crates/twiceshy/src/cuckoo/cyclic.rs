@@ -5,7 +5,7 @@ use super::fingerprint::{Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
-use super::planner::{Lodger, Planner};
+use super::planner::{Occupant, Planner};
 use super::shape::{Shape, Spot};
 use crate::error::{OptionsError, PlanError};
 use crate::kind::Kind;
@@ -44,15 +44,15 @@ impl Selectors {
         let end = 1u64 << width;
         let inner: Vec<u64> = match self {
             Selectors::Equal { bits } if *bits > 4 => {
-                return refuse(format!("{bits} selector bits: 0 to 4 are possible"));
+                return refuse(format!("the number of selector bits must be 0 to 4, not {bits}"));
             }
             Selectors::Equal { bits } if bits + 1 > width => {
-                return refuse(format!("{bits} selector bits leave no fingerprint in {width} bits: take wider cells"));
+                return refuse(format!("{bits} selector bits leave no fingerprint in {width} bits: use wider cells"));
             }
             Selectors::Equal { bits } => (1..1 << bits).map(|function| function << (width - bits)).collect(),
             Selectors::Unequal { split, bits } if !(1..=3).contains(split) || *bits > 3 => {
                 return refuse(format!(
-                    "a range split of {split} with {bits} selector bits: 1 to 3 with 0 to 3 are possible"
+                    "the range split must be 1 to 3, not {split}, with 0 to 3 selector bits, not {bits}"
                 ));
             }
             Selectors::Unequal { split, bits } if split + bits >= width => {
@@ -69,10 +69,13 @@ impl Selectors {
         };
         let bounds: Vec<u64> = [1].into_iter().chain(inner).chain([end]).collect();
         if bounds.len() > MAX_FUNCTIONS + 1 {
-            return refuse(format!("{} functions: up to {MAX_FUNCTIONS} are possible", bounds.len() - 1));
+            return refuse(format!("there must be at most {MAX_FUNCTIONS} functions, not {}", bounds.len() - 1));
         }
         if !bounds.is_sorted_by(|a, b| a < b) {
-            return refuse(format!("offsets must rise from 2 to {}, so that every function has a value", end - 1));
+            return refuse(format!(
+                "offsets must increase and be 2 to {}, so that every function has a value",
+                end - 1
+            ));
         }
         Ok(bounds)
     }
@@ -90,8 +93,8 @@ pub struct Cyclic {
 
 /// The adaptive cuckoo filter with a selector in each cell, 4×1 with one selector bit by default.
 ///
-/// *Cost.* Like the plain filter's, three hash words and four cells a look-up; a further word where a cell's selector has
-/// moved past the functions that share the first. The selector takes s of a cell's bits, so at equal memory the static
+/// *Cost.* As for the plain filter, three hash words and four cells per look-up, and a further word if a cell's selector
+/// has moved past the functions that share the first. The selector takes s of a cell's bits, so at equal memory the static
 /// rate is 2^s times the plain filter's. An adaptation reads R once for each colliding cell and writes nothing to it.
 ///
 /// *Layout.* A cell's value names the function and the fingerprint together: function i takes the values from its bound to
@@ -154,7 +157,7 @@ impl Adapting for Cyclic {
     fn plan(&self, planner: &mut Planner<'_, Cyclic>, query: &Located, cells: &[CellId]) -> Result<Verdict, PlanError> {
         let mut verdict = Verdict::Planned;
         for cell in cells {
-            let Some(Some(Lodger { located, function })) = planner.lodger(*cell)? else { continue };
+            let Some(Some(Occupant { located, function })) = planner.occupant(*cell)? else { continue };
             let local = planner.local;
             let differs = |function| local.value(&located.key, function) != local.value(&query.key, function);
             let round: Vec<Function> = std::iter::successors(Some(self.next(function)), |at| Some(self.next(*at)))
@@ -165,7 +168,7 @@ impl Adapting for Cyclic {
                 verdict = Verdict::Unfixable;
             }
             let function = if self.refine { differing.unwrap_or(function) } else { round[0] };
-            planner.put(*cell, Lodger { located, function });
+            planner.put(*cell, Occupant { located, function });
         }
         Ok(verdict)
     }
@@ -233,8 +236,8 @@ impl Options<CyclicSpec> {
         self
     }
 
-    /// Whether a selector steps on until the query really differs (the refinement at the end of 003 section 3.1). Off by
-    /// default, as in the paper: one step fixes all but 2^−a of the mistakes.
+    /// `true` if a selector moves on until the query really differs (the refinement at the end of 003 section 3.1). `false`
+    /// by default, as in the paper: one step fixes all but 2^−a of the mistakes.
     #[must_use]
     pub fn refine(mut self, refine: bool) -> Self {
         self.spec.refine = refine;
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ranges_lose_one_value_in_all() {
+    fn equal_ranges_lose_one_value_in_total() {
         assert_eq!(ranges(&rule(Selectors::Equal { bits: 2 }, 8)), [63, 64, 64, 64]);
         assert_eq!(ranges(&rule(Selectors::Equal { bits: 0 }, 8)), [255]);
     }
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn divisions_that_cannot_be_are_refused() {
+    fn invalid_divisions_are_refused() {
         for (selectors, width) in [
             (Selectors::Equal { bits: 5 }, 8),
             (Selectors::Equal { bits: 2 }, 2),

@@ -1,4 +1,4 @@
-//! What a plan changes in a cuckoo filter, and how it is taken back.
+//! A plan's changes to a cuckoo filter, and how to take them back.
 
 use super::fingerprint::Rule;
 use super::full_key::FullKeyCuckoo;
@@ -9,13 +9,13 @@ use crate::remote::CellId;
 use crate::rng::SplitMix64;
 use std::collections::BTreeMap;
 
-/// New values for cells, and what they do to the counts.
+/// New values for cells, and the changes of the counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
     pub(crate) cells: Vec<(CellId, u32)>,
     pub(crate) keys: i64,
     pub(crate) orphans: i64,
-    /// The state of the random numbers from then on.
+    /// The state of the random numbers after the plan.
     pub(crate) rng: u64,
     pub(crate) counted: Counted,
 }
@@ -111,7 +111,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
             && local.orphans.checked_add_signed(edit.orphans).is_some()
     }
 
-    /// Makes the change. The edit's own list becomes the way back.
+    /// Applies the edit. Its list of cells is reused for the undo.
     #[inline]
     pub(super) fn make(&mut self, edit: Edit) -> Undo {
         let Edit { mut cells, keys, orphans, rng, counted } = edit;

@@ -21,12 +21,12 @@ pub struct Values {
 }
 
 impl Values {
-    /// All values of a cell of this width but the empty one.
+    /// All values of a cell of this width except the empty one.
     pub(crate) fn all(width: u32) -> Values {
         Values { start: 1, len: (1 << width) - 1 }
     }
 
-    /// The value that a hash word stands for; its high bits decide.
+    /// The value for a hash word; its high bits decide.
     #[inline]
     pub(crate) fn pick(self, word: u64) -> u32 {
         (self.start + reduce(word, self.len)) as u32
@@ -35,27 +35,26 @@ impl Values {
 
 /// A filter's fingerprint rule: which function a cell uses, and which values that function takes.
 ///
-/// This is all that tells the full-key cuckoo filters apart when they look up, insert and remove.
-/// The rules are the library's own: what a cell means is part of the file format.
+/// The full-key cuckoo filters differ only in this rule when they look up, insert and remove. Only this library implements
+/// it: what a cell means is part of the file format.
 pub trait Rule: Clone + std::fmt::Debug + Send + Sync + Adapting + 'static {
     /// The options that make such rules.
     type Spec: RuleSpec<Rule = Self>;
 
-    /// The function that the value in a cell at this spot was made with.
+    /// The function that made the value in a cell at this spot.
     fn function(&self, spot: Spot, value: u32) -> Function;
 
-    /// The function for a key that comes to this spot. `carried` is the one that it had where it was; a new key carries
-    /// function 0.
+    /// The function for a key that arrives at this spot. `carried` is the one that it had before; a new key has function 0.
     fn arriving(&self, spot: Spot, carried: Function) -> Function;
 
     /// The values that a function takes.
     fn values(&self, function: Function) -> Values;
 }
 
-/// How many fingerprints share a hash word: four of 16 bits for cells up to 12 bits, two of 32 up to 24 bits, else one of
+/// The number of fingerprints in a hash word: four of 16 bits for cells up to 12 bits, two of 32 up to 24 bits, else one of
 /// 64. The spare bits keep the range reduction's bias below what 10^7 look-ups can show.
 ///
-/// This is the exponent: 2, 1 or 0.
+/// Returned as the exponent: 2, 1 or 0.
 fn sharing(width: u32) -> u32 {
     match width {
         0..=12 => 2,
@@ -64,8 +63,8 @@ fn sharing(width: u32) -> u32 {
     }
 }
 
-/// The fingerprints of one key. The hash word of the first functions is made at once, since nearly every look-up needs it;
-/// the next one when it is needed, and kept; the others whenever they are needed.
+/// The fingerprints of one key. The hash word of the first functions is computed at once, since nearly every look-up needs
+/// it. The next one is computed on demand and kept; the others are computed on each use.
 pub(crate) struct Prints<'k> {
     words: Words<'k>,
     /// The first hash word that the buckets do not use.
@@ -87,7 +86,7 @@ impl<'k> Prints<'k> {
     pub(crate) fn value(&mut self, Function(function): Function, values: Values) -> u32 {
         let (at, slice) = (u64::from(function) >> self.sharing, u64::from(function) & ((1 << self.sharing) - 1));
         let word = if at == 0 { self.first } else { self.later(at) };
-        // The slice moves to the top of the word, and what is below it is cut off.
+        // Moves the slice to the top of the word, and drops the bits below it.
         let bits = 64 >> self.sharing;
         values.pick((word >> (slice * bits)) << (64 - bits))
     }

@@ -22,7 +22,7 @@ use crate::rng::SplitMix64;
 use std::any::Any;
 use std::io;
 
-/// The share of the cells that orphans may take before the filter wants to be rebuilt: one in this many.
+/// Orphans may take one in this many cells before the filter wants a rebuild.
 const ORPHAN_SHARE: u64 = 64;
 
 /// Codes of operations in the filter's stamp.
@@ -32,7 +32,7 @@ pub(super) const ADAPT: u64 = 3;
 const FILL: u64 = 4;
 const REPLACE: u64 = 5;
 
-/// A cuckoo filter whose buckets come from the whole key, so that cells can change without the key losing its place.
+/// A cuckoo filter whose buckets are computed from the whole key, so that a cell can change without losing its key.
 ///
 /// Insertions look for room breadth-first unless [`Options::search`](super::Options::search) asks for the papers' random
 /// walk. The rule `R` says which fingerprint function a cell uses. See [`FullKeyFilter`](super::FullKeyFilter),
@@ -44,7 +44,7 @@ pub struct FullKeyCuckoo<R> {
     pub(super) rng: SplitMix64,
     pub(super) search: Search,
     pub(super) stats: Stats,
-    /// `true` if an adaptation passed its bound; a rebuild answers it.
+    /// `true` if an adaptation passed its bound. A rebuild clears it.
     pub(super) wants_rebuild: bool,
     pub(super) stamp: Stamp,
 }
@@ -88,7 +88,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
         shape.cells_of(&shape.buckets_of(&self.local.hash.words(key)))
     }
 
-    /// The value that a cell holds for `key` under a fingerprint function: for experiments that count collisions.
+    /// The value that a cell holds for `key` under a fingerprint function. For experiments that count collisions.
     ///
     /// # Panics
     /// If the filter has no such function.

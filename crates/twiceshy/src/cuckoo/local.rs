@@ -1,4 +1,4 @@
-//! L: the bits of a full-key cuckoo filter, and what can be said from them alone.
+//! L: the bits of a full-key cuckoo filter, and the answers that need nothing else.
 
 use super::fingerprint::{Function, Prints, Rule};
 use super::shape::{Buckets, Shape};
@@ -17,9 +17,9 @@ pub(crate) struct Local<R> {
     pub(crate) rule: R,
     pub(crate) cells: PackedCells,
     pub(crate) generation: Generation,
-    /// Stored keys.
+    /// The number of stored keys.
     pub(crate) keys: u64,
-    /// Fingerprints that removals had to leave behind.
+    /// The number of fingerprints left behind by removals.
     pub(crate) orphans: u64,
 }
 
@@ -51,7 +51,7 @@ impl<R: Rule> Local<R> {
         self.shape.order_words(&self.hash.words(key))
     }
 
-    /// An empty table; `None` where it cannot be allocated.
+    /// An empty table; `None` if it cannot be allocated.
     pub(crate) fn new(shape: Shape, width: u32, hash: HashKey, rule: R, generation: Generation) -> Option<Local<R>> {
         let cells = PackedCells::new(shape.cells(), width)?;
         Some(Local { shape, hash, rule, cells, generation, keys: 0, orphans: 0 })
@@ -65,7 +65,7 @@ impl<R: Rule> Local<R> {
     /// All cells that match `key`.
     #[inline]
     pub(crate) fn hits(&self, key: &[u8]) -> Hits {
-        // The usual shapes get code of their own, with the loops unrolled.
+        // The usual shapes have their own code, with the loops unrolled.
         match (self.shape.tables(), self.shape.cells_per_bucket()) {
             (4, 1) => self.hits_in(key, 4, 1),
             (2, 4) => self.hits_in(key, 2, 4),
@@ -93,7 +93,7 @@ impl<R: Rule> Local<R> {
         Hits { buckets, hits }
     }
 
-    /// Whether any cell matches `key`.
+    /// `true` if any cell matches `key`.
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
         self.hits(key).hits != 0
@@ -129,7 +129,7 @@ impl<R: Rule> Local<R> {
         self.prints(self.hash.words(key)).value(function, self.rule.values(function))
     }
 
-    /// Whether a cell that holds `value` would match a key whose bucket it is in.
+    /// `true` if a cell with this value would match a key whose bucket it is in.
     pub(crate) fn fits(&self, key: &[u8], cell: CellId, value: u32) -> bool {
         value != EMPTY && self.value(key, self.rule.function(self.shape.spot(cell), value)) == value
     }

@@ -1,4 +1,4 @@
-//! A matching that gives every key a cell of its own.
+//! A matching that gives every key its own cell.
 
 use super::local::Located;
 use crate::error::PlanError;
@@ -35,7 +35,7 @@ impl Parts {
         self.keys.push((key, cells));
     }
 
-    /// Gives every key a cell of its own; `false` where that cannot be.
+    /// Gives every key its own cell; `false` if that is impossible.
     pub(crate) fn match_all(&mut self) -> bool {
         (0..self.keys.len()).all(|key| self.augment(key))
     }
@@ -101,7 +101,7 @@ mod tests {
         parts
     }
 
-    /// Whether some choice of distinct cells exists, by trying all.
+    /// `true` if some choice of distinct cells exists. Tries them all.
     fn possible(edges: &[Vec<u64>], used: &mut Vec<u64>) -> bool {
         let Some(cells) = edges.get(used.len()) else { return true };
         cells.iter().any(|cell| {

@@ -1,4 +1,4 @@
-//! How a full-key cuckoo filter is asked for.
+//! The options of a full-key cuckoo filter.
 
 use super::fingerprint::{Function, Rule};
 use super::full_key::{FullKeyCuckoo, new_local};
@@ -13,24 +13,24 @@ use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{Generation, Remote};
 use crate::sizing;
 
-/// What one kind of full-key cuckoo filter can be told beyond the common [`Options`].
+/// The options of one kind of full-key cuckoo filter beyond the common [`Options`].
 pub trait RuleSpec: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The rule that these options make.
     type Rule: Rule;
-    /// Which filter they make.
+    /// The kind of filter that they make.
     const KIND: Kind;
 
-    /// The rule for cells of this width in this shape, or why there is none.
+    /// The rule for cells of this width in this shape, or why it is impossible.
     fn rule(&self, shape: Shape, width: u32) -> Result<Self::Rule, OptionsError>;
 
-    /// Saves what tells this rule from others of its kind.
+    /// Saves the rule's parameters.
     fn write(rule: &Self::Rule, out: &mut Writer<'_>);
 
     /// Reads what [`RuleSpec::write`] wrote.
     fn read(from: &mut Reader) -> Result<Self, LoadError>;
 }
 
-/// How large a filter is to be.
+/// The wanted size of a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Size {
     Capacity { keys: u64, rate: f64 },
@@ -39,8 +39,7 @@ pub(crate) enum Size {
 
 /// What to build: the size, the shape, the search for room, and the kind's own options.
 ///
-/// Every setting is checked in [`Options::build`], and a combination that cannot work is refused with a sentence that says
-/// what would.
+/// Every setting is checked in [`Options::build`]. An invalid combination is refused with an error that names a valid one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options<S> {
     size: Size,
@@ -73,7 +72,7 @@ impl<S: RuleSpec> Options<S> {
         Options { tables, ..self }
     }
 
-    /// c cells a bucket instead of the kind's default.
+    /// c cells per bucket instead of the kind's default.
     #[must_use]
     pub fn cells_per_bucket(self, cells_per_bucket: u64) -> Self {
         Options { cells_per_bucket, ..self }
@@ -85,7 +84,7 @@ impl<S: RuleSpec> Options<S> {
         Options { search, ..self }
     }
 
-    /// The shape and the width of a cell that these options come to.
+    /// The resulting shape and cell width.
     pub fn geometry(&self) -> Result<(Shape, u32), OptionsError> {
         let (tables, per_bucket) = (self.tables, self.cells_per_bucket);
         match self.size {
@@ -100,14 +99,14 @@ impl<S: RuleSpec> Options<S> {
                     let values = self.spec.rule(shape, *width).ok().map(|rule| rule.values(Function(0)).len);
                     values.is_some_and(|values| sizing::cuckoo_rate(load, values, tables * per_bucket) <= rate)
                 };
-                // Where no width will do, the reason is the rule's own if it has one, and else the rate.
+                // If no width works, the rule's own reason is reported, or else the rate.
                 let why = || self.spec.rule(shape, PackedCells::MAX_WIDTH).err().unwrap_or(OptionsError::Rate(rate));
                 Ok((shape, sizing::WIDTHS.clone().find(enough).ok_or_else(why)?))
             }
         }
     }
 
-    /// The cells and their width.
+    /// The number of cells and their width.
     pub(crate) fn size(&self) -> Result<(u64, u32), OptionsError> {
         self.geometry().map(|(shape, width)| (shape.cells(), width))
     }
@@ -124,7 +123,7 @@ impl<S: RuleSpec> Options<S> {
         Ok(FullKeyCuckoo::new(new_local(shape, width, hash, rule, generation)?, self.search))
     }
 
-    /// An empty filter over a remote that holds no set yet. The hash key decides everything that looks random.
+    /// An empty filter over a remote that holds no set yet. The hash key determines all random choices.
     pub fn build<R: Remote>(
         &self,
         hash: HashKey,
@@ -133,8 +132,8 @@ impl<S: RuleSpec> Options<S> {
         AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
     }
 
-    /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
-    /// a saved filter was damaged. Takes one ordered scan of the remote. The filter has learned nothing.
+    /// A filter for the set that a remote already holds, under the hash key that the remote knows: after a crash, or if a
+    /// saved filter was damaged. Scans the remote once, in order. The filter has learned nothing.
     pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<FullKeyCuckoo<S::Rule>, R>, Error> {
         AdaptiveFilter::recovered(|hash, generation| self.make(hash, generation), remote)
     }

@@ -1,4 +1,4 @@
-//! Who owns a fingerprint: one matching between cells and keys, taken on L before a plan.
+//! Who owns a fingerprint: one matching between cells and keys, computed on L before a plan.
 //!
 //! A remote by hash answers with candidates. Draw an edge between an occupied cell and every key of L's set that has the
 //! cell among its own and whose fingerprint there, under the function that the cell's value names, is the cell's value.
@@ -14,9 +14,9 @@
 //! always has a matching that leaves out no key:
 //! * A cell with one key left: some matching of what is left covers that key; move it to this cell, and it still covers
 //!   every key. So the pair may be decided. The same holds for a key with one cell left.
-//! * A cell with no key left is nobody's: an orphan.
-//! * Otherwise the whole connected part is searched for a matching, and the cell gets what that matching gives it, which
-//!   may be nobody.
+//! * A cell with no key left has no owner: it is an orphan.
+//! * Otherwise the whole connected part is searched for a matching, and the cell gets the owner that this matching gives
+//!   it, possibly none.
 //!
 //! Two matchings taken separately would not do: they may give two cells to one key and lose another.
 
@@ -31,12 +31,12 @@ use std::rc::Rc;
 /// The most keys that a connected part may have before its cells' owners count as unknown.
 const PART_BOUND: usize = 64;
 
-/// Who is in a cell.
+/// The owner of a cell.
 #[derive(Clone, Debug)]
 pub(crate) enum Owner {
     Key(Rc<Located>),
-    /// An orphan of an earlier removal.
-    Nobody,
+    /// No owner: an orphan of an earlier removal.
+    NoKey,
     /// The connected part is too large.
     Unknown,
 }
@@ -44,9 +44,9 @@ pub(crate) enum Owner {
 /// What the search for owners cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PartSizes {
-    /// The most keys that had to be told apart for one cell.
+    /// The most keys that had to be distinguished for one cell.
     pub(crate) largest: usize,
-    /// Cells whose owner could not be told.
+    /// Cells whose owner could not be determined.
     pub(crate) unknown: u64,
 }
 
@@ -72,7 +72,7 @@ impl<'a, R: Rule> Owners<'a, R> {
         }
     }
 
-    /// The keys that R knows for the bucket of a cell, or for the cell itself where R knows cells. One read for each.
+    /// The keys that R knows for the bucket of a cell, or for the cell itself if R knows cells. One read for each.
     pub(crate) fn candidates(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, PlanError> {
         let shape = self.local.shape;
         let first = shape.first_cell(shape.spot(cell).table, shape.bucket_of_cell(cell));
@@ -92,7 +92,7 @@ impl<'a, R: Rule> Owners<'a, R> {
         Ok(found)
     }
 
-    /// Whether a key that these cells match is among the keys that R knows for them.
+    /// `true` if a key that these cells match is among the keys that R knows for them.
     pub(crate) fn stores(&mut self, key: &[u8], cells: &[CellId]) -> Result<bool, PlanError> {
         for cell in cells {
             if self.candidates(*cell)?.iter().any(|candidate| *candidate.key == *key) {
@@ -102,7 +102,7 @@ impl<'a, R: Rule> Owners<'a, R> {
         Ok(false)
     }
 
-    /// Who is in an occupied cell of L.
+    /// The owner of an occupied cell of L.
     pub(crate) fn owner(&mut self, cell: CellId) -> Result<Owner, PlanError> {
         if let Some(owner) = self.decided.get(&cell) {
             return Ok(owner.clone());
@@ -110,7 +110,7 @@ impl<'a, R: Rule> Owners<'a, R> {
         let left = self.fitting(cell)?;
         self.sizes.largest = self.sizes.largest.max(left.len());
         let owner = match left.as_slice() {
-            [] => Owner::Nobody,
+            [] => Owner::NoKey,
             [only] => Owner::Key(only.clone()),
             _ => match left.iter().find(|key| self.cells_left(key).len() == 1) {
                 Some(key) => Owner::Key(key.clone()),
@@ -121,7 +121,7 @@ impl<'a, R: Rule> Owners<'a, R> {
         Ok(owner)
     }
 
-    /// The cell of a key that is in L's set; `None` where its part is too large to tell.
+    /// The cell of a key in L's set; `None` if its part is too large to tell.
     pub(crate) fn cell_of(&mut self, key: &Rc<Located>) -> Result<Option<CellId>, PlanError> {
         if let Some(cell) = self.cell_of.get(&key.key) {
             return Ok(Some(*cell));
@@ -131,7 +131,7 @@ impl<'a, R: Rule> Owners<'a, R> {
             [] => return Err(PlanError::Disagree),
             [only] => Some(*only),
             _ => {
-                // By hash the key itself fits all of these; a mirror names the owner, which may be another key.
+                // By hash, the key itself fits all of these. A mirror names the owner, which may be another key.
                 let sole = |cell: &CellId| -> Result<bool, PlanError> {
                     Ok(matches!(self.fitting(*cell)?.as_slice(), [only] if only.key == key.key))
                 };
@@ -148,7 +148,7 @@ impl<'a, R: Rule> Owners<'a, R> {
         Ok(cell)
     }
 
-    /// The cell that a key was given, if it was asked for.
+    /// The cell that was decided for a key, if any.
     pub(crate) fn decided_cell(&self, key: &[u8]) -> Option<CellId> {
         self.cell_of.get(key).copied()
     }
@@ -159,12 +159,12 @@ impl<'a, R: Rule> Owners<'a, R> {
                 self.cell_of.insert(key.key.clone(), cell);
             }
             Owner::Unknown => self.sizes.unknown += 1,
-            Owner::Nobody => {}
+            Owner::NoKey => {}
         }
         self.decided.insert(cell, owner.clone());
     }
 
-    /// The undecided keys whose fingerprint for the cell is what it holds.
+    /// The undecided keys whose fingerprint the cell holds.
     fn fitting(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, PlanError> {
         let mut keys = self.candidates(cell)?;
         let value = self.local.get(cell);
@@ -183,17 +183,17 @@ impl<'a, R: Rule> Owners<'a, R> {
     }
 
     fn is_decided(&self, cell: CellId) -> bool {
-        matches!(self.decided.get(&cell), Some(Owner::Key(_) | Owner::Nobody))
+        matches!(self.decided.get(&cell), Some(Owner::Key(_) | Owner::NoKey))
     }
 
     fn match_part(&mut self, cell: CellId) -> Result<Owner, PlanError> {
         Ok(match self.part(cell)? {
             None => Owner::Unknown,
-            Some(part) => part.owner(cell).map_or(Owner::Nobody, Owner::Key),
+            Some(part) => part.owner(cell).map_or(Owner::NoKey, Owner::Key),
         })
     }
 
-    /// A matching of the connected part around a cell, or `None` where the part passes the bound.
+    /// A matching of the connected part around a cell; `None` if the part passes the bound.
     fn part(&mut self, cell: CellId) -> Result<Option<Parts>, PlanError> {
         let mut part = Parts::default();
         let mut to_visit = vec![cell];
@@ -215,7 +215,7 @@ impl<'a, R: Rule> Owners<'a, R> {
     }
 }
 
-/// The first cell for which a fallible question is answered with yes.
+/// The first cell for which `ask` returns `true`.
 fn find_ok<E>(cells: &[CellId], mut ask: impl FnMut(&CellId) -> Result<bool, E>) -> Result<Option<CellId>, E> {
     for cell in cells {
         if ask(cell)? {

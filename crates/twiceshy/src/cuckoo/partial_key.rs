@@ -3,7 +3,7 @@
 use super::fingerprint::Values;
 use super::options::Size;
 use super::save::{read_cells, read_frame, write_frame};
-use super::search::{Nest, Path, Resident, Search};
+use super::search::{Path, Resident, Search, Tables};
 use super::shape::{Buckets, Shape};
 use crate::error::{Error, OptionsError};
 use crate::filter::Filter;
@@ -22,22 +22,22 @@ const EMPTY: u32 = 0;
 
 /// The partial-key cuckoo filter, 2×4 by default.
 ///
-/// *Cost.* One hash word (two for fingerprints of more than 24 bits) and two buckets a look-up.
+/// *Cost.* One hash word (two for fingerprints of more than 24 bits) and two buckets per look-up.
 ///
 /// *Layout.* A cell is a fingerprint; 0 means empty. With h the key's bucket in table 0, its bucket in table t is
 /// `(h + g_t(fingerprint)) mod b`, with g_0 = 0: a fingerprint in any table tells its bucket in all others,
 /// without the key, at any number of buckets b.
 ///
-/// *Paper.* 002 section 3. A sum modulo b stands where the paper has an exclusive or, which needs b to be a power of two.
-/// Lemma 2 there: keys with the same bucket and fingerprint have the same d·c cells, and so the fingerprint must grow with
-/// log n / (d·c). From 8 bits, 2×4 reaches 95 % load up to millions of keys; below, look at [`Error::Full`] early.
+/// *Paper.* 002 section 3. A sum modulo b replaces the paper's exclusive or, which needs b to be a power of two. Lemma 2
+/// there: keys with the same bucket and fingerprint have the same d·c cells, and so the fingerprint must grow with log n /
+/// (d·c). From 8 bits, 2×4 reaches 95 % load up to millions of keys; below, expect [`Error::Full`] early.
 ///
-/// *Departure.* An insertion that finds no path changes nothing, where the usual implementation drops the last
-/// fingerprint that it displaced, and with it a key that was stored.
+/// *Departure.* An insertion that finds no path changes nothing. The usual implementation drops the last fingerprint that
+/// it displaced, and with it a stored key.
 ///
-/// **It is a multiset, and it trusts you.** Inserting a key twice stores it twice. Removing a key that was never inserted
-/// may take away the fingerprint of another key, which is then reported absent although it is stored. Use
-/// [`FullKeyFilter`](super::FullKeyFilter) where that may happen: it asks its remote.
+/// **It is a multiset, and it does not check removals.** Inserting a key twice stores it twice. Removing a key that was
+/// never inserted may remove the fingerprint of another key, which is then reported absent although it is stored. If that
+/// can happen, use [`FullKeyFilter`](super::FullKeyFilter), which asks its remote.
 ///
 /// ```
 /// use twiceshy::CuckooFilter;
@@ -54,14 +54,14 @@ pub struct CuckooFilter {
     shape: Shape,
     hash: HashKey,
     cells: PackedCells,
-    /// The keys of g_1, g_2, …
+    /// The seeds of g_1, g_2, …
     displacements: [u64; MAX_ORDERS],
     keys: u64,
     search: Search,
     rng: SplitMix64,
 }
 
-/// What to build.
+/// The options of a [`CuckooFilter`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CuckooOptions {
     size: Size,
@@ -77,7 +77,7 @@ impl CuckooOptions {
         CuckooOptions { tables, ..self }
     }
 
-    /// c cells a bucket instead of 4.
+    /// c cells per bucket instead of 4.
     #[must_use]
     pub fn cells_per_bucket(self, cells_per_bucket: u64) -> Self {
         CuckooOptions { cells_per_bucket, ..self }
@@ -173,11 +173,11 @@ impl CuckooFilter {
         let Some(Path(path)) = path else {
             return Err(Error::Full { keys: self.keys, cells: self.shape.cells() });
         };
-        let mut homeless = fingerprint;
+        let mut moving = fingerprint;
         for CellId(cell) in path {
             let displaced = self.cells.get(cell);
-            self.cells.set(cell, homeless);
-            homeless = displaced;
+            self.cells.set(cell, moving);
+            moving = displaced;
         }
         self.rng = rng;
         self.keys += 1;
@@ -190,7 +190,7 @@ impl CuckooFilter {
         Filter::contains(self, key.as_key().as_ref())
     }
 
-    /// Removes one copy of the key; `false` if no fingerprint of it is found. **Only for keys that were inserted**:
+    /// Removes one copy of the key; `false` if its fingerprint is not found. **Only for keys that were inserted**:
     /// otherwise another key may lose its fingerprint.
     pub fn remove<K: AsKey + ?Sized>(&mut self, key: &K) -> bool {
         let (home, fingerprint) = self.locate(&self.hash.words(key.as_key().as_ref()));
@@ -203,10 +203,14 @@ impl CuckooFilter {
         found.is_some()
     }
 
-    /// Checks that as many cells are occupied as keys are counted.
+    /// Checks that the number of occupied cells equals the number of keys.
     pub fn validate(&self) -> Result<(), String> {
         let occupied = (0..self.shape.cells()).filter(|cell| self.cells.get(*cell) != EMPTY).count() as u64;
-        if occupied == self.keys { Ok(()) } else { Err(format!("{occupied} cells are occupied by {} keys", self.keys)) }
+        if occupied == self.keys {
+            Ok(())
+        } else {
+            Err(format!("{occupied} cells are occupied, but {} keys are counted", self.keys))
+        }
     }
 
     /// Writes the filter with its hash key.
@@ -239,7 +243,7 @@ impl CuckooFilter {
         (self.shape.bucket(word), Values::all(self.cells.width()).pick(low))
     }
 
-    /// g_t: how far from its bucket in table 0 a fingerprint's bucket in table t is.
+    /// g_t: the distance from a fingerprint's bucket in table 0 to its bucket in table t.
     #[inline]
     fn displacement(&self, table: u8, fingerprint: u32) -> u64 {
         if table == 0 {
@@ -292,7 +296,7 @@ impl Filter for CuckooFilter {
     }
 }
 
-impl Nest for CuckooFilter {
+impl Tables for CuckooFilter {
     type Error = Infallible;
 
     fn shape(&self) -> Shape {
@@ -335,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_filter_says_so_and_keeps_every_key() {
+    fn a_full_filter_refuses_a_key_and_keeps_the_others() {
         for (tables, per_bucket, width) in [(2, 4, 8), (4, 1, 12), (3, 2, 5), (2, 1, 16)] {
             let options = CuckooFilter::with_cells(500, width).tables(tables).cells_per_bucket(per_bucket);
             let mut filter = options.build(HashKey::fixed(1)).unwrap();
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ninth_copy_of_a_key_does_not_fit_and_harms_nobody() {
+    fn the_ninth_copy_of_a_key_does_not_fit_and_harms_no_other_key() {
         let mut filter = CuckooFilter::with_cells(1000, 12).build(HashKey::fixed(2)).unwrap();
         filter.insert(b"other").unwrap();
         let copies = (0..).find(|_| filter.insert(b"same").is_err()).unwrap();
@@ -357,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_finds_a_fingerprint_anywhere_knows_all_its_buckets() {
+    fn a_fingerprint_in_any_cell_gives_all_its_buckets() {
         let mut filter =
             CuckooFilter::with_cells(999, 9).tables(5).cells_per_bucket(1).build(HashKey::fixed(3)).unwrap();
         for i in 0..500 {
@@ -365,7 +369,7 @@ mod tests {
             let buckets = filter.buckets(home, fingerprint);
             for cell in filter.shape.cells_of(&buckets).collect::<Vec<_>>() {
                 filter.cells.set(cell.0, fingerprint);
-                let Ok(Resident::At(found)) = filter.resident(cell) else { panic!("somebody is there") };
+                let Ok(Resident::At(found)) = filter.resident(cell) else { panic!("the cell is not occupied") };
                 assert_eq!(found, buckets);
                 filter.cells.set(cell.0, EMPTY);
             }

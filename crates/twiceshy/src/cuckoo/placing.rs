@@ -1,27 +1,27 @@
-//! Planning a cell for a key that comes, and for one that goes.
+//! Planning a cell for a new key, and the removal of a key.
 
 use super::fingerprint::{Function, Rule};
 use super::local::Located;
-use super::planner::{Finished, Lodger, Planner};
+use super::planner::{Finished, Occupant, Planner};
 use super::search::Search;
 use crate::error::PlanError;
 use crate::remote::{CellId, Key};
 use std::rc::Rc;
 
-/// A planned insertion: the changes of one table, and the cell of the newcomer.
+/// A planned insertion: the changes of one table, and the new key's cell.
 pub(crate) struct Placed {
     pub(crate) finished: Finished,
     pub(crate) cell: CellId,
     pub(crate) path: usize,
 }
 
-/// Plans a cell for a key that is not in the table's set; `None` where there is no room.
+/// Plans a cell for a key that is not in the table's set; `None` if there is no room.
 pub(crate) fn place<R: Rule>(
     mut planner: Planner<'_, R>,
     key: &Key,
     search: Search,
 ) -> Result<Option<Placed>, PlanError> {
-    let newcomer = Lodger { located: Rc::new(planner.local.locate(key.clone())), function: Function(0) };
+    let newcomer = Occupant { located: Rc::new(planner.local.locate(key.clone())), function: Function(0) };
     let mut rng = planner.rng.clone();
     let found = search.find(&mut planner, newcomer.buckets(), &mut rng)?;
     planner.rng = rng;
@@ -31,7 +31,7 @@ pub(crate) fn place<R: Rule>(
     Ok(Some(Placed { finished: planner.finish(1), cell, path: path.0.len() }))
 }
 
-/// Plans a removal of a stored key; the cell is `None` where it cannot be told, and an orphan stays.
+/// Plans the removal of a stored key. The cell is `None` if it cannot be determined; then an orphan stays.
 pub(crate) fn unplace<R: Rule>(
     mut planner: Planner<'_, R>,
     key: &Key,

@@ -20,7 +20,7 @@ pub struct Plain {
 
 /// The full-key cuckoo filter without adaptation, 4×1 by default: the baseline of 003 section 4.
 ///
-/// *Cost.* Three hash words and four cells a look-up, which can all be loaded at once. An insertion writes one entry to R
+/// *Cost.* Three hash words and four cells per look-up, which can all be loaded at once. An insertion writes one entry to R
 /// for each table.
 ///
 /// *Layout.* A cell is a fingerprint of the whole width; 0 means empty, so `2^w − 1` values are in use.

@@ -1,10 +1,10 @@
-//! A plan in the making: what cells will hold, over what L holds now.
+//! A plan under construction: what cells will hold, on top of what L holds now.
 
 use super::edit::{Counted, Edit};
 use super::fingerprint::{Function, Rule};
 use super::local::{EMPTY, Local, Located};
 use super::owners::{Owner, Owners, PartSizes};
-use super::search::{Nest, Path, Resident};
+use super::search::{Path, Resident, Tables};
 use super::shape::{Buckets, Shape};
 use crate::error::PlanError;
 use crate::remote::{CellId, Generation, Keys, Write};
@@ -14,25 +14,25 @@ use std::rc::Rc;
 
 /// A key in a cell, with the fingerprint function that it uses there.
 #[derive(Clone, Debug)]
-pub(crate) struct Lodger {
+pub(crate) struct Occupant {
     pub(crate) located: Rc<Located>,
     pub(crate) function: Function,
 }
 
-/// Reads L and R, changes neither. A walk that comes back to a cell finds the key that the plan put there.
+/// Reads L and R, changes neither. A walk that returns to a cell finds the key that the plan put there.
 pub struct Planner<'a, R> {
     pub(crate) local: &'a Local<R>,
     pub(crate) owners: Owners<'a, R>,
     pub(crate) rng: SplitMix64,
-    draft: BTreeMap<CellId, Option<Lodger>>,
-    /// What the plan does to the number of orphans.
+    draft: BTreeMap<CellId, Option<Occupant>>,
+    /// The plan's change to the number of orphans.
     orphans: i64,
 }
 
-/// A plan to come back to.
-pub(crate) struct Draft(BTreeMap<CellId, Option<Lodger>>, i64);
+/// A saved state of a plan.
+pub(crate) struct Draft(BTreeMap<CellId, Option<Occupant>>, i64);
 
-/// What a finished plan does to L, and the moves that a mirror must hear of.
+/// A finished plan's changes to L, and the moves that a mirror must be told.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) edit: Edit,
@@ -41,7 +41,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// What the remote must hear of the moves: nothing, unless it mirrors cells.
+    /// The moves for the remote: empty, unless it mirrors cells.
     pub(crate) fn writes(&self, generation: Generation, keys: &dyn Keys) -> impl Iterator<Item = Write> + use<'_> {
         let heard = if keys.knows_cells() { self.moves.as_slice() } else { &[] };
         heard.iter().map(move |(from, to)| Write::Move { generation, from: *from, to: *to })
@@ -57,24 +57,24 @@ impl<'a, R: Rule> Planner<'a, R> {
     /// The value that a cell will have.
     pub(crate) fn value(&self, cell: CellId) -> u32 {
         match self.draft.get(&cell) {
-            Some(Some(lodger)) => self.local.value(&lodger.located.key, lodger.function),
+            Some(Some(occupant)) => self.local.value(&occupant.located.key, occupant.function),
             Some(None) => EMPTY,
             None => self.local.get(cell),
         }
     }
 
-    /// Whether a look-up of `query` will match this cell, which must be one of its own.
+    /// `true` if a look-up of `query` will match this cell, which must be one of the query's cells.
     pub(crate) fn matches(&self, query: &Located, cell: CellId) -> bool {
         self.local.fits(&query.key, cell, self.value(cell))
     }
 
-    /// Whether a look-up of `query` will find it present.
+    /// `true` if a look-up of `query` will report it present.
     pub(crate) fn is_present(&self, query: &Located) -> bool {
         self.local.shape.cells_of(&query.buckets).any(|cell| self.matches(query, cell))
     }
 
-    /// Who will be in a cell. An orphan that is met is cleared.
-    pub(crate) fn lodger(&mut self, cell: CellId) -> Result<Option<Option<Lodger>>, PlanError> {
+    /// The key that will be in a cell. Clears the cell if it holds an orphan. The outer `None` means unknown.
+    pub(crate) fn occupant(&mut self, cell: CellId) -> Result<Option<Option<Occupant>>, PlanError> {
         if let Some(drafted) = self.draft.get(&cell) {
             return Ok(Some(drafted.clone()));
         }
@@ -82,12 +82,12 @@ impl<'a, R: Rule> Planner<'a, R> {
             return Ok(Some(None));
         }
         Ok(match self.owners.owner(cell)? {
-            Owner::Key(located) => Some(Some(Lodger { located, function: self.local.function(cell) })),
-            // Where no orphan was left behind, a cell without an owner means that L and R hold different sets.
-            Owner::Nobody if self.local.orphans.saturating_add_signed(self.orphans) == 0 => {
+            Owner::Key(located) => Some(Some(Occupant { located, function: self.local.function(cell) })),
+            // If no orphan was left behind, a cell without an owner means that L and R hold different sets.
+            Owner::NoKey if self.local.orphans.saturating_add_signed(self.orphans) == 0 => {
                 return Err(PlanError::Disagree);
             }
-            Owner::Nobody => {
+            Owner::NoKey => {
                 self.draft.insert(cell, None);
                 self.orphans -= 1;
                 Some(None)
@@ -96,59 +96,60 @@ impl<'a, R: Rule> Planner<'a, R> {
         })
     }
 
-    /// The plan so far, to come back to.
+    /// Saves the plan so far.
     pub(crate) fn draft(&self) -> Draft {
         Draft(self.draft.clone(), self.orphans)
     }
 
-    /// Forgets what was planned since. Owners stay decided: the matching does not change.
+    /// Returns to a saved state. Owners stay decided: the matching does not change.
     pub(crate) fn return_to(&mut self, Draft(draft, orphans): Draft) {
         (self.draft, self.orphans) = (draft, orphans);
     }
 
-    /// Plans a removal that cannot tell which cell to clear.
+    /// Plans a removal that cannot determine which cell to clear.
     pub(crate) fn leave_orphan(&mut self) {
         self.orphans += 1;
     }
 
     /// The cell that a key of the plan will be in.
     pub(crate) fn drafted_cell(&self, key: &Rc<Located>) -> Option<CellId> {
-        let holds = |lodger: &Option<Lodger>| lodger.as_ref().is_some_and(|lodger| Rc::ptr_eq(&lodger.located, key));
-        self.draft.iter().find(|(_, lodger)| holds(lodger)).map(|(cell, _)| *cell)
+        let holds =
+            |occupant: &Option<Occupant>| occupant.as_ref().is_some_and(|occupant| Rc::ptr_eq(&occupant.located, key));
+        self.draft.iter().find(|(_, occupant)| holds(occupant)).map(|(cell, _)| *cell)
     }
 
-    /// Plans the cell to be empty.
+    /// Plans to empty the cell.
     pub(crate) fn clear(&mut self, cell: CellId) {
         self.draft.insert(cell, None);
     }
 
-    /// Plans the cell to hold a key under exactly this function.
-    pub(crate) fn put(&mut self, cell: CellId, lodger: Lodger) {
-        self.draft.insert(cell, Some(lodger));
+    /// Plans to put a key into the cell under exactly this function.
+    pub(crate) fn put(&mut self, cell: CellId, occupant: Occupant) {
+        self.draft.insert(cell, Some(occupant));
     }
 
-    /// Plans the cell to hold a key that comes from elsewhere: it carries its function as far as the rule lets it.
-    pub(crate) fn arrive(&mut self, cell: CellId, lodger: Lodger) {
-        let function = self.local.rule.arriving(self.local.shape.spot(cell), lodger.function);
-        self.put(cell, Lodger { function, ..lodger });
+    /// Plans to move a key into the cell. It keeps its function if the rule allows it.
+    pub(crate) fn arrive(&mut self, cell: CellId, occupant: Occupant) {
+        let function = self.local.rule.arriving(self.local.shape.spot(cell), occupant.function);
+        self.put(cell, Occupant { function, ..occupant });
     }
 
-    /// Sends a newcomer down a path: it takes the first cell, the key there the second, and so on.
-    pub(crate) fn follow(&mut self, Path(path): &Path, newcomer: Lodger) -> Result<(), PlanError> {
-        let mut homeless = Some(newcomer);
+    /// Moves a new key along a path: it takes the first cell, the key there the second, and so on.
+    pub(crate) fn follow(&mut self, Path(path): &Path, newcomer: Occupant) -> Result<(), PlanError> {
+        let mut moving = Some(newcomer);
         for cell in path {
-            let displaced = self.lodger(*cell)?;
-            if let Some(lodger) = homeless.take() {
-                self.arrive(*cell, lodger);
+            let displaced = self.occupant(*cell)?;
+            if let Some(occupant) = moving.take() {
+                self.arrive(*cell, occupant);
             }
-            homeless = displaced.flatten();
+            moving = displaced.flatten();
         }
-        // A path ends in a free cell, whose lodger is nobody.
-        debug_assert!(homeless.is_none());
+        // A path ends in a free cell, which has no occupant.
+        debug_assert!(moving.is_none());
         Ok(())
     }
 
-    /// The plan as new values and moves. `keys` is what it does to the number of keys.
+    /// The plan as new values and moves. `keys` is the change to the number of keys.
     pub(crate) fn finish(self, keys: i64) -> Finished {
         let (orphans, rng) = (self.orphans, self.rng.state());
         let mut edit = Edit { cells: Vec::new(), keys, orphans, rng, counted: Counted::Nothing };
@@ -158,8 +159,8 @@ impl<'a, R: Rule> Planner<'a, R> {
             if value != self.local.get(cell) {
                 edit.cells.push((cell, value));
             }
-            if let Some(lodger) = drafted
-                && let Some(from) = self.owners.decided_cell(&lodger.located.key)
+            if let Some(occupant) = drafted
+                && let Some(from) = self.owners.decided_cell(&occupant.located.key)
                 && from != cell
             {
                 moves.push((from, cell));
@@ -169,7 +170,7 @@ impl<'a, R: Rule> Planner<'a, R> {
     }
 }
 
-impl<R: Rule> Nest for Planner<'_, R> {
+impl<R: Rule> Tables for Planner<'_, R> {
     type Error = PlanError;
 
     fn shape(&self) -> Shape {
@@ -184,16 +185,16 @@ impl<R: Rule> Nest for Planner<'_, R> {
     }
 
     fn resident(&mut self, cell: CellId) -> Result<Resident, Self::Error> {
-        Ok(match self.lodger(cell)? {
-            Some(Some(lodger)) => Resident::At(lodger.located.buckets),
-            Some(None) => Resident::Nobody,
+        Ok(match self.occupant(cell)? {
+            Some(Some(occupant)) => Resident::At(occupant.located.buckets),
+            Some(None) => Resident::NoKey,
             None => Resident::Unknown,
         })
     }
 }
 
-/// The buckets of a lodger, for searches that start with it.
-impl Lodger {
+/// The buckets of an occupant, for searches that start with it.
+impl Occupant {
     pub(crate) fn buckets(&self) -> &Buckets {
         &self.located.buckets
     }

@@ -33,7 +33,7 @@ pub(crate) fn read_frame(from: &mut Reader) -> Result<(Shape, u32, HashKey), Loa
     Ok((shape, width, hash_key::read(from)?))
 }
 
-/// Reads the cells, and counts the occupied ones against what the file says.
+/// Reads the cells, and checks the number of occupied ones against the file.
 pub(crate) fn read_cells(
     from: &mut Reader,
     shape: Shape,

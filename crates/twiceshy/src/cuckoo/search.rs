@@ -1,6 +1,6 @@
-//! The way to a free cell: breadth-first, or at random.
+//! Searching a path to a free cell, breadth-first or at random.
 //!
-//! Both searches only look; nothing changes before a path is known. They see the tables through [`Nest`], so the exact
+//! Both searches only read; nothing changes before a path is known. They see the tables through [`Tables`], so the exact
 //! hash table and the filters' plans share them.
 
 use super::shape::{Buckets, Shape};
@@ -9,49 +9,49 @@ use crate::remote::CellId;
 use crate::rng::SplitMix64;
 use std::collections::{HashMap, HashSet};
 
-/// The largest bound of a search or walk: what it remembers on the way stays within some tens of megabytes, whatever a file
-/// or a caller asks for.
+/// The largest bound of a search or walk. It limits their memory to tens of megabytes, whatever a file or a caller asks
+/// for.
 pub(crate) const MOST_STEPS: u32 = 1 << 20;
 
 /// Tables as a search sees them.
-pub(crate) trait Nest {
-    /// What a failed look at a cell brings.
+pub(crate) trait Tables {
+    /// The error of a failed read.
     type Error;
 
     /// The shape of the tables.
     fn shape(&self) -> Shape;
 
-    /// Whether nobody is in the cell.
+    /// `true` if the cell is free.
     fn is_free(&mut self, cell: CellId) -> Result<bool, Self::Error>;
 
-    /// Who is in a cell that is not free.
+    /// The occupant of a cell that is not free.
     fn resident(&mut self, cell: CellId) -> Result<Resident, Self::Error>;
 }
 
-/// Whom a search finds in a cell.
+/// What a search finds in a cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Resident {
     /// A key with these buckets.
     At(Buckets),
     /// A fingerprint that belongs to no key: as good as a free cell.
-    Nobody,
-    /// It cannot be found out: the path must go another way.
+    NoKey,
+    /// The owner cannot be determined: the path must avoid this cell.
     Unknown,
 }
 
-/// The cells of a kick path: the newcomer goes to the first, the key there to the second, …, and the last is free.
+/// The cells of a kick path: the new key goes to the first, the key there to the second, …, and the last is free.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Path(pub(crate) Vec<CellId>);
 
 /// How an insertion looks for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// Shortest path first: looks at up to `cells` cells.
+    /// Shortest path first. Visits up to `cells` cells.
     BreadthFirst {
-        /// The most cells whose owner is asked for.
+        /// The most cells whose owner is looked up.
         cells: u32,
     },
-    /// The random walk of 003 section 2.1: a random one of the key's cells, then of the displaced key's other tables, …
+    /// The random walk of 003 section 2.1: a random cell of the key, then of the displaced key's other tables, …
     RandomWalk {
         /// The most keys that a walk displaces.
         steps: u32,
@@ -59,46 +59,46 @@ pub enum Search {
 }
 
 impl Search {
-    /// Breadth-first over at most 5,000 cells. At 95 % load of 4×1 tables the median look is at a dozen.
+    /// Breadth-first over at most 5,000 cells. At 95 % load of 4×1 tables the median search visits a dozen.
     pub const DEFAULT: Search = Search::BreadthFirst { cells: 5_000 };
 
-    /// Refuses a bound that finds nothing.
+    /// Returns an error for a bound that is 0 or too large.
     pub(crate) fn check(self) -> Result<(), OptionsError> {
         let (Search::BreadthFirst { cells: bound } | Search::RandomWalk { steps: bound }) = self;
         if (1..=MOST_STEPS).contains(&bound) {
             return Ok(());
         }
-        let why = "a search for room takes at least 1 and at most 1048576 cells or steps (5000 is the default)";
+        let why = "the bound of a search must be 1 to 1048576 cells or steps (the default is 5000)";
         Err(OptionsError::Bound(why))
     }
 
-    /// A path for a newcomer with these buckets, or none within the bound.
-    pub(crate) fn find<N: Nest>(
+    /// A path for a new key with these buckets; `None` if there is none within the bound.
+    pub(crate) fn find<T: Tables>(
         self,
-        nest: &mut N,
+        tables: &mut T,
         buckets: &Buckets,
         rng: &mut SplitMix64,
-    ) -> Result<Option<Path>, N::Error> {
+    ) -> Result<Option<Path>, T::Error> {
         match self {
-            Search::BreadthFirst { cells } => breadth_first(nest, buckets, |_| true, cells),
-            Search::RandomWalk { steps } => random_walk(nest, buckets, steps, rng),
+            Search::BreadthFirst { cells } => breadth_first(tables, buckets, |_| true, cells),
+            Search::RandomWalk { steps } => random_walk(tables, buckets, steps, rng),
         }
     }
 }
 
-/// The shortest path from one of the newcomer's `allowed` cells to a free cell.
-pub(crate) fn breadth_first<N: Nest>(
-    nest: &mut N,
+/// The shortest path from one of the new key's `allowed` cells to a free cell.
+pub(crate) fn breadth_first<T: Tables>(
+    tables: &mut T,
     buckets: &Buckets,
     allowed: impl Fn(CellId) -> bool,
     budget: u32,
-) -> Result<Option<Path>, N::Error> {
-    let shape = nest.shape();
-    // A node is a cell with the node that its newcomer is displaced from.
+) -> Result<Option<Path>, T::Error> {
+    let shape = tables.shape();
+    // A node is a cell, with the node whose key moves into it.
     let mut nodes: Vec<(CellId, Option<usize>)> = Vec::new();
     let mut seen: HashSet<CellId> = HashSet::new();
     for cell in shape.cells_of(buckets).filter(|cell| allowed(*cell)) {
-        if nest.is_free(cell)? {
+        if tables.is_free(cell)? {
             return Ok(Some(Path(vec![cell])));
         }
         if seen.insert(cell) {
@@ -107,9 +107,9 @@ pub(crate) fn breadth_first<N: Nest>(
     }
     for at in 0..budget as usize {
         let Some(&(cell, _)) = nodes.get(at) else { break };
-        let home = match nest.resident(cell)? {
+        let home = match tables.resident(cell)? {
             Resident::At(home) => home,
-            Resident::Nobody => return Ok(Some(back(&nodes[..=at]))),
+            Resident::NoKey => return Ok(Some(path_to_last(&nodes[..=at]))),
             Resident::Unknown => continue,
         };
         let table = shape.spot(cell).table;
@@ -118,8 +118,8 @@ pub(crate) fn breadth_first<N: Nest>(
                 continue;
             }
             nodes.push((next, Some(at)));
-            if nest.is_free(next)? {
-                return Ok(Some(back(&nodes)));
+            if tables.is_free(next)? {
+                return Ok(Some(path_to_last(&nodes)));
             }
         }
     }
@@ -127,7 +127,7 @@ pub(crate) fn breadth_first<N: Nest>(
 }
 
 /// The path that ends in the last node.
-fn back(nodes: &[(CellId, Option<usize>)]) -> Path {
+fn path_to_last(nodes: &[(CellId, Option<usize>)]) -> Path {
     let mut cells = Vec::new();
     let mut at = nodes.len().checked_sub(1);
     while let Some((cell, parent)) = at.and_then(|at| nodes.get(at)) {
@@ -138,22 +138,22 @@ fn back(nodes: &[(CellId, Option<usize>)]) -> Path {
     Path(cells)
 }
 
-/// A walk that puts each displaced key into a random cell of another of its tables, unless one of its cells is free. A
-/// walk that returns to a cell finds the key that it put there itself.
-fn random_walk<N: Nest>(
-    nest: &mut N,
+/// A walk that puts each displaced key into a random cell of another of its tables, unless one of its cells is free. If it
+/// returns to a cell, it finds the key that it put there.
+fn random_walk<T: Tables>(
+    tables: &mut T,
     buckets: &Buckets,
     steps: u32,
     rng: &mut SplitMix64,
-) -> Result<Option<Path>, N::Error> {
-    let shape = nest.shape();
+) -> Result<Option<Path>, T::Error> {
+    let shape = tables.shape();
     let mut path: Vec<CellId> = Vec::new();
     let mut put: HashMap<CellId, Buckets> = HashMap::new();
-    let mut homeless = *buckets;
+    let mut moving = *buckets;
     for _ in 0..=steps {
         let left = path.last().map(|cell| shape.spot(*cell).table);
-        for cell in shape.cells_of(&homeless) {
-            if !put.contains_key(&cell) && nest.is_free(cell)? {
+        for cell in shape.cells_of(&moving) {
+            if !put.contains_key(&cell) && tables.is_free(cell)? {
                 path.push(cell);
                 return Ok(Some(Path(path)));
             }
@@ -161,22 +161,22 @@ fn random_walk<N: Nest>(
         let others = u64::from(shape.tables()) - u64::from(left.is_some());
         let mut table = rng.below(others) as u8;
         table += u8::from(left.is_some_and(|left| table >= left));
-        let first = shape.first_cell(table, homeless[usize::from(table)]);
+        let first = shape.first_cell(table, moving[usize::from(table)]);
         let cell = CellId(first.0 + rng.below(u64::from(shape.cells_per_bucket())));
         let resident = match put.get(&cell) {
             Some(own) => Resident::At(*own),
-            None => nest.resident(cell)?,
+            None => tables.resident(cell)?,
         };
         let displaced = match resident {
             Resident::At(displaced) => Some(displaced),
-            Resident::Nobody => None,
-            // Another way: the next step draws another cell.
+            Resident::NoKey => None,
+            // The next step draws another cell.
             Resident::Unknown => continue,
         };
         path.push(cell);
-        put.insert(cell, homeless);
+        put.insert(cell, moving);
         match displaced {
-            Some(displaced) => homeless = displaced,
+            Some(displaced) => moving = displaced,
             None => return Ok(Some(Path(path))),
         }
     }

@@ -5,9 +5,9 @@ use crate::remote::{CellId, Generation, MAX_ORDERS, Order, OrderWords, Place};
 
 /// d tables of b buckets of c cells.
 ///
-/// Cells are numbered table by table, bucket by bucket, so that the cells of a bucket lie together. The bucket of a key in
+/// Cells are numbered table by table, bucket by bucket, so that the cells of a bucket are adjacent. The bucket of a key in
 /// table t is the range reduction of its *order word* for t, `word · b / 2^64`: the high bits decide, an interval of words
-/// is a bucket at any b, and b needs not be a power of two.
+/// is a bucket at any b, and b need not be a power of two.
 ///
 /// Two orders share a hash word: order 2i takes word i as it is, order 2i + 1 takes it rotated by 32 bits. Each order sees
 /// 32 bits that the other does not, which is why a table has at most 2^32 buckets, and a 4×1 look-up needs two words for
@@ -19,22 +19,24 @@ pub struct Shape {
     buckets: u64,
 }
 
-/// A shape that cannot be.
+/// An invalid shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
     /// Too few or too many tables.
-    #[error("{0} tables: a cuckoo table needs 2 to 8 (4 with one cell a bucket, or 2 with four, reach 95 % load)")]
+    #[error(
+        "a cuckoo filter must have 2 to 8 tables, not {0} (4 with one cell per bucket, or 2 with four, reach 95 % load)"
+    )]
     Tables(u64),
     /// Too few or too many cells in a bucket.
-    #[error("{0} cells a bucket: 1 to 8 are possible (1 with four tables, or 4 with two, reach 95 % load)")]
+    #[error("a bucket must have 1 to 8 cells, not {0} (1 with four tables, or 4 with two, reach 95 % load)")]
     CellsPerBucket(u64),
-    /// No bucket, or more than hash words can tell apart.
-    #[error("{0} buckets a table: 1 to 4294967296 are possible")]
+    /// No bucket, or more than hash words can distinguish.
+    #[error("a table must have 1 to 4294967296 buckets, not {0}")]
     Buckets(u64),
 }
 
-/// Where in its bucket a cell is: what a fingerprint may depend on.
+/// The position of a cell: its table, and its number in the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The number of the table.
@@ -106,7 +108,7 @@ impl Shape {
         OrderWords::new(&all[..usize::from(self.tables)])
     }
 
-    /// How many hash words the buckets use up: fingerprints come from the words after them.
+    /// The number of hash words that the buckets use. Fingerprints use the words after them.
     #[inline]
     pub(crate) fn words_for_buckets(&self) -> u64 {
         u64::from(self.tables).div_ceil(2)
@@ -124,7 +126,7 @@ impl Shape {
         self.buckets_in(words, self.tables)
     }
 
-    /// The same for callers that know the number of tables beforehand, so that the loop can be unrolled.
+    /// The same for a known number of tables, so that the loop can be unrolled.
     #[inline(always)]
     pub(crate) fn buckets_in(&self, words: &Words<'_>, tables: u8) -> Buckets {
         let mut buckets = [0; MAX_ORDERS];
@@ -227,7 +229,7 @@ mod tests {
                 let bytes = i.to_le_bytes();
                 let words = key.words(&bytes);
                 let buckets = shape.buckets_of(&words);
-                assert_eq!(shape.order_words(&words).as_slice()[0], words.word(0), "the seam counts on it");
+                assert_eq!(shape.order_words(&words).as_slice()[0], words.word(0), "the remote relies on it");
                 for (Order(table), word) in shape.order_words(&words).iter() {
                     assert_eq!(shape.bucket(word), buckets[usize::from(table)]);
                     assert_eq!(Shape::order_word(&words, table), word);
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_shapes_are_refused_by_name() {
+    fn invalid_shapes_are_refused_by_name() {
         assert_eq!(Shape::new(1, 10, 1), Err(ShapeError::Tables(1)));
         assert_eq!(Shape::new(9, 10, 1), Err(ShapeError::Tables(9)));
         assert_eq!(Shape::new(4, 10, 0), Err(ShapeError::CellsPerBucket(0)));

@@ -2,13 +2,13 @@
 
 use super::edit::Counted;
 
-/// Counts since the filter was made or loaded.
+/// Counts since the filter was created or loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Keys inserted.
     pub insertions: u64,
-    /// Cells on the paths of those insertions: one for a key that found a free cell.
+    /// Cells on the paths of those insertions: one if the key found a free cell.
     pub path_cells: u64,
     /// The longest of those paths.
     pub longest_path: u64,
@@ -18,17 +18,17 @@ pub struct Stats {
     pub adapts: u64,
     /// Keys that adaptations moved to another cell.
     pub moved_by_adapts: u64,
-    /// Adaptations that had to tell more than one key apart to know a cell's owner.
+    /// Adaptations that had to distinguish more than one key to find a cell's owner.
     pub adapts_with_parts: u64,
-    /// The most keys that an adaptation had to tell apart for one cell.
+    /// The most keys that an adaptation had to distinguish for one cell.
     pub largest_part: u64,
-    /// Owners that could not be told, because too many keys and cells hang together.
+    /// Owners that could not be determined, because the connected part was too large.
     pub unknown_owners: u64,
-    /// Adaptations that gave up because they passed their bound of steps; a rebuild is wanted then.
+    /// Adaptations that gave up at their bound of steps. A rebuild is wanted then.
     pub over_bound: u64,
     /// Tables that were replaced by growing, re-keying or rebuilding.
     pub rebuilds: u64,
-    /// Cells that hold the fingerprint of no key now.
+    /// Cells that now hold a fingerprint of no key.
     pub orphans: u64,
 }
 

@@ -5,7 +5,7 @@ use super::fingerprint::{Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
-use super::planner::{Lodger, Planner};
+use super::planner::{Occupant, Planner};
 use super::shape::{Shape, Spot};
 use crate::error::{OptionsError, PlanError};
 use crate::kind::Kind;
@@ -22,9 +22,9 @@ pub struct Swapping {
 
 /// The adaptive cuckoo filter whose fingerprint function is the cell's number in its bucket, 2×4 by default.
 ///
-/// *Cost.* Two buckets of four cells a look-up, which lie in two cache lines, and two hash words for cells of up to 12
-/// bits. No bit is spent on adapting, but eight cells are compared where 4×1 compares four. An adaptation reads R once
-/// for the bucket (a mirror twice) and writes nothing to a remote by hash.
+/// *Cost.* Two buckets of four cells per look-up, which lie in two cache lines, and two hash words for cells of up to 12
+/// bits. No bit is spent on adapting, but eight cells are compared where 4×1 compares four. An adaptation reads R once for
+/// the bucket (a mirror twice) and writes nothing to a remote by hash.
 ///
 /// *Layout.* A cell is a fingerprint of the whole width; 0 means empty. A key in cell j is stored under function j.
 ///
@@ -65,18 +65,18 @@ impl Rule for Swapping {
 }
 
 impl Swapping {
-    /// Another cell of the bucket, any of them with equal chance.
+    /// Another cell of the bucket, chosen uniformly.
     fn other(&self, planner: &mut Planner<'_, Swapping>, cell: CellId) -> CellId {
         let at = u64::from(planner.local.shape.spot(cell).cell);
         let chosen = planner.rng.below(u64::from(self.cells) - 1);
         CellId(cell.0 - at + chosen + u64::from(chosen >= at))
     }
 
-    fn swap(&self, planner: &mut Planner<'_, Swapping>, cell: CellId) -> Result<Option<Lodger>, PlanError> {
-        let Some(Some(colliding)) = planner.lodger(cell)? else { return Ok(None) };
+    fn swap(&self, planner: &mut Planner<'_, Swapping>, cell: CellId) -> Result<Option<Occupant>, PlanError> {
+        let Some(Some(colliding)) = planner.occupant(cell)? else { return Ok(None) };
         let other = self.other(planner, cell);
-        // An owner that cannot be told stays where it is: the next false positive draws another cell.
-        let Some(swapped) = planner.lodger(other)? else { return Ok(Some(colliding)) };
+        // If the owner is unknown, nothing is swapped: the next false positive draws another cell.
+        let Some(swapped) = planner.occupant(other)? else { return Ok(Some(colliding)) };
         match swapped {
             Some(swapped) => planner.arrive(cell, swapped),
             None => planner.clear(cell),
@@ -95,7 +95,7 @@ impl Adapting for Swapping {
     ) -> Result<Verdict, PlanError> {
         let mut verdict = Verdict::Planned;
         for cell in cells.iter().take(if self.all { cells.len() } else { 1 }) {
-            // An earlier swap of this plan may have cleared the collision, or brought a new one.
+            // An earlier swap of this plan may have removed the collision, or caused a new one.
             if !planner.matches(query, *cell) {
                 continue;
             }
@@ -127,7 +127,7 @@ impl RuleSpec for SwappingSpec {
     fn rule(&self, shape: Shape, width: u32) -> Result<Swapping, OptionsError> {
         if shape.cells_per_bucket() < 2 {
             return Err(OptionsError::Bound(
-                "swapping needs at least 2 cells a bucket, since keys change places within one",
+                "swapping needs at least 2 cells per bucket, since keys swap cells within a bucket",
             ));
         }
         Ok(Swapping { values: Values::all(width), cells: shape.cells_per_bucket(), all: self.all })
@@ -158,7 +158,7 @@ impl SwappingFilter {
 }
 
 impl Options<SwappingSpec> {
-    /// Whether every colliding cell is swapped at a false positive, or only the first. Only the first by default.
+    /// `true` if a false positive swaps every colliding cell; `false` (the default) if only the first.
     #[must_use]
     pub fn all_cells(mut self, all: bool) -> Self {
         self.spec.all = all;

@@ -1,6 +1,6 @@
 //! The exact cuckoo hash table of 002 section 2.
 
-use super::search::{Nest, Path, Resident, Search};
+use super::search::{Path, Resident, Search, Tables};
 use super::shape::{Buckets, Shape};
 use crate::error::OptionsError;
 use crate::hash::HashKey;
@@ -11,24 +11,24 @@ use std::convert::Infallible;
 /// How often an insertion that finds no path tries again under a new hash key before it reports `Full`.
 const REHASHES: u32 = 4;
 
-/// How a [`CuckooTable`] makes room.
+/// How a [`CuckooTable`] makes room for a new key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Insertion {
-    /// A path that is known before anything moves.
+    /// Finds a path before anything moves.
     Search(Search),
-    /// Algorithm 2 of 002: two tables of one cell; the newcomer's second cell if it is free, else it takes the first, and
-    /// displaced keys go to and fro between their two cells, `Max = ⌈6 log_{1+δ/2} |T|⌉` times at the most. The table
-    /// grows when it passes the load `1/(2 + δ)`.
+    /// Algorithm 2 of 002: two tables of one cell. The new key takes its second cell if that is free, else its first, and
+    /// displaced keys alternate between their two cells, at most `Max = ⌈6 log_{1+δ/2} |T|⌉` times. The table grows when it
+    /// passes the load `1/(2 + δ)`.
     Alternating {
-        /// δ: how far the table stays below one half full; 0.01 to 100.
+        /// δ: how far the table stays below half full; 0.01 to 100.
         slack: f64,
     },
 }
 
 /// A hash table of whole keys with d buckets of c cells for each key: worst-case constant look-ups and removals.
 ///
-/// *Cost.* Sixteen bytes a cell, and the keys. A look-up reads at most d buckets. An insertion that finds no path
+/// *Cost.* Sixteen bytes per cell, and the keys. A look-up reads at most d buckets. An insertion that finds no path
 /// re-hashes the table under a new hash key, O(n), up to four times; at 95 % load of 4×1 or 2×4 and above a thousand keys
 /// that is rare.
 ///
@@ -36,8 +36,8 @@ pub enum Insertion {
 /// 2.2 for more tables and cells. 003 section 3 uses such a table as the mirror of a filter's cells:
 /// [`Mirror`](crate::remote::Mirror).
 ///
-/// *Departure.* A failed insertion changes nothing: a re-hash is built beside the table and replaces it only when every
-/// key has found its cell.
+/// *Departure.* A failed insertion changes nothing: a re-hash is built beside the table and replaces it only when every key
+/// has found a cell.
 ///
 /// ```
 /// use twiceshy::cuckoo::{CuckooTable, Shape};
@@ -59,17 +59,17 @@ pub struct CuckooTable {
     insertion: Insertion,
     rng: SplitMix64,
     rehashes: u64,
-    /// The number of keys at which every re-hash failed: from there on `Full` is said at once.
+    /// The number of keys at which every re-hash failed. From there on `Full` is returned at once.
     full_at: u64,
 }
 
-/// The table has no room for one more key, under this hash key and under some others. Nothing was changed.
+/// The table has no room for another key, under this hash key and several others. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the table is full with {len} keys in {cells} cells: grow it, or remove keys")]
 pub struct TableFull {
-    /// The keys in it.
+    /// The number of keys.
     pub len: u64,
-    /// The cells that it has.
+    /// The number of cells.
     pub cells: u64,
 }
 
@@ -94,22 +94,22 @@ impl CuckooTable {
     }
 
     /// The table of 002 section 2: two halves of single cells with room for `capacity` keys at load `1/(2 + slack)`.
-    /// `slack` is brought into 0.01 to 100.
+    /// `slack` is clamped to 0.01 to 100.
     pub fn alternating(capacity: u64, slack: f64, hash: HashKey) -> Result<CuckooTable, OptionsError> {
-        let slack = sane(slack);
+        let slack = clamp_slack(slack);
         let cells = (capacity.max(1) as f64 * (2.0 + slack)).ceil() as u64;
         let table = CuckooTable::new(Shape::with_cells(2, 1, cells)?, hash)?;
         Ok(CuckooTable { insertion: Insertion::Alternating { slack }, ..table })
     }
 
-    /// The same table with another way to make room. [`Insertion::Alternating`] needs two tables of one cell, and is
-    /// ignored for other shapes.
+    /// Changes how the table makes room. [`Insertion::Alternating`] needs two tables of one cell, and is ignored for other
+    /// shapes.
     #[must_use]
     pub fn with_insertion(mut self, insertion: Insertion) -> CuckooTable {
         let two_by_one = (self.shape.tables(), self.shape.cells_per_bucket()) == (2, 1);
         match insertion {
             Insertion::Alternating { slack } if two_by_one => {
-                self.insertion = Insertion::Alternating { slack: sane(slack) }
+                self.insertion = Insertion::Alternating { slack: clamp_slack(slack) }
             }
             Insertion::Alternating { .. } => {}
             Insertion::Search(_) => self.insertion = insertion,
@@ -122,17 +122,17 @@ impl CuckooTable {
         self.shape
     }
 
-    /// The keys in it.
+    /// The number of keys.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether no key is in it.
+    /// `true` if the table holds no key.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How often it took a new hash key by itself.
+    /// How often the table took a new hash key on its own.
     pub fn rehashes(&self) -> u64 {
         self.rehashes
     }
@@ -142,7 +142,7 @@ impl CuckooTable {
         self.cells.iter().flatten().map(|key| &**key)
     }
 
-    /// Whether `key` is in the table (Algorithm 1).
+    /// `true` if `key` is in the table (Algorithm 1).
     pub fn contains(&self, key: &[u8]) -> bool {
         self.find(key).is_some()
     }
@@ -153,7 +153,7 @@ impl CuckooTable {
         self.shape.cells_of(&buckets).find(|cell| self.at(*cell).is_some_and(|resident| **resident == *key))
     }
 
-    /// Puts a key into the table; `false` where it was there.
+    /// Inserts a key; `false` if it was stored already.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, TableFull> {
         if self.contains(key) {
             return Ok(false);
@@ -168,7 +168,7 @@ impl CuckooTable {
         Ok(true)
     }
 
-    /// Takes a key out of the table; `false` where it was not there.
+    /// Removes a key; `false` if it was not stored.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         let found = self.find(key);
         if let Some(cell) = found {
@@ -178,12 +178,12 @@ impl CuckooTable {
         found.is_some()
     }
 
-    /// Moves every key to its cells under another hash key. `Full` where they do not fit; nothing has changed then.
+    /// Moves every key to its cells under another hash key. Fails if they do not fit; then nothing changes.
     pub fn rekey(&mut self, hash: HashKey) -> Result<(), TableFull> {
         self.rebuild(self.shape, hash, None).ok_or(self.full())
     }
 
-    /// Moves every key to a table with at least `cells` cells. `Full` where they do not fit.
+    /// Moves every key to a table with at least `cells` cells. Fails if they do not fit.
     pub fn grow(&mut self, cells: u64) -> Result<(), TableFull> {
         if self.grow_to(cells) { Ok(()) } else { Err(self.full()) }
     }
@@ -205,7 +205,7 @@ impl CuckooTable {
         }
     }
 
-    /// The last lines of Algorithm 2: new hash functions, every key again, and the newcomer.
+    /// The last lines of Algorithm 2: new hash functions, every key again, and the new key.
     fn rehash_with(&mut self, newcomer: Key) -> Result<(), TableFull> {
         if self.len < self.full_at.min(self.shape.cells()) {
             let mut hash = self.hash;
@@ -221,7 +221,7 @@ impl CuckooTable {
         Err(self.full())
     }
 
-    /// Replaces the table by one of another shape or hash key with the same keys and one more, if all fit.
+    /// Rebuilds the table with another shape or hash key and one more key, if all fit.
     fn rebuild(&mut self, shape: Shape, hash: HashKey, newcomer: Option<Key>) -> Option<()> {
         let mut fresh = CuckooTable { insertion: self.insertion, ..CuckooTable::new(shape, hash).ok()? };
         for key in self.cells.iter().flatten().cloned().chain(newcomer) {
@@ -234,7 +234,7 @@ impl CuckooTable {
         Some(())
     }
 
-    /// Gives a key that is not in the table a cell, if a path is found.
+    /// Puts a key that is not in the table into a cell, if a path is found.
     fn place(&mut self, key: Key) -> bool {
         let buckets = self.buckets_of(&key);
         let path = match self.insertion {
@@ -247,9 +247,9 @@ impl CuckooTable {
             Insertion::Alternating { slack } => self.alternate(&buckets, slack),
         };
         let Some(Path(path)) = path else { return false };
-        let mut homeless = Some(key);
+        let mut moving = Some(key);
         for CellId(cell) in path {
-            std::mem::swap(&mut self.cells[cell as usize], &mut homeless);
+            std::mem::swap(&mut self.cells[cell as usize], &mut moving);
         }
         self.len += 1;
         true
@@ -280,7 +280,7 @@ impl CuckooTable {
         self.shape.buckets_of(&self.hash.words(key))
     }
 
-    /// Whoever is in a cell.
+    /// The key in a cell.
     pub(crate) fn at(&self, CellId(cell): CellId) -> Option<&Key> {
         self.cells.get(cell as usize)?.as_ref()
     }
@@ -292,7 +292,7 @@ impl CuckooTable {
         taken
     }
 
-    /// Puts a key into an empty cell of somebody else's choice: how a mirror follows its filter.
+    /// Puts a key into an empty cell chosen by the caller: a mirror follows its filter.
     pub(crate) fn put(&mut self, CellId(cell): CellId, key: Key) {
         if let Some(slot) = self.cells.get_mut(cell as usize) {
             self.len += u64::from(slot.is_none());
@@ -310,12 +310,12 @@ impl CuckooTable {
     }
 }
 
-/// A slack that gives walks an end and tables a size.
-fn sane(slack: f64) -> f64 {
+/// Clamps the slack, so that walks end and tables have a size.
+fn clamp_slack(slack: f64) -> f64 {
     if slack.is_nan() { 0.01 } else { slack.clamp(0.01, 100.0) }
 }
 
-impl Nest for CuckooTable {
+impl Tables for CuckooTable {
     type Error = Infallible;
 
     fn shape(&self) -> Shape {
@@ -327,7 +327,7 @@ impl Nest for CuckooTable {
     }
 
     fn resident(&mut self, cell: CellId) -> Result<Resident, Infallible> {
-        Ok(self.at(cell).map_or(Resident::Nobody, |key| Resident::At(self.buckets_of(key))))
+        Ok(self.at(cell).map_or(Resident::NoKey, |key| Resident::At(self.buckets_of(key))))
     }
 }
 
@@ -373,11 +373,11 @@ mod tests {
     }
 
     #[test]
-    fn past_what_is_possible_full_is_said_and_nothing_changes() {
+    fn above_the_possible_load_insert_fails_and_nothing_changes() {
         for (tables, per_bucket) in [(2, 1), (4, 1), (2, 4)] {
             let shape = Shape::with_cells(tables, per_bucket, 200).unwrap();
             let mut table = CuckooTable::new(shape, HashKey::fixed(2)).unwrap();
-            // In small tables one key may find room where another does not.
+            // In small tables one key may find room although another does not.
             let mut inserted = 0;
             for i in 1000..2000 {
                 let before = table.cells.clone();
@@ -408,21 +408,21 @@ mod tests {
     }
 
     #[test]
-    fn a_slack_that_makes_no_sense_still_ends() {
+    fn an_absurd_slack_still_terminates() {
         for slack in [0.0, -1.0, f64::NAN, f64::MIN_POSITIVE, f64::INFINITY] {
             holds_exactly(&fill(CuckooTable::alternating(50, slack, HashKey::fixed(7)).unwrap(), 200), 200);
         }
     }
 
     #[test]
-    fn a_table_that_no_memory_can_hold_is_refused() {
+    fn a_table_too_large_for_memory_is_refused() {
         let shape = Shape::new(8, 1 << 32, 8).unwrap();
         assert!(matches!(CuckooTable::new(shape, HashKey::fixed(1)), Err(OptionsError::Memory { .. })));
     }
 
     #[test]
     fn algorithm_2_rehashes_when_a_walk_passes_max() {
-        // Tiny tables meet bad configurations often: every key must survive the new hash functions.
+        // Tiny tables often have bad configurations: every key must survive the new hash functions.
         let rehashes: u64 = (0..200)
             .map(|seed| {
                 let table = fill(CuckooTable::alternating(12, 0.1, HashKey::fixed(seed)).unwrap(), 12);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_or_a_failed_one_keeps_every_key() {
+    fn rekeying_and_a_failed_growth_keep_every_key() {
         let shape = Shape::with_cells(4, 1, 1_000).unwrap();
         let mut table = fill(CuckooTable::new(shape, HashKey::fixed(6)).unwrap(), 900);
         table.rekey(HashKey::fixed(7)).unwrap();

@@ -1,5 +1,5 @@
-//! Controls: what becomes of a filter where one of the conditions on ownership is dropped. They show that the suites'
-//! `validate` sees a lost key, and that the conditions are needed.
+//! Controls: what happens to a filter if one of the conditions on ownership is dropped. They show that `validate` detects a
+//! lost key, and that the conditions are needed.
 
 use super::adapt::Adapting;
 use super::local::Located;
@@ -16,20 +16,20 @@ fn key(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// A filter with narrow cells at 95 % load, or as near as small tables come.
+/// A filter with narrow cells at 95 % load, or close to it in small tables.
 fn crowded(seed: u64, cells: u64, bits: u32) -> AdaptiveFilter<CyclicFilter> {
     let options = CyclicFilter::with_cells(cells, bits).selectors(Selectors::Equal { bits: 1 });
     let mut pair = options.build(HashKey::fixed(seed), ByHash::new()).unwrap();
     for number in 0..2 * cells {
         if pair.len() * 100 < 95 * pair.filter().cells() {
-            // A small table may have no room for one key, and have it for the next.
+            // A small table may have no room for one key, but for the next.
             let _ = pair.insert(&key(number));
         }
     }
     pair
 }
 
-/// Adapts to false positives until a key is lost; whether one was.
+/// Adapts to false positives until a key is lost. `true` if one was.
 fn loses_a_key(pair: &AdaptiveFilter<CyclicFilter>, mut adapt: impl FnMut(&mut CyclicFilter, &[u8])) -> bool {
     let (mut filter, remote) = (pair.filter().clone(), pair.remote());
     let stored = stored_keys(remote).unwrap();
@@ -42,13 +42,13 @@ fn loses_a_key(pair: &AdaptiveFilter<CyclicFilter>, mut adapt: impl FnMut(&mut C
     })
 }
 
-/// Adapts as the filter does, with these keys at hand. `false` if they disagree with the filter.
+/// Adapts as the filter does, reading these keys. `false` if they disagree with the filter.
 fn adapt(filter: &mut CyclicFilter, query: &[u8], keys: &dyn Keys) -> bool {
     let plan = filter.plan(Operation::Adapt(query), keys);
     plan.is_ok_and(|plan| filter.apply(plan).is_ok())
 }
 
-/// Adapts as the filter does, but asks for the owner of each colliding cell in a matching of its own.
+/// Adapts as the filter does, but computes a separate matching for each colliding cell.
 fn adapt_with_many_matchings(filter: &mut CyclicFilter, query: &[u8], remote: &ByHash) {
     let hits = filter.local.hits(query);
     let cells: Vec<CellId> = filter.local.cells_hit(&hits).collect();
@@ -90,7 +90,7 @@ impl Keys for WithGhost<'_> {
 }
 
 #[test]
-fn one_matching_for_a_plan_loses_no_key_and_one_for_each_cell_does() {
+fn one_matching_per_plan_loses_no_key_but_one_per_cell_does() {
     for (cells, bits, expected) in [(20, 4, 15..), (40, 4, 10..), (20, 5, 5..), (20, 6, 1..)] {
         let (mut lost_by_many, mut lost_by_one) = (0, 0);
         for seed in 0..RUNS {
@@ -110,7 +110,7 @@ fn one_matching_for_a_plan_loses_no_key_and_one_for_each_cell_does() {
 }
 
 #[test]
-fn a_remote_with_one_key_too_many_costs_keys() {
+fn a_remote_with_an_extra_key_loses_keys() {
     for (cells, bits, expected) in [(20, 4, 15..), (40, 4, 15..), (40, 6, 2..)] {
         let (mut lost, mut noticed) = (0, 0);
         for seed in 0..RUNS {

@@ -1,4 +1,4 @@
-//! Every invariant of a table of a full-key cuckoo filter, checked against its remote.
+//! Checks every invariant of a full-key cuckoo table against its remote.
 
 use super::fingerprint::Rule;
 use super::local::Local;
@@ -6,7 +6,7 @@ use super::matching::Parts;
 use crate::remote::{CellId, Key, Keys};
 use std::rc::Rc;
 
-/// The first thing that is wrong with a table that must hold these keys, in words.
+/// The first problem of a table that must hold these keys.
 pub(crate) fn check_table<R: Rule>(local: &Local<R>, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
     if local.keys != stored.len() as u64 {
         return Err(format!("the filter counts {} keys, the remote {}", local.keys, stored.len()));
@@ -27,7 +27,7 @@ pub(crate) fn check_table<R: Rule>(local: &Local<R>, stored: &[Key], keys: &dyn 
         }
         parts.add(located, found);
     }
-    if parts.match_all() { Ok(()) } else { Err("the keys cannot all have a cell of their own".into()) }
+    if parts.match_all() { Ok(()) } else { Err("not every key can have its own cell".into()) }
 }
 
 fn check_mirrored<R: Rule>(local: &Local<R>, key: &Key, found: &[CellId], keys: &dyn Keys) -> Result<(), String> {

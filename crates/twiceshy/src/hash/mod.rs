@@ -4,13 +4,13 @@
 //! functions can be chosen by name:
 //!
 //! * [`HashKind::SipHash13`], the default: word `i` is SipHash-1-3 of the key's bytes followed by `i` as eight
-//!   little-endian bytes. A pseudo-random function: who does not know the key learns nothing about words from words.
-//!   The bytes of the key are absorbed once and the state is shared by all words.
+//!   little-endian bytes. A pseudo-random function: without the key, words reveal nothing about other words. The bytes of the
+//!   key are absorbed once and the state is shared by all words.
 //! * [`HashKind::Xxh3`], for trusted keys only: word `i` is XXH3-64 with seed `k0 + i·(2·k1 + 1)`. About 2 ns a word, and
-//!   no protection against somebody who wants collisions.
+//!   no protection against an attacker who wants collisions.
 //!
-//! Both are published algorithms with fixed output, so a saved filter means the same on every platform and in every
-//! later release; the golden vectors below hold them to it.
+//! Both are published algorithms with fixed output, so a saved filter means the same on every platform and in every later
+//! release. The golden vectors below check this.
 
 mod sip;
 
@@ -24,12 +24,12 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub enum HashKind {
     /// SipHash-1-3: safe against an attacker who does not know the key.
     SipHash13,
-    /// XXH3-64: several times faster, for keys that nobody chooses with bad intent.
+    /// XXH3-64: several times faster, for keys that no attacker chooses.
     Xxh3,
 }
 
 impl HashKind {
-    /// The number that stands for this kind in saved filters.
+    /// The number of this kind in saved filters.
     pub fn code(self) -> u8 {
         match self {
             HashKind::SipHash13 => 1,
@@ -37,7 +37,7 @@ impl HashKind {
         }
     }
 
-    /// The kind behind a number from a saved filter.
+    /// The kind with this number in saved filters.
     pub fn from_code(code: u8) -> Option<HashKind> {
         [HashKind::SipHash13, HashKind::Xxh3].into_iter().find(|kind| kind.code() == code)
     }
@@ -63,7 +63,7 @@ pub struct HashKey {
 
 /// The operating system gave no random bytes for a hash key.
 #[derive(Debug, thiserror::Error)]
-#[error("the operating system gave no random bytes ({0}): try again, or give the filter a hash key of your own")]
+#[error("the operating system gave no random bytes ({0}): try again, or create the filter with your own hash key")]
 pub struct NoEntropy(String);
 
 impl HashKey {
@@ -74,12 +74,12 @@ impl HashKey {
         Ok(HashKey::from_bytes(HashKind::SipHash13, bytes))
     }
 
-    /// The key that a seed stands for. Everybody can compute it: for tests and reproducible experiments only.
+    /// The key for a seed. Anyone can compute it: only for tests and reproducible experiments.
     pub fn fixed(seed: u64) -> HashKey {
         HashKey { kind: HashKind::SipHash13, k0: mix(seed), k1: mix(seed ^ 0x7477_6963_6573_6879) }
     }
 
-    /// A key from 16 bytes of the caller's own (little-endian halves).
+    /// A key from 16 bytes (two little-endian halves).
     pub fn from_bytes(kind: HashKind, bytes: [u8; 16]) -> HashKey {
         let joined = u128::from_le_bytes(bytes);
         HashKey { kind, k0: joined as u64, k1: (joined >> 64) as u64 }
@@ -90,7 +90,7 @@ impl HashKey {
         ((u128::from(self.k1) << 64) | u128::from(self.k0)).to_le_bytes()
     }
 
-    /// The same secret driving the fast hash, for keys that nobody chooses with bad intent.
+    /// The same secret with the fast hash, for keys that no attacker chooses.
     ///
     /// ```
     /// use twiceshy::hash::{HashKey, HashKind};
@@ -115,8 +115,8 @@ impl HashKey {
         })
     }
 
-    /// Another key of the same kind that only the holder of this one can tell: what re-keying uses when it is given
-    /// none.
+    /// Another key of the same kind, derived from this one and secret to its holder. Re-keying uses it when no key is
+    /// given.
     #[must_use]
     pub fn successor(&self) -> HashKey {
         let words = Absorbed::new(self.k0, self.k1, b"twiceshy successor");
@@ -125,15 +125,15 @@ impl HashKey {
 }
 
 impl HashKey {
-    /// Key number `number` of those that only the holder of this one can tell. A filter whose functions are numbered never has
-    /// the same one twice, even if it is given the same hash key again.
+    /// Derived key number `number`, secret to the holder of this one. A filter that numbers its functions never uses the
+    /// same one twice, even if it is given the same hash key again.
     pub(crate) fn numbered(&self, number: u64) -> HashKey {
         let words = Absorbed::new(self.k0, self.k1, b"twiceshy numbered");
         HashKey { kind: self.kind, k0: words.finish(2 * number), k1: words.finish(2 * number + 1) }
     }
 }
 
-/// Shows the kind and nothing of the secret.
+/// Shows the kind, and never the secret.
 impl fmt::Debug for HashKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HashKey").field("kind", &self.kind).finish_non_exhaustive()
@@ -179,7 +179,7 @@ pub(crate) fn words_of(first: u64, last: u64, bound: u64) -> std::ops::RangeIncl
     first_word(first.into()) as u64..=(first_word(u128::from(last) + 1) - 1) as u64
 }
 
-/// A bijection of 64-bit words whose output bits all depend on all input bits (the finalizer of SplitMix64).
+/// A bijection of 64-bit words in which every output bit depends on every input bit (the finalizer of SplitMix64).
 pub(crate) fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_survives_the_way_through_bytes_and_does_not_show_itself() {
+    fn a_key_survives_a_round_trip_through_bytes_and_debug_hides_it() {
         let key = HashKey::fixed(99);
         assert_eq!(HashKey::from_bytes(key.kind(), key.to_bytes()), key);
         assert!(!format!("{key:?}").contains(&format!("{}", key.k0)));

@@ -34,8 +34,8 @@ impl PackedCells {
     /// The widest cell.
     pub const MAX_WIDTH: u32 = 32;
 
-    /// `len` cells of `width` bits, all zero. `None` where the width is outside 1 to 32, or the bits could not be
-    /// addressed or allocated.
+    /// `len` cells of `width` bits, all zero. `None` if the width is not 1 to 32, or the bits cannot be addressed or
+    /// allocated.
     pub fn new(len: u64, width: u32) -> Option<PackedCells> {
         let size = Self::byte_size(len, width)?;
         let mut bytes = Vec::new();
@@ -44,8 +44,8 @@ impl PackedCells {
         Some(PackedCells { width, len, bytes })
     }
 
-    /// Cells over bytes that were saved with [`PackedCells::as_bytes`]. `None` where they are not exactly as many as
-    /// `len` cells take, or where a bit outside every cell is set.
+    /// Cells from bytes saved with [`PackedCells::as_bytes`]. `None` if the number of bytes is wrong for `len` cells, or if
+    /// a bit outside every cell is set.
     pub fn from_bytes(len: u64, width: u32, saved: &[u8]) -> Option<PackedCells> {
         let size = Self::byte_size(len, width)?;
         if saved.len() != size - PADDING {
@@ -88,7 +88,7 @@ impl PackedCells {
         self.width
     }
 
-    /// The bits allocated, padding included.
+    /// The bits allocated, including padding.
     pub fn allocated_bits(&self) -> u64 {
         self.bytes.len() as u64 * 8
     }
@@ -110,7 +110,7 @@ impl PackedCells {
     /// The value of cell `index`.
     ///
     /// # Panics
-    /// If the cell lies outside the allocation; within the padding the value means nothing.
+    /// If the cell lies outside the allocation. Within the padding the value is meaningless.
     #[inline]
     pub fn get(&self, index: u64) -> u32 {
         let bit = index * u64::from(self.width);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_cells_are_refused() {
+    fn invalid_cells_are_refused() {
         for (len, width) in [(10, 0), (10, 33), (u64::MAX, 32), (u64::MAX / 2, 2), (1 << 60, 32)] {
             assert_eq!(PackedCells::new(len, width), None, "{len} cells of {width} bits");
         }

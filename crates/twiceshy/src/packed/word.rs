@@ -1,21 +1,21 @@
 //! Rank and select inside a 64-bit word, portably and with the processor's own instructions.
 //!
-//! One look-up needs several of these, so the choice between the two ways is made once around the whole look-up, not once
-//! a word: [`dispatch`] takes [`Work`], which is compiled for each way of counting bits.
+//! One look-up needs several of these, so the implementation is chosen once for the whole look-up, not once per word:
+//! [`dispatch`] takes [`Work`], which is compiled for each implementation.
 
-/// A way to count and to find the ones of a word.
+/// A way to count and find the ones of a word.
 pub(crate) trait Word64 {
     /// Ones among the lowest `bits` bits (0..=64).
     fn rank(word: u64, bits: u32) -> u32;
-    /// Position of one number `nth` (from 0); 64 if there are not so many.
+    /// Position of the `nth` one (from 0); 64 if there are fewer.
     fn select(word: u64, nth: u32) -> u32;
-    /// Puts bit i of `word` where one number i of `mask` is.
+    /// Puts bit i of `word` at the position of one number i of `mask`.
     fn deposit(word: u64, mask: u64) -> u64;
-    /// Takes the bits of `word` where `mask` has ones, close together: undoes [`Word64::deposit`].
+    /// Collects the bits of `word` where `mask` has ones. The inverse of [`Word64::deposit`].
     fn extract(word: u64, mask: u64) -> u64;
 }
 
-/// Work that counts and selects bits, compiled once for each way to do so.
+/// Work that counts and selects bits, compiled once for each implementation.
 ///
 /// `run`, and what it calls on the way to a [`Word64`] method, should be `#[inline(always)]`: only what is inlined into
 /// the function that [`dispatch`] enters is compiled for the instructions that were detected.
@@ -24,7 +24,7 @@ pub(crate) trait Work {
     fn run<W: Word64>(self) -> Self::Output;
 }
 
-/// Runs the work with the processor's instructions where it has them, chosen at run time.
+/// Runs the work with the processor's instructions if it has them, detected at run time.
 #[inline]
 pub(crate) fn dispatch<K: Work>(work: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
@@ -43,7 +43,7 @@ const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = LOW << 7;
 
 impl Portable {
-    /// How many of the eight bytes of `sums` are at most `bound`; all of them below 128, and `bound` too.
+    /// How many of the eight bytes of `sums` are at most `bound`. All of them and `bound` must be below 128.
     #[inline(always)]
     fn at_most(sums: u64, bound: u32) -> u32 {
         let not_above = ((u64::from(bound) * LOW) | HIGH).wrapping_sub(sums) & HIGH;
@@ -67,16 +67,16 @@ impl Word64 for Portable {
         if u64::from(nth) >= sums >> 56 {
             return 64;
         }
-        // The one lies in the first byte whose sum exceeds `nth`; there is such a byte, so the shift is 56 at most.
+        // The one lies in the first byte whose sum exceeds `nth`. There is such a byte, so the shift is at most 56.
         let byte = Self::at_most(sums, nth) * 8;
         let left = nth - (sums << 8 >> byte & 0xFF) as u32;
-        // Byte i keeps bit i of that byte alone; then 1 where it is set; then the ones in the bits 0 to i.
+        // Byte i keeps only bit i of that byte; then 1 if it is set; then the ones in the bits 0 to i.
         let spread = (word >> byte & 0xFF).wrapping_mul(LOW) & 0x8040_2010_0804_0201;
         let ones = (((spread | HIGH) - LOW) | spread) & HIGH;
         byte + Self::at_most((ones >> 7).wrapping_mul(LOW), left)
     }
 
-    /// A step for each one of the mask.
+    /// One step for each one of the mask.
     fn deposit(word: u64, mut mask: u64) -> u64 {
         let (mut word, mut spread) = (word, 0);
         while mask != 0 {
@@ -88,7 +88,7 @@ impl Word64 for Portable {
         spread
     }
 
-    /// A step for each one of the mask.
+    /// One step for each one of the mask.
     fn extract(word: u64, mut mask: u64) -> u64 {
         let (mut gathered, mut bit) = (0, 1);
         while mask != 0 {
@@ -119,7 +119,7 @@ mod tests {
         words
     }
 
-    /// Compares one way with a loop over the bits.
+    /// Compares an implementation with a loop over the bits.
     struct Compare;
 
     impl Work for Compare {
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn portable_ways_agree_with_a_loop_over_the_bits() {
+    fn the_portable_implementation_agrees_with_a_loop_over_the_bits() {
         Compare.run::<Portable>();
     }
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn the_processors_ways_agree_with_a_loop_over_the_bits() {
+    fn the_processors_instructions_agree_with_a_loop_over_the_bits() {
         match super::super::word_x86::Instructions::detect() {
             Some(instructions) => instructions.run(Compare),
             None => eprintln!("this processor has no BMI2: nothing was compared"),

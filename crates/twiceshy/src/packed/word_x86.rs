@@ -1,7 +1,7 @@
 //! Rank and select with the instructions of x86-64: the only unsafe code of the crate.
 //!
-//! The unsafe part is the promise that the processor has an instruction. [`Instructions`] is the proof of it: there is no
-//! way to one but through the detection, and no way to [`X86`] but through one.
+//! The unsafe part is the promise that the processor has an instruction. [`Instructions`] is the proof: only the detection
+//! creates it, and [`X86`] can only be used through it.
 
 #![expect(unsafe_code, reason = "instructions that not every processor has are called after their detection")]
 
@@ -14,8 +14,8 @@ use super::word::{Word64, Work};
 #[derive(Clone, Copy)]
 pub(crate) struct Instructions(());
 
-/// What the detection found: unknown, absent, present. One load of one byte, where std's own cache takes a load and two
-/// tests for each of the four features.
+/// What the detection found: unknown, absent or present. A single load of one byte; std's cache takes a load and two tests
+/// for each of the four features.
 static FOUND: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 0;
 const ABSENT: u8 = 1;
@@ -25,7 +25,7 @@ impl Instructions {
     /// The proof, if the processor has them.
     #[inline(always)]
     pub(crate) fn detect() -> Option<Instructions> {
-        // A relaxed load is enough: the byte guards no other memory, and every thread that finds it unknown detects alike.
+        // A relaxed load is enough: the byte guards no other memory, and every thread detects the same.
         let found = match FOUND.load(Ordering::Relaxed) {
             UNKNOWN => Self::ask(),
             known => known,
@@ -44,10 +44,10 @@ impl Instructions {
         found
     }
 
-    /// Runs work that may use them.
+    /// Runs work that may use these instructions.
     #[inline(always)]
     pub(crate) fn run<K: Work>(self, work: K) -> K::Output {
-        // SAFETY: `self` exists only where all the features were detected.
+        // SAFETY: `self` exists only if all the features were detected.
         unsafe { with_features(work) }
     }
 }
@@ -57,10 +57,10 @@ fn with_features<K: Work>(work: K) -> K::Output {
     work.run::<X86>()
 }
 
-/// The processor's own counting. Private: only [`with_features`] names it, so whoever has it came through the detection.
+/// Counting with the processor's instructions. Private: only [`with_features`] names it, after the detection.
 ///
-/// PDEP is microcode on AMD's Zen 1 and Zen 2, up to hundreds of cycles where others take three. It stays: they are a
-/// dwindling few, telling them apart takes a list of models, and the answers are the same.
+/// PDEP is microcode on AMD's Zen 1 and Zen 2, and takes up to hundreds of cycles instead of three. It is used anyway:
+/// these processors are becoming rare, recognizing them takes a list of models, and the results are the same.
 struct X86;
 
 impl Word64 for X86 {

@@ -1,4 +1,4 @@
-//! The fixed header: where each field lies, how it is written, and the order in which it is believed.
+//! The fixed header: the offset of each field, its encoding, and the order of the checks.
 //!
 //! ```text
 //!  0        8    10   12       16            24            32       36          44         52        60       64
@@ -40,14 +40,14 @@ const HEADER_CRC_AT: Range<usize> = after(&RESERVED_AT, size_of::<u32>());
 /// The header's length.
 pub(super) const HEADER_LEN: usize = HEADER_CRC_AT.end;
 
-/// No version has a longer header, so that a reader can check the header of a version that it does not know.
+/// The longest header of any version, so that a reader can check the header of a version that it does not know.
 const MAX_HEADER_LEN: usize = 4096;
 
 const fn after(previous: &Range<usize>, size: usize) -> Range<usize> {
     previous.end..previous.end + size
 }
 
-/// What the header says of the payload.
+/// The header's fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) kind: u16,
@@ -73,8 +73,8 @@ impl Header {
         bytes
     }
 
-    /// Reads a header and checks it. The checksum comes before the version: a damaged version number is damage, not
-    /// news of a later release.
+    /// Reads a header and checks it. The checksum is checked before the version: a damaged version number is damage, not a
+    /// later release.
     pub(super) fn read(source: &mut (impl Read + ?Sized)) -> Result<Self, LoadError> {
         let bytes = read_whole(source)?;
         let (covered, crc) = bytes.split_last_chunk().ok_or(LoadError::Truncated)?;
@@ -114,7 +114,7 @@ impl Header {
     }
 }
 
-/// Reads as many bytes as the header says it has; only the magic bytes and that length have been checked.
+/// Reads as many bytes as the header claims; only the magic bytes and that length have been checked.
 fn read_whole(source: &mut (impl Read + ?Sized)) -> Result<Vec<u8>, LoadError> {
     let mut bytes = read_up_to(source, HEADER_LEN_AT.end)?;
     let magic = bytes.get(MAGIC_AT).unwrap_or(&bytes);
@@ -144,7 +144,7 @@ pub(super) fn seal(header: &mut [u8]) {
     }
 }
 
-/// The next `limit` bytes, or fewer where the source ends.
+/// The next `limit` bytes, or fewer if the source ends.
 pub(super) fn read_up_to(source: &mut (impl Read + ?Sized), limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(limit);
     source.take(limit as u64).read_to_end(&mut bytes)?;
@@ -160,7 +160,7 @@ mod tests {
         Header { kind: 3, sequence: 5, payload_len: 7, payload_crc: 11, stamp: Stamp { history: 13, changes: 17 } }
     }
 
-    /// A header with `value` at `at`, and a checksum that agrees.
+    /// A header with `value` at `at`, and a matching checksum.
     fn forged<const N: usize>(at: Range<usize>, value: [u8; N]) -> Vec<u8> {
         let mut bytes = header().encode();
         bytes[at].copy_from_slice(&value);

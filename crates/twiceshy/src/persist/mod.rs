@@ -5,8 +5,8 @@
 //! a file that was cut, changed or extended is refused as a whole, before its first field is read. What the fields
 //! mean, and whether their values make sense together, is for each filter to check, with [`LoadError::invalid`].
 //!
-//! The checksums find accidents, not forgeries. A loader must therefore survive any field values, and a saved filter
-//! deserves the protection that its hash key deserves.
+//! The checksums detect accidents, not forgeries. So a loader must survive any field values, and a saved filter needs the
+//! same protection as its hash key.
 //!
 //! The bytes are described in `docs/format.md`, and only there.
 //!
@@ -61,7 +61,7 @@ pub enum SaveError {
     InDoubt,
 }
 
-/// What a kind is called, for errors alone: the container itself does not care.
+/// The name of a kind, for error messages.
 fn name_of(kind: u16) -> String {
     let names = [
         "CuckooFilter",
@@ -81,7 +81,7 @@ fn name_of(kind: u16) -> String {
 
 /// Why a saved filter was not loaded.
 ///
-/// None of these loses a key: the set is in the remote, and a filter that cannot be read is rebuilt from it.
+/// None of these errors loses a key: the set is in the remote, and the filter can be rebuilt from it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -93,7 +93,7 @@ pub enum LoadError {
     #[error("this is not a saved twiceshy filter: check the path, or rebuild the filter from its remote")]
     NotAFilter,
 
-    /// The header is whole, and of a version that did not exist when this library was released.
+    /// The header is intact, but of a version newer than this library.
     #[error("written by a newer version (format {found}; this reads up to {supported}): upgrade twiceshy")]
     NewerVersion {
         /// The version in the header.
@@ -113,7 +113,7 @@ pub enum LoadError {
         which: Part,
     },
 
-    /// The file is a whole saved filter, and not of the kind that was asked for.
+    /// The file is a valid saved filter, but not of the kind that was asked for.
     #[error(
         "the file holds a {}, not a {}: load it as what it is, or rebuild the filter from its remote",
         name_of(*found),
@@ -126,9 +126,9 @@ pub enum LoadError {
         found: u16,
     },
 
-    /// A broom filter as earlier versions saved it. It could be attacked by inserting its mistakes.
+    /// A broom filter saved by an earlier version. It could be attacked by inserting its mistakes.
     #[error(
-        "the file holds a broom filter of an earlier kind, which does not keep its promise: make a new one from its remote \
+        "the file holds a broom filter of an earlier kind, which is not safe against attacks: build a new one from its remote \
          with `BroomOptions::recover`"
     )]
     Outdated,
@@ -137,16 +137,16 @@ pub enum LoadError {
     #[error("bytes follow the end of the saved filter: fetch a clean copy, or rebuild the filter from its remote")]
     TrailingBytes,
 
-    /// The checksums are right, and yet no filter of this kind and version is saved like this.
-    #[error("the saved filter is not valid, {what}: rebuild the filter from its remote")]
+    /// The checksums match, but the content is invalid for this kind and version.
+    #[error("the saved filter is invalid ({what}): rebuild the filter from its remote")]
     Invalid {
-        /// What is wrong, to continue the sentence "the saved filter is not valid, …".
+        /// What is wrong, as a clause: "its fingerprints have 77 bits".
         what: String,
     },
 }
 
 impl LoadError {
-    /// A loader's complaint about values that were read intact and cannot be right.
+    /// An error about values that were read intact but are invalid.
     ///
     /// ```
     /// use twiceshy::persist::LoadError;
@@ -154,7 +154,7 @@ impl LoadError {
     /// let error = LoadError::invalid(format!("its fingerprints have {} bits", 77));
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "the saved filter is not valid, its fingerprints have 77 bits: rebuild the filter from its remote",
+    ///     "the saved filter is invalid (its fingerprints have 77 bits): rebuild the filter from its remote",
     /// );
     /// ```
     pub fn invalid(what: impl Into<String>) -> Self {
@@ -162,7 +162,7 @@ impl LoadError {
     }
 }
 
-/// A part of a saved filter that has a checksum of its own.
+/// A part of a saved filter with its own checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
@@ -188,8 +188,7 @@ mod tests {
     const KIND: u16 = 0x0203;
     const SEQUENCE: u64 = 0x1122_3344_5566_7788;
 
-    /// A container with one field of each type, as version 1 wrote it. It never changes: a reader of a later version
-    /// still reads it.
+    /// A container with one field of each type, as version 1 wrote it. It never changes: later versions must still read it.
     #[rustfmt::skip]
     const GOLDEN: [u8; 114] = [
         b'T', b'W', b'I', b'C', b'E', b'S', b'H', b'Y',
@@ -240,7 +239,7 @@ mod tests {
         reader.finish()
     }
 
-    /// The same as version 2 writes it, with the stamp of no filter: only the version and the header's checksum differ.
+    /// The same as version 2 writes it, with an empty stamp: only the version and the header's checksum differ.
     fn golden_2() -> [u8; GOLDEN.len()] {
         let mut file = GOLDEN;
         file[8] = 0x02;
@@ -255,8 +254,8 @@ mod tests {
 
     #[test]
     fn the_golden_files_are_read_field_by_field() {
-        load(&GOLDEN).expect("version 1 is read for ever");
-        load(&golden_2()).expect("version 2 is read for ever");
+        load(&GOLDEN).expect("version 1 is read forever");
+        load(&golden_2()).expect("version 2 is read forever");
     }
 
     #[test]

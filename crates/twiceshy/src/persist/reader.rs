@@ -14,16 +14,16 @@ const CHUNK: usize = 256 * 1024;
 /// Bytes are turned into words this many at a time.
 const BLOCK_WORDS: usize = 1024;
 
-/// A saved filter that was read whole and found intact, and its fields from the first to the last.
+/// A saved filter that was read completely and found intact. Its fields are taken from first to last.
 ///
-/// A length in the file is never believed. The payload is read chunk by chunk, so memory grows with the bytes that
-/// really come, by at most one chunk (256 KiB) more; a field is allocated after its length was compared with the bytes
-/// that are left. Chunks are released as their fields are taken, so that the peak is one payload and not two where the
-/// allocator gives them back: with glibc, loading an array of 512 MiB peaked at 522 MiB in a fresh process, and at
-/// 1026 MiB when the same process loaded it again.
+/// A length in the file is never trusted. The payload is read in chunks, so memory grows with the bytes that really arrive,
+/// plus at most one chunk (256 KiB). A field is allocated only after its length was compared with the bytes left. Chunks
+/// are released as their fields are taken, so the peak is one payload and not two if the allocator returns them: with
+/// glibc, loading an array of 512 MiB peaked at 522 MiB in a fresh process, and at 1026 MiB when the same process loaded it
+/// again.
 ///
-/// Fields have no marks of their own: they must be taken by the types that they were written with. After an error, the
-/// fields that follow are not to be trusted.
+/// Fields are not tagged: they must be taken with the types that they were written with. After an error, the following
+/// fields are unreliable.
 pub struct Reader {
     header: Header,
     chunks: VecDeque<Cursor<Vec<u8>>>,
@@ -35,8 +35,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Every way in which the bytes are not one whole saved filter; of the kinds of [`LoadError`] all but
-    /// [`WrongKind`](LoadError::WrongKind).
+    /// If the bytes are not exactly one intact saved filter. Any [`LoadError`] except [`WrongKind`](LoadError::WrongKind).
     pub fn open(source: &mut (impl Read + ?Sized)) -> Result<Self, LoadError> {
         Self::open_in_chunks(source, CHUNK)
     }
@@ -60,7 +59,7 @@ impl Reader {
         self.header.sequence
     }
 
-    /// Which filter was saved, and after which changes.
+    /// The stamp of the saved filter.
     pub(crate) fn stamp(&self) -> Stamp {
         self.header.stamp
     }
@@ -169,7 +168,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// Takes a length, and refuses it if the payload has fewer bytes left. So a caller may allocate it.
+    /// Takes a length, and refuses it if the payload has fewer bytes left. The caller may then allocate that much.
     fn length(&mut self) -> Result<usize, LoadError> {
         let len = self.u64()?;
         usize::try_from(len).ok().filter(|_| len <= self.remaining).ok_or_else(past_the_end)
@@ -190,7 +189,7 @@ impl Reader {
     }
 }
 
-/// Says where the reader is and shows no field: a hash key may be among them.
+/// Shows the position and no field, since a hash key may be among them.
 impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader")
@@ -236,7 +235,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io;
 
-    /// A container whose checksums agree with whatever the payload is.
+    /// A container whose checksums match the payload.
     fn sealed(payload: &[u8]) -> Vec<u8> {
         sealed_with_length(payload, payload.len() as u64)
     }
@@ -256,7 +255,7 @@ mod tests {
         Reader::open(&mut sealed(payload).as_slice()).expect("a whole file")
     }
 
-    /// Gives `at_most` bytes a call, and remembers the largest buffer that it was asked to fill.
+    /// Returns `at_most` bytes per call, and records the largest buffer that it was asked to fill.
     struct Slow<'a> {
         bytes: &'a [u8],
         at_most: usize,
@@ -282,7 +281,7 @@ mod tests {
         }
     }
 
-    /// Gives the bytes, then an error in place of the end.
+    /// Returns the bytes, then an error instead of the end.
     struct Failing<'a>(&'a [u8]);
 
     impl Read for Failing<'_> {

@@ -1,4 +1,4 @@
-//! Collects the fields of a filter, and writes them behind a header.
+//! Collects the fields of a filter, and writes them after a header.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -69,13 +69,12 @@ impl<'a> Writer<'a> {
 
     /// Writes the header and the fields to `out`, and flushes it.
     ///
-    /// `kind` tells loaders what the fields mean; `sequence` is the number of the last commit that is in them. To
-    /// replace a file whole or not at all, write to a new one, sync it, and rename it over the old: that is the
-    /// caller's part.
+    /// `kind` tells loaders what the fields mean; `sequence` is the number of the last commit in them. To replace a file
+    /// atomically, the caller must write to a new file, sync it, and rename it over the old one.
     ///
     /// # Errors
     ///
-    /// The first error of `out`. What was written up to then is refused by [`Reader::open`](super::Reader::open).
+    /// The first error of `out`. [`Reader::open`](super::Reader::open) refuses what was written before it.
     pub fn finish(self, kind: u16, sequence: u64, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.finish_at(kind, sequence, Stamp::default(), out)
     }
@@ -99,7 +98,7 @@ impl<'a> Writer<'a> {
     /// A digest of the fields under a hash key.
     pub(crate) fn digest(&self, hash: &HashKey) -> u64 {
         let mut bytes = b"twiceshy stamp".to_vec();
-        // A vector takes every write.
+        // Writing to a vector cannot fail.
         let _ = self.write_fields(&mut bytes);
         hash.words(&bytes).word(0)
     }
@@ -121,7 +120,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Counts the segments and shows no field: a hash key may be among them.
+/// Shows the number of segments and no field, since a hash key may be among them.
 impl fmt::Debug for Writer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").field("segments", &self.segments.len()).finish_non_exhaustive()
@@ -139,7 +138,7 @@ fn write_words(words: &[u64], out: &mut (impl Write + ?Sized)) -> io::Result<()>
     Ok(())
 }
 
-/// Writing here sums, and keeps nothing.
+/// A writer that only computes a checksum.
 #[derive(Default)]
 struct Checksum {
     crc: crc32fast::Hasher,
@@ -163,7 +162,7 @@ mod tests {
     use super::*;
     use crate::persist::{LoadError, Reader};
 
-    /// Takes `left` bytes, then fails.
+    /// Accepts `left` bytes, then fails.
     struct Full {
         taken: Vec<u8>,
         left: usize,

@@ -1,4 +1,4 @@
-//! The fast look-up against the slow one, which decodes all marks and compares slot by slot.
+//! Compares the fast look-up with the slow one, which decodes all marks and compares slot by slot.
 
 use super::block::SLOTS;
 use super::local::{Change, Local};
@@ -23,20 +23,20 @@ fn key(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// Asks all three ways; what they agree on.
-fn agreed<R: Rule>(local: &Local<R>, key: &[u8], who: &str) -> bool {
+/// Looks a key up in all three ways, and returns the result that they agree on.
+fn agreed<R: Rule>(local: &Local<R>, key: &[u8], context: &str) -> bool {
     let strand = local.strand(key);
     let run = local.run(local.quotient(key));
     let slowly = run.clone().is_some_and(|run| !local.hits(run, &strand).is_empty());
     let portably = run.is_some_and(|run| local.rule.matches(&local.marked, run, &strand));
-    assert_eq!((portably, local.contains(key)), (slowly, slowly), "{who}");
+    assert_eq!((portably, local.contains(key)), (slowly, slowly), "{context}");
     assert_eq!(local.table().run::<Portable>(local.quotient(key)), local.run(local.quotient(key)));
     slowly
 }
 
-/// A rule whose marks can be made up.
+/// A rule for which marks can be made up.
 trait Invents: Rule {
-    /// A mark that a slot of this key can have, unlikely ones now and then.
+    /// A mark that a slot of this key can have, sometimes an unlikely one.
     fn invent(&self, width: u32, owner: &Strand<'_>, random: &mut SplitMix64) -> Mark;
 }
 
@@ -67,7 +67,7 @@ impl Invents for PlainSelectors {
 }
 
 impl Invents for Extensions {
-    /// The owner's own bits behind the remainder and the skips, one by one.
+    /// The owner's own bits after the remainder and the skips, one by one.
     fn invent(&self, width: u32, owner: &Strand<'_>, random: &mut SplitMix64) -> Mark {
         let skips = random.below(30).saturating_sub(26) as u32;
         let len = 1 + (random.next().trailing_zeros()).min(9);
@@ -95,7 +95,7 @@ fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64) -> (Local<R>, BTree
     (local, owners)
 }
 
-/// Gives a share of the slots invented marks, with the remainders that belong to them. Blocks that overflow are beside.
+/// Gives a share of the slots invented marks, with matching remainders. Blocks that overflow go to the side table.
 fn scribble<R: Invents>(local: &mut Local<R>, owners: &BTreeMap<u64, Key>, share: u64, random: &mut SplitMix64) {
     let mut change = Change::default();
     let mut on_the_side = 0;
@@ -108,26 +108,28 @@ fn scribble<R: Invents>(local: &mut Local<R>, owners: &BTreeMap<u64, Key>, share
             marks[(slot % SLOTS) as usize] = mark;
             change.remainders.push((*slot, local.rule.remainder(local.width(), &strand, mark)));
         }
-        change.marks.push((block, local.keep(block, &marks, &mut on_the_side).expect("there is room beside")));
+        change
+            .marks
+            .push((block, local.keep(block, &marks, &mut on_the_side).expect("there is room in the side table")));
     }
     local.apply(change);
 }
 
-/// Every way to ask about stored keys, about queries that nobody meant, and about queries for which a slot was forged: it
-/// has one of the query's remainders, under the slot's own mark or under another.
+/// Looks up stored keys, random queries, and queries for which a slot was forged: it has one of the query's remainders,
+/// under the slot's own mark or under another.
 fn compare<R: Invents>(name: &str, slots: u64, width: u32, rule: &R, seed: u64) -> [u64; 2] {
     let mut random = SplitMix64::from_state(seed);
     let mut met = [0, 0];
     for share in [0, 2, 6, 20, 64] {
-        let who = format!("{name}, {slots} slots of {width} bits, {share} of 64 marked");
+        let context = format!("{name}, {slots} slots of {width} bits, {share} of 64 marked");
         let (mut local, owners) = full(slots, width, rule.clone(), seed);
         scribble(&mut local, &owners, share, &mut random);
         for owner in owners.values() {
-            assert!(agreed(&local, owner, &who), "{who}: a stored key is absent");
+            assert!(agreed(&local, owner, &context), "{context}: a stored key is absent");
         }
         for number in 0..600 {
             let query = key(1 << 40 | number);
-            met[usize::from(agreed(&local, &query, &who))] += 1;
+            met[usize::from(agreed(&local, &query, &context))] += 1;
             let Some(run) = local.run(local.quotient(&query)) else { continue };
             let slot = run.start + random.below(run.end - run.start);
             let own = local.marks_of(slot..slot + 1)[0];
@@ -135,7 +137,7 @@ fn compare<R: Invents>(name: &str, slots: u64, width: u32, rule: &R, seed: u64) 
             for mark in [own, own.wrapping_add(1) % 8, local.rule.invent(width, &strand, &mut random), 0] {
                 let forged = local.rule.remainder(width, &strand, mark);
                 local.marked.table.blocks.set_remainder(slot, forged);
-                met[usize::from(agreed(&local, &query, &who))] += 1;
+                met[usize::from(agreed(&local, &query, &context))] += 1;
             }
         }
     }
@@ -183,8 +185,8 @@ fn a_fast_look_up_agrees_about_codes_that_no_encoder_wrote() {
     }
 }
 
-/// Teaches a filter mistakes that it really makes, then compares all that it was ever asked about.
-fn lived<S: RuleSpec>(options: &Options<S>, width: u32) {
+/// Teaches a filter mistakes that it really makes, then compares everything that it was ever asked.
+fn compare_after_adapting<S: RuleSpec>(options: &Options<S>, width: u32) {
     let mut pair = options.build(HashKey::fixed(3), ByHash::new()).unwrap();
     for number in 0..pair.filter().cells() * 19 / 20 {
         pair.insert(&key(number)).unwrap();
@@ -195,23 +197,23 @@ fn lived<S: RuleSpec>(options: &Options<S>, width: u32) {
         .filter(|query| pair.contains(query) && pair.was_wrong(query).unwrap() == Adapted::Fixed)
         .collect();
     assert!(mistakes.len() > 300, "{} mistakes", mistakes.len());
-    let who = format!("{width} bits");
+    let context = format!("{width} bits");
     let local = &pair.filter().local;
     for number in 0..pair.len() {
-        assert!(agreed(local, &key(number), &who), "{who}: a stored key is absent");
+        assert!(agreed(local, &key(number), &context), "{context}: a stored key is absent");
     }
     for query in mistakes.into_iter().chain((1 << 50..(1 << 50) + 5_000).map(key)) {
-        agreed(local, &query, &who);
+        agreed(local, &query, &context);
     }
 }
 
 #[test]
 fn a_fast_look_up_agrees_after_every_kind_of_adaptation() {
     for width in 2..=9 {
-        lived(&TelescopingFilter::with_slots(500, width), width);
-        lived(&TelescopingFilter::with_slots(500, width).side_table(4), width);
-        lived(&PlainTelescopingFilter::with_slots(500, width), width);
-        lived(&ExtensionFilter::with_slots(500, width), width);
-        lived(&ExtensionFilter::with_slots(500, width).side_table(4), width);
+        compare_after_adapting(&TelescopingFilter::with_slots(500, width), width);
+        compare_after_adapting(&TelescopingFilter::with_slots(500, width).side_table(4), width);
+        compare_after_adapting(&PlainTelescopingFilter::with_slots(500, width), width);
+        compare_after_adapting(&ExtensionFilter::with_slots(500, width), width);
+        compare_after_adapting(&ExtensionFilter::with_slots(500, width).side_table(4), width);
     }
 }

@@ -8,7 +8,7 @@
 //!        └────────┴──────────┴────────────┴────────────┴─────────────────────────┴ ─ ─ ─ ─ ─ ─ ┘
 //! ```
 //!
-//! The code is there only in filters that learn through a code, the marks only in those that keep them plainly: a slot
+//! Only filters that learn through a code have the code, and only those that store marks plainly have the marks. A slot
 //! costs w + 2.125 bits without either, w + 3 with the code, w + 10.125 with the marks. Everything is little-endian and
 //! read with unaligned loads, so a block needs no alignment, and its bytes are the same on every platform.
 
@@ -16,22 +16,22 @@ use super::shift::Shift;
 use crate::touched::note_slice;
 use std::ops::Range;
 
-/// Slots a block.
+/// The number of slots in a block.
 pub(crate) const SLOTS: u64 = 64;
 
 /// The padding that a load of the last remainder may touch.
 pub(crate) const PADDING: usize = 7;
 
-/// The bytes of a row of blocks: a filter's own, or those of a draft over a filter.
+/// The bytes of a row of blocks: a filter's own, or those of a draft on top of a filter.
 ///
-/// Each method gives out `len` bytes of a block from its byte `at` on. Up to [`PADDING`] of them may lie behind the block's end, and
-/// these must be left as they are. What is L's own is noted as touched; a draft's copies are not L.
+/// Each method returns `len` bytes of a block from its byte `at` on. Up to [`PADDING`] of them may lie after the block's
+/// end, and these must not be changed. Accesses to L are recorded as touched; a draft's copies are not L.
 pub(crate) trait BlockBytes {
     fn part(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8];
 
     fn part_mut(&mut self, block: u64, stride: usize, at: usize, len: usize) -> &mut [u8];
 
-    /// The same as `part` for a caller that reads only some of the bytes, and notes these.
+    /// The same as `part`, for a caller that reads only some of the bytes and records these itself.
     fn view(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8];
 }
 
@@ -58,7 +58,7 @@ impl BlockBytes for Vec<u8> {
     }
 }
 
-/// What stands in a block beside metadata and remainders.
+/// What a block holds besides metadata and remainders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Annex {
     /// Nothing: the filter does not learn.
@@ -69,7 +69,7 @@ pub enum Annex {
     Bytes,
 }
 
-/// Where things are in a block.
+/// The offsets of the parts of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     width: u32,
@@ -123,7 +123,7 @@ impl Remainders<'_> {
 }
 
 impl Blocks {
-    /// So many blocks, all empty. `None` where they cannot be addressed or allocated.
+    /// `blocks` empty blocks; `None` if they cannot be addressed or allocated.
     pub(crate) fn new(blocks: u64, layout: Layout) -> Option<Blocks> {
         let size = Self::byte_size(blocks, layout)?;
         let mut bytes = Vec::new();
@@ -132,7 +132,7 @@ impl Blocks {
         Some(Blocks { layout, len: blocks, bytes })
     }
 
-    /// Blocks from saved bytes, unchecked but for their number.
+    /// Blocks from saved bytes. Only their number is checked.
     pub(crate) fn from_bytes(blocks: u64, layout: Layout, saved: Vec<u8>) -> Option<Blocks> {
         let size = Self::byte_size(blocks, layout)?;
         if saved.len() != size - PADDING {
@@ -158,24 +158,24 @@ impl Blocks {
         self.bytes.capacity() as u64 * 8
     }
 
-    /// A draft over these blocks, with other bytes.
+    /// A draft on top of these blocks, with other bytes.
     pub(crate) fn over<'a, B>(&'a self, bytes: impl FnOnce(&'a Vec<u8>) -> B) -> Blocks<B> {
         Blocks { layout: self.layout, len: self.len, bytes: bytes(&self.bytes) }
     }
 
-    /// The bytes, and how many of them are a block's.
+    /// The bytes, and the number of bytes in a block.
     pub(crate) fn bytes_mut(&mut self) -> (&mut [u8], usize) {
         (&mut self.bytes, self.layout.stride)
     }
 }
 
 impl<B> Blocks<B> {
-    /// The bytes of a draft, without the rest.
+    /// Only the bytes of a draft.
     pub(crate) fn into_bytes(self) -> B {
         self.bytes
     }
 
-    /// The bytes of a block.
+    /// The number of bytes in a block.
     pub(crate) fn stride(&self) -> usize {
         self.layout.stride
     }
@@ -252,14 +252,14 @@ impl<B: BlockBytes> Blocks<B> {
         (1 << self.layout.width) - 1
     }
 
-    /// The byte of its block in which a slot's remainder begins, and the bit in it.
+    /// The byte of its block where a slot's remainder begins, and the bit in it.
     #[inline(always)]
     fn remainder_at(&self, slot: u64) -> (usize, u32) {
         let bit = (slot % SLOTS) as usize * self.layout.width as usize;
         (self.layout.remainders() + bit / 8, (bit % 8) as u32)
     }
 
-    /// The remainders of a block: a look-up finds the block once for all slots of a run.
+    /// The remainders of a block, so that a look-up finds the block only once for all slots of a run.
     #[inline(always)]
     pub(crate) fn remainders(&self, block: u64) -> Remainders<'_> {
         let Layout { width, stride, .. } = self.layout;
@@ -279,7 +279,7 @@ impl<B: BlockBytes> Blocks<B> {
         self.store(block, at, others | (u64::from(remainder) & self.mask()) << bit);
     }
 
-    /// The marks of a block that keeps them plainly.
+    /// The marks of a block that stores them plainly.
     pub(crate) fn mark_bytes(&self, block: u64) -> &[u8] {
         self.bytes.part(block, self.layout.stride, self.layout.marks(), SLOTS as usize)
     }
@@ -288,13 +288,13 @@ impl<B: BlockBytes> Blocks<B> {
         self.bytes.part_mut(block, self.layout.stride, self.layout.marks(), SLOTS as usize)
     }
 
-    /// Moves what the slots `from..to` hold, remainders and runends, one slot up; what `to` held is gone, and `from` is
-    /// empty.
+    /// Moves the contents of slots `from..to`, remainders and runends, one slot up. The content of `to` is lost, and `from`
+    /// is empty.
     pub(crate) fn shift_up(&mut self, from: u64, to: u64) {
         for block in (from / SLOTS..=to / SLOTS).rev() {
             let lowest = from.max(block * SLOTS);
             let highest = to.min(block * SLOTS + SLOTS - 1);
-            // What comes in from below: the last slot of the block before, unless the move begins here.
+            // What is shifted in from below: the last slot of the block before, unless the move begins here.
             let (carried, runend) = match lowest.checked_sub(1) {
                 Some(below) if lowest > from => (self.remainder(below), self.runends(block - 1) >> 63),
                 _ => (0, 0),
@@ -308,7 +308,7 @@ impl<B: BlockBytes> Blocks<B> {
         }
     }
 
-    /// Moves what the slots `from + 1..=to` hold one slot down; what `from` held is gone, and `to` is empty.
+    /// Moves the contents of slots `from + 1..=to` one slot down. The content of `from` is lost, and `to` is empty.
     pub(crate) fn shift_down(&mut self, from: u64, to: u64) {
         for block in from / SLOTS..=to / SLOTS {
             let lowest = from.max(block * SLOTS);
@@ -324,7 +324,7 @@ impl<B: BlockBytes> Blocks<B> {
         }
     }
 
-    /// Moves remainders of one block; `up`, or else down.
+    /// Moves remainders within one block, up or down.
     fn shift_remainders(&mut self, block: u64, slots: Range<u64>, up: bool) {
         let shift = Shift::new(self.layout.width, slots);
         let Range { start, end } = shift.bytes();
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
     use crate::rng::SplitMix64;
 
-    /// Three blocks with something everywhere.
+    /// Three blocks with random content.
     fn scribbled(width: u32, annex: Annex, rng: &mut SplitMix64) -> Blocks {
         let mut blocks = Blocks::new(3, Layout::new(width, annex)).unwrap();
         for slot in 0..192 {
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn shifting_moves_just_the_named_slots_at_every_width() {
+    fn shifting_moves_only_the_given_slots_at_every_width() {
         let mut rng = SplitMix64::from_state(1);
         for width in 2..=32 {
             for annex in [Annex::Nothing, Annex::Code, Annex::Bytes] {
@@ -417,10 +417,10 @@ mod tests {
 
     #[cfg(feature = "count-words")]
     #[test]
-    fn whatever_reads_or_writes_a_block_is_noted() {
+    fn every_access_to_a_block_is_recorded() {
         use crate::touched;
         type Access = (&'static str, fn(&mut Blocks), u64);
-        // With the bytes that it goes over at least.
+        // Each access with the number of bytes that it touches at least.
         let accesses: [Access; 13] = [
             ("offset", |blocks| _ = blocks.offset(1), 1),
             ("set_offset", |blocks| blocks.set_offset(1, 1), 1),

@@ -1,4 +1,4 @@
-//! What a plan changes in a filter of the quotient family, and how it is taken back.
+//! A plan's changes to a filter of the quotient family, and how to take them back.
 
 use super::block::SLOTS;
 use super::local::{Change, Kept, Replaced, Shift, UNMARKED};
@@ -11,7 +11,7 @@ use super::validate::check_block;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::sizing;
 
-/// What changes in the table, and what the statistics count.
+/// The changes to the table and to the statistics.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
     pub(crate) change: Change,
@@ -51,7 +51,7 @@ impl<R: Rule> RankSelectFilter<R> {
         (self.wants_rebuild, self.stats) = (undo.wants_rebuild, undo.stats);
     }
 
-    /// Makes an edit that comes from bytes. `None` if it cannot be one of this table; then nothing changes.
+    /// Makes an edit that was read from bytes. `None` if it does not fit this table; then nothing changes.
     pub(super) fn make_checked(&mut self, edit: Edit) -> Option<Undo> {
         if !self.accepts(&edit) {
             return None;
@@ -73,7 +73,7 @@ impl<R: Rule> RankSelectFilter<R> {
         None
     }
 
-    /// `true` if the edit can be made here: its slots are where this table has them, and its marks fit.
+    /// `true` if the edit fits this table: its slots are where the table has them, and its marks fit.
     fn accepts(&self, edit: &Edit) -> bool {
         let local = &self.local;
         let (slots, blocks) = (local.table().all_slots(), local.table().blocks.len());

@@ -13,24 +13,23 @@ use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The extension filter (004 section 5 and C.4, the exAF): the broom filter's way to adapt, on the family's table.
+/// The extension filter (004 section 5 and C.4, the exAF): adapts as the broom filter does, on the family's table.
 ///
-/// **Cost.** A slot takes the remainder and 3 bits. A look-up reads the code only where quotient and remainder have
-/// matched, one in 2^w, and only as far as that slot.
+/// **Cost.** A slot takes the remainder and 3 bits. A look-up reads the code only if quotient and remainder match, one time
+/// in 2^w, and only as far as that slot.
 ///
 /// **Layout.** The remainder is the first w bits of the string of hash words 1, 2, …; a slot's extension is the bits that
 /// follow. The extensions of 64 slots share a code of 56 bits.
 ///
-/// **Adapting.** The fingerprint of every key that collides is extended up to the first bit in which the query differs. A
-/// block whose code overflows is reset and then learns about the query again; remainders stay as they are, since an
-/// extension only adds to them.
+/// **Adapting.** The fingerprint of every colliding key is extended up to the first bit in which the query differs. A block
+/// whose code overflows is reset and then learns about the query again. Remainders do not change, since an extension only
+/// adds to them.
 ///
-/// **Departure.** The paper's code spends two bits on each bit of an extension, so that one of more than 15 bits would not
-/// fit into an empty block and its query would come back for ever. Here an extension may *skip* ten bits that owner and query
-/// share, for ten bits of code, up to three times. A skip forgets the ten bits, so once in 2^10 adaptations an earlier query
-/// may come back. Only where even that does not fit (some 25 shared bits behind quotient and
-/// remainder, one mistake in 30 million) the filter asks for another hash key:
-/// [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild).
+/// **Departure.** The paper's code spends two bits on each bit of an extension, so an extension of more than 15 bits would
+/// not fit into an empty block, and its query would repeat forever. Here an extension may *skip* ten bits that owner and
+/// query share, for ten bits of code, up to three times. A skip forgets the ten bits, so once in 2^10 adaptations an
+/// earlier query may come back. If even that does not fit (some 25 shared bits after quotient and remainder, one mistake in
+/// 30 million), the filter asks for another hash key: [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild).
 ///
 /// ```
 /// use twiceshy::{quotient::ExtensionFilter, filter::Adapted, hash::HashKey, remote::ByHash};
@@ -73,12 +72,12 @@ impl RuleSpec for ExtensionSpec {
     }
 }
 
-/// Where an extension's own bits begin in the string, behind the remainder and what it skips.
+/// The position of an extension's own bits in the string, after the remainder and the skipped bits.
 fn begin(width: u32, skips: u32) -> u64 {
     u64::from(width + skips * ExtensionMark::MAX_LEN)
 }
 
-/// `len` bits of the string as an extension has them: the first one highest.
+/// `len` bits of the string as an extension stores them: the first bit highest.
 fn bits_of(key: &Strand<'_>, at: u64, len: u32) -> u32 {
     key.bits(at, len).reverse_bits().checked_shr(32 - len).unwrap_or(0)
 }
@@ -92,8 +91,8 @@ impl Marking for Extensions {
     const ANNEX: Annex = Annex::Code;
     const REMAINDER_FOLLOWS_MARK: bool = false;
 
-    /// The owner's extension up to the first bit in which the query differs: longer than it is now, since the query agrees
-    /// with all of that. What would be too long skips ten bits at a time, and forgets those.
+    /// The owner's extension up to the first bit in which the query differs. It is longer than the current one, since the
+    /// query agrees with all of that. If it is too long, it skips ten bits at a time, and forgets those.
     fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
         let skipped = ExtensionMark::from_mark(mark)?.skips();
         (skipped..=ExtensionMark::MAX_SKIPS).find_map(|skips| {
@@ -109,7 +108,7 @@ impl Marking for Extensions {
     }
 
     fn agrees(&self, width: u32, key: &Strand<'_>, mark: Mark) -> bool {
-        // What is no extension excludes nobody.
+        // An invalid extension excludes no key.
         ExtensionMark::from_mark(mark)
             .is_none_or(|extension| bits_of(key, begin(width, extension.skips()), extension.len()) == extension.bits())
     }
@@ -141,7 +140,7 @@ impl Marking for Extensions {
 }
 
 impl Extensions {
-    /// Whether the extension of a slot whose remainder has matched does so too. Rare enough to stay out of the loop.
+    /// `true` if the extension of a slot whose remainder has matched also matches. Rare enough to stay out of the loop.
     #[inline(never)]
     fn extension_matches<'a>(
         &'a self,

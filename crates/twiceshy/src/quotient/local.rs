@@ -1,4 +1,4 @@
-//! L: the table, the marks beside it, and what they say about a key.
+//! L: the table, its marks, and look-ups.
 
 use super::block::{Annex, Layout, SLOTS};
 use super::rule::Rule;
@@ -27,8 +27,8 @@ impl Marked {
         self.table.blocks.width()
     }
 
-    /// Whether something holds for some part of a run. A run is cut at the ends of blocks, since each block has marks of its
-    /// own; the slots are counted within the block.
+    /// `true` if `holds` is true for some part of a run. A run is cut at the ends of blocks, since each block has its own
+    /// marks. Slots are counted within the block.
     #[inline(always)]
     pub(crate) fn any_piece(run: Range<u64>, mut holds: impl FnMut(u64, Range<u64>) -> bool) -> bool {
         let (mut block, mut first) = (run.start / SLOTS, run.start % SLOTS);
@@ -56,12 +56,12 @@ pub(crate) struct Local<R> {
     pub(crate) keys: u64,
 }
 
-/// What the slots of a block have learned, in the form in which it will be kept.
+/// The marks of a block in the form in which they will be stored.
 #[derive(Clone, Debug)]
 pub(crate) enum Kept {
     /// In the block's 56 bits.
     Code(u64),
-    /// As they are: in the side table, or in the block's own bytes.
+    /// Plain: in the side table, or in the block's own bytes.
     Plain(Box<Marks>),
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum Shift {
     Remove(Gap),
 }
 
-/// What a plan does to a table: first the shift, then the slots by their new numbers.
+/// A plan's changes to a table: first the shift, then the slots by their new numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     pub(crate) shift: Shift,
@@ -82,7 +82,7 @@ pub(crate) struct Change {
     pub(crate) remainders: Vec<(u64, u32)>,
 }
 
-/// What a change has replaced, in the order in which it was made.
+/// What a change has replaced, in order.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     shift: Unshift,
@@ -91,7 +91,7 @@ pub(crate) struct Replaced {
     keys: u64,
 }
 
-/// How slots move back.
+/// How to undo a shift.
 #[derive(Debug)]
 enum Unshift {
     Nothing,
@@ -104,23 +104,23 @@ enum Unshift {
     },
 }
 
-/// What a block had learned.
+/// The earlier marks of a block.
 #[derive(Debug)]
 enum Before {
     Kept(Kept),
-    /// An entry of the side table that is gone, with the number that the block had for it.
+    /// A deleted entry of the side table, with the block's number for it.
     OnTheSide(u64, Box<Marks>),
 }
 
 impl Change {
-    /// Puts a slot that has learned nothing where there is room.
+    /// Inserts a slot that has learned nothing.
     pub(crate) fn insert(room: Room, remainder: u32) -> Change {
         Change { shift: Shift::Insert(room, remainder), ..Change::default() }
     }
 }
 
 impl<R: Rule> Local<R> {
-    /// An empty table; `None` where it cannot be allocated.
+    /// An empty table; `None` if it cannot be allocated.
     pub(crate) fn new(
         slots: u64,
         width: u32,
@@ -157,7 +157,7 @@ impl<R: Rule> Local<R> {
         self.table().run::<Portable>(quotient)
     }
 
-    /// Whether a key matches some slot of its run.
+    /// `true` if a key matches some slot of its run.
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
         dispatch(Lookup { local: self, key })
@@ -169,13 +169,13 @@ impl<R: Rule> Local<R> {
         Place { generation: self.generation, order: Order(0), words, cell: CellId(slot) }
     }
 
-    /// Whether a slot that holds this could be the key's.
+    /// `true` if a slot with this content could belong to the key.
     pub(crate) fn fits(&self, key: &Strand<'_>, mark: Mark, remainder: u32) -> bool {
         self.rule.remainder(self.width(), key, mark) == remainder && self.rule.agrees(self.width(), key, mark)
     }
 
-    /// The slots of a run that match a key, one by one: what [`Marking::matches`](super::rule::Marking::matches) must agree
-    /// with.
+    /// The slots of a run that match a key, compared one by one. [`Marking::matches`](super::rule::Marking::matches) must
+    /// agree with it.
     pub(crate) fn hits(&self, run: Range<u64>, key: &Strand<'_>) -> Vec<u64> {
         let marks = self.marks_of(run.clone());
         let fits = |(slot, mark): &(u64, Mark)| self.fits(key, *mark, self.table().blocks.remainder(*slot));
@@ -192,7 +192,7 @@ impl<R: Rule> Local<R> {
         marks
     }
 
-    /// Whether some slot of a block has learned something.
+    /// `true` if some slot of a block has learned something.
     pub(crate) fn is_marked(&self, block: u64) -> bool {
         match R::ANNEX {
             Annex::Nothing => false,
@@ -201,12 +201,12 @@ impl<R: Rule> Local<R> {
         }
     }
 
-    /// `true` if plain marks would be a new entry of the side table for this block.
+    /// `true` if plain marks would need a new entry in the side table for this block.
     pub(crate) fn is_coded(&self, block: u64) -> bool {
         R::ANNEX == Annex::Code && self.table().blocks.code(block) < ESCAPE
     }
 
-    /// What the slots of a block have learned.
+    /// The marks of a block.
     pub(crate) fn marks(&self, block: u64) -> Marks {
         let blocks = &self.table().blocks;
         match R::ANNEX {
@@ -226,8 +226,8 @@ impl<R: Rule> Local<R> {
         }
     }
 
-    /// The form in which a block can keep these marks. `on_the_side` counts the entries that the plan adds to the side
-    /// table. `None` where they have no room: the block must be reset.
+    /// The form in which a block can store these marks. `on_the_side` counts the entries that the plan adds to the side
+    /// table. `None` if there is no room: the block must be reset.
     pub(crate) fn keep(&self, block: u64, marks: &Marks, on_the_side: &mut usize) -> Option<Kept> {
         match R::ANNEX {
             Annex::Nothing => (marks == &UNMARKED).then_some(Kept::Code(0)),
@@ -246,12 +246,12 @@ impl<R: Rule> Local<R> {
         }
     }
 
-    /// What a block keeps after a reset.
+    /// The content of a block after a reset.
     pub(crate) fn keep_nothing() -> Kept {
         if R::ANNEX == Annex::Bytes { Kept::Plain(Box::new(UNMARKED)) } else { Kept::Code(0) }
     }
 
-    /// `true` if a block can keep this: its code or marks are in range.
+    /// `true` if a block can store this: its code or marks are in range.
     pub(crate) fn can_keep(&self, kept: &Kept) -> bool {
         match (R::ANNEX, kept) {
             (Annex::Nothing | Annex::Bytes, Kept::Code(code)) => *code == 0,
@@ -260,7 +260,7 @@ impl<R: Rule> Local<R> {
         }
     }
 
-    /// Gives a block other marks, and returns what it had.
+    /// Replaces the marks of a block, and returns the old ones.
     fn set_marks(&mut self, block: u64, kept: Kept) -> Before {
         let Marked { table, side } = &mut self.marked;
         match (R::ANNEX, kept) {
@@ -373,13 +373,13 @@ impl<R: Rule> Local<R> {
     }
 
     pub(crate) fn allocated_bits(&self) -> u64 {
-        // Tables share what their code's ranges are while only zeros are read.
+        // Tables share their code's ranges of zeros.
         let shared = if R::ANNEX == Annex::Code { size_of::<Zeros>() as u64 * 8 } else { 0 };
         self.table().blocks.allocated_bits() + self.marked.side.allocated_bits() + shared
     }
 }
 
-/// A look-up, compiled for the processor's way of counting bits.
+/// A look-up, compiled for each implementation of bit counting.
 struct Lookup<'a, R> {
     local: &'a Local<R>,
     key: &'a [u8],

@@ -1,11 +1,11 @@
-//! Who owns which slot of a run.
+//! Finds an owner for each slot of a run.
 //!
-//! A slot and a key go together if the key, under the slot's mark, has the slot's remainder. The keys of a run are exactly
-//! as many as its slots, and the true owners are a perfect matching. **Any other perfect matching is as good**: a plan
-//! rewrites some slots, each for the key that the matching gave it, and leaves the others, which still hold what their key
-//! under the matching has; so afterwards every key has a slot of its own again, and a look-up sees no more than that.
+//! A slot and a key fit if the key, under the slot's mark, has the slot's remainder. A run has exactly as many keys as
+//! slots, and the true owners are a perfect matching. **Any other perfect matching is as good**: a plan rewrites some
+//! slots, each for the key that the matching gave it, and leaves the others, which still hold what their key under the
+//! matching has. So afterwards every key has its own slot again, and a look-up sees no more than that.
 
-/// Gives each of `count` slots one of as many keys: the key of every slot, or `None` where that cannot be.
+/// Gives each of `count` slots one of `count` keys: the key of every slot, or `None` if that is impossible.
 pub(crate) fn assign(count: usize, fits: impl Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
     let mut key_of = vec![None; count];
     let mut slot_of = vec![None; count];
@@ -33,7 +33,7 @@ fn augment(
                 queue.push_back(holder);
                 continue;
             }
-            // A free slot: everybody on the way here moves on by one.
+            // A free slot: every key on the path moves on by one.
             let mut given = Some(slot);
             while let Some(slot) = given {
                 let Some(taker) = wanted_by[slot] else { break };
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::rng::SplitMix64;
 
-    /// Whether the keys from `key` on can all have one of the slots that are left.
+    /// `true` if all keys from `key` on can have one of the slots that are left.
     fn by_trying(key: usize, count: usize, left: u32, edges: &[u32]) -> bool {
         if key == count {
             return true;

@@ -44,7 +44,7 @@ pub use stats::Stats;
 pub use telescoping::{SelectorCode, TelescopingFilter};
 pub use telescoping_plain::PlainTelescopingFilter;
 
-// What the types above are made of, and what only experiments need.
+// Building blocks of the types above, and items that only experiments need.
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use broom::BroomRule;

@@ -1,4 +1,4 @@
-//! How a filter of the quotient family is asked for.
+//! The options of a filter of the quotient family.
 
 use super::rank_select::{RankSelectFilter, new_local};
 use super::rule::Rule;
@@ -10,18 +10,18 @@ use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{Generation, Remote};
 use crate::sizing;
 
-/// What one kind of filter can be told beyond the common [`Options`].
+/// The options of one kind of filter beyond the common [`Options`].
 pub trait RuleSpec: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The rule that these options make.
     type Rule: Rule;
-    /// Which filter they make.
+    /// The kind of filter that they make.
     const KIND: Kind;
 
-    /// The rule for remainders of this width, or why there is none.
+    /// The rule for remainders of this width, or why it is impossible.
     #[doc(hidden)]
     fn rule(&self, width: u32) -> Result<Self::Rule, OptionsError>;
 
-    /// Saves what tells this rule from others of its kind.
+    /// Saves the rule's parameters.
     #[doc(hidden)]
     fn write(rule: &Self::Rule, out: &mut Writer<'_>);
 
@@ -41,7 +41,7 @@ enum Size {
 
 /// What to build: the size, and the kind's own options.
 ///
-/// Every setting is checked in [`Options::build`], and one that cannot work is refused with a sentence that says what would.
+/// Every setting is checked in [`Options::build`]. An invalid one is refused with an error that names a valid one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options<S> {
     size: Size,
@@ -61,14 +61,14 @@ impl<S: RuleSpec> Options<S> {
         Options { size: Size::Slots { slots, width }, load: sizing::QUOTIENT_LOAD, side: 0, spec }
     }
 
-    /// The load that a capacity is planned for: 0.95 if nobody says otherwise, 0.99 at most. A fuller table is smaller, and
-    /// its insertions move more slots.
+    /// The load that a capacity is planned for: 0.95 by default, at most 0.99. A higher load saves memory, but insertions
+    /// move more slots.
     #[must_use]
     pub fn target_load(self, load: f64) -> Self {
         Options { load, ..self }
     }
 
-    /// The slots and the remainder's width that these options come to.
+    /// The resulting number of slots and remainder width.
     pub fn geometry(&self) -> Result<(u64, u32), OptionsError> {
         sizing::check_load(self.load)?;
         match self.size {
@@ -91,7 +91,7 @@ impl<S: RuleSpec> Options<S> {
         Ok((slots, width, self.spec.rule(width)?))
     }
 
-    /// The slots and the remainder's width.
+    /// The number of slots and the remainder width.
     pub(crate) fn size(&self) -> Result<(u64, u32), OptionsError> {
         self.geometry()
     }
@@ -106,9 +106,9 @@ impl<S: RuleSpec> Options<S> {
         Ok(RankSelectFilter::over(new_local(slots, width, rule, self.side, hash, generation)?))
     }
 
-    /// An empty filter over a remote that holds no set yet. The hash key decides everything that looks random.
+    /// An empty filter over a remote that holds no set yet. The hash key determines all random choices.
     ///
-    /// The remote must be one by hash: a mirror of cells is of the cuckoo family.
+    /// The remote must be ordered by hash. A mirror of cells is only for the cuckoo family.
     pub fn build<R: Remote>(
         &self,
         hash: HashKey,
@@ -117,17 +117,17 @@ impl<S: RuleSpec> Options<S> {
         AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
     }
 
-    /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
-    /// a saved filter was damaged. Takes one ordered scan of the remote. The filter has learned nothing.
+    /// A filter for the set that a remote already holds, under the hash key that the remote knows: after a crash, or if a
+    /// saved filter was damaged. Scans the remote once, in order. The filter has learned nothing.
     pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<RankSelectFilter<S::Rule>, R>, Error> {
         AdaptiveFilter::recovered(|hash, generation| self.make(hash, generation), remote)
     }
 }
 
 impl<S: Coded> Options<S> {
-    /// A side table for the marks of at most so many blocks whose 56 bits have overflowed. Until it is full no block forgets
-    /// what it has learned; after that, blocks are reset as without it. The default is none; `u32::MAX` is as many as it
-    /// takes. A filter has one block for 64 slots. An entry takes 136 bytes, 17 bits for each slot of the block, counted in
+    /// Adds a side table for the marks of up to `blocks` blocks whose 56 bits have overflowed. Until it is full no block
+    /// loses what it has learned; after that, blocks are reset as without it. There is none by default; `u32::MAX` means no
+    /// limit. A filter has one block per 64 slots. An entry takes 136 bytes, 17 bits for each slot of the block, counted in
     /// [`Filter::local_bits`](crate::filter::Filter::local_bits).
     ///
     /// ```

@@ -14,7 +14,7 @@ pub(crate) type Run = (u64, Range<u64>);
 
 /// The keys of L's set with their quotients, as the remote knows them.
 ///
-/// The quotients are neighbours, so their words are one interval and the remote is read once.
+/// The quotients are consecutive, so their words form one interval and the remote is read once.
 pub(crate) fn keys_of<R: Rule>(
     local: &Local<R>,
     remote: &dyn Keys,
@@ -29,7 +29,7 @@ pub(crate) fn keys_of<R: Rule>(
         }
     };
     remote.candidates(&local.place(first, last, first), &mut found)?;
-    // In one order, however the remote gave them: a run has one matching, wherever in a plan it is asked for.
+    // Sorted, since the order of the remote may vary: a run must have the same matching throughout a plan.
     for run in keys.values_mut() {
         run.sort_unstable();
         run.dedup();
@@ -37,8 +37,8 @@ pub(crate) fn keys_of<R: Rule>(
     Ok(keys)
 }
 
-/// Gives each slot of a run one of its keys. As many keys as slots, each of which fits: otherwise L and R hold different
-/// sets.
+/// Gives each slot of a run one of its keys. There must be as many keys as slots, and each must fit: otherwise L and R hold
+/// different sets.
 pub(crate) fn match_run<R: Rule>(
     local: &Local<R>,
     run: Range<u64>,
@@ -69,6 +69,6 @@ pub(crate) fn owners_over<R: Rule>(
     for (quotient, run) in runs {
         owners.extend(match_run(local, run, &keys.remove(&quotient).unwrap_or_default())?);
     }
-    // A key whose quotient has no run is one that L does not hold.
+    // L does not hold a key whose quotient has no run.
     if keys.is_empty() { Ok(owners) } else { Err(PlanError::Disagree) }
 }

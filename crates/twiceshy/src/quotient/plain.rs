@@ -15,16 +15,16 @@ use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::Generation;
 use std::ops::Range;
 
-/// The rank-and-select quotient filter (004 section 5): the family's table, and nothing learned.
+/// The rank-and-select quotient filter (004 section 5): the family's table, without learning.
 ///
-/// **Cost.** A slot takes the remainder and 2.125 bits. A look-up for an absent key reads hash word 0 and, where its
-/// quotient is occupied, word 1; it touches the block's metadata and the remainders of one run, one or two cache lines. An
-/// insertion moves the slots between its run and the next free one; the remote gets one entry, and hears of no move.
+/// **Cost.** A slot takes the remainder and 2.125 bits. A look-up for an absent key reads hash word 0 and, if its quotient
+/// is occupied, word 1. It touches the block's metadata and the remainders of one run, one or two cache lines. An insertion
+/// moves the slots between its run and the next free one. The remote gets one entry, and is told of no move.
 ///
 /// **Rate.** 1 − exp(−load · 2^−w) with remainders of w bits.
 ///
-/// **Without keys.** The filter never adapts, so it needs no remote to answer and to take keys. It then stores equal
-/// fingerprints once, and so has no removal, and it cannot grow:
+/// **Without keys.** The filter never adapts, so it needs no remote to answer and to insert. It then stores equal
+/// fingerprints once, so it has no removal, and it cannot grow:
 ///
 /// ```
 /// use twiceshy::QuotientFilter;
@@ -45,7 +45,7 @@ impl QuotientFilter {
         QuotientFilter::keyless(keys, rate, HashKey::random()?)
     }
 
-    /// The same under a hash key of one's own: for tests and experiments.
+    /// The same under a given hash key: for tests and experiments.
     pub fn keyless(keys: u64, rate: f64, hash: HashKey) -> Result<QuotientFilter, Error> {
         Ok(QuotientFilter::options(keys, rate)?.make(hash, Generation(0))?)
     }
@@ -68,7 +68,7 @@ impl QuotientFilter {
     }
 }
 
-/// The rule of [`QuotientFilter`]: a slot keeps its key's first remainder for ever.
+/// The rule of [`QuotientFilter`]: a slot always keeps its key's first remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainRemainders;
 

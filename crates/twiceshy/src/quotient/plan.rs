@@ -1,4 +1,4 @@
-//! Plans: what insertions, removals and adaptations will do to a table, worked out without changing it.
+//! Plans: what insertions, removals and adaptations will do to a table.
 
 use super::block::SLOTS;
 use super::local::{Change, Local, Shift, UNMARKED};
@@ -13,28 +13,28 @@ use crate::sizing;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What a plan costs besides.
+/// Further costs of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// Slots whose content moves.
     pub(crate) shifted: u64,
-    /// Blocks that forget what they have learned.
+    /// Blocks that lose what they have learned.
     pub(crate) resets: u64,
     /// Reads of the remote that those blocks need.
     pub(crate) reset_reads: u64,
 }
 
-/// Who will be in a slot.
+/// Where a slot's content comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// Whoever is in this slot now.
+    /// The current content of this slot.
     Slot(u64),
-    /// The key that the plan is about.
-    Newcomer,
+    /// The key that is inserted.
+    Inserted,
     Nobody,
 }
 
-/// Plans an insertion into the run of `key`'s quotient; `None` where the table is full.
+/// Plans an insertion into the run of `key`'s quotient; `None` if the table is full.
 pub(crate) fn insertion<R: Rule>(
     local: &Local<R>,
     key: &[u8],
@@ -47,12 +47,12 @@ pub(crate) fn insertion<R: Rule>(
     let touched = room.slot / SLOTS..room.free / SLOTS + 1;
     carry_marks(local, &mut change, &mut cost, touched, Some(key), keys, |row, first| {
         row.remove((room.free - first) as usize);
-        row.insert((room.slot - first) as usize, (0, Origin::Newcomer));
+        row.insert((room.slot - first) as usize, (0, Origin::Inserted));
     })?;
     Ok(Some((change, cost)))
 }
 
-/// The room for a key, if the table may have one more.
+/// The room for a key; `None` if the table may not hold one more.
 pub(crate) fn room<R: Rule>(local: &Local<R>, key: &[u8]) -> Option<Room> {
     if local.keys < sizing::quotient_most(local.slots()) { local.table().room(local.quotient(key)) } else { None }
 }
@@ -62,7 +62,7 @@ pub(crate) fn unmarked<R: Rule>(local: &Local<R>, key: &Strand<'_>) -> u32 {
     local.rule.remainder(local.width(), key, 0)
 }
 
-/// Plans the removal of what is in a slot.
+/// Plans the removal of a slot's content.
 pub(crate) fn removal<R: Rule>(local: &Local<R>, gap: Gap, keys: &dyn Keys) -> Result<(Change, Cost), PlanError> {
     let mut change = Change { shift: Shift::Remove(gap), ..Change::default() };
     let mut cost = Cost { shifted: gap.freed - gap.slot, ..Cost::default() };
@@ -74,10 +74,10 @@ pub(crate) fn removal<R: Rule>(local: &Local<R>, gap: Gap, keys: &dyn Keys) -> R
     Ok((change, cost))
 }
 
-/// Carries the marks of blocks along with slots that move.
+/// Moves the marks of blocks along with their slots.
 ///
-/// A block whose marks do not fit after the move is reset: its slots forget their marks, *and* every remainder in it goes
-/// back to the first one of its key. One without the other would lose keys.
+/// A block whose marks do not fit after the move is reset: its slots lose their marks, *and* every remainder in it returns
+/// to the first one of its key. One without the other would lose keys.
 fn carry_marks<R: Rule>(
     local: &Local<R>,
     change: &mut Change,
@@ -113,7 +113,7 @@ fn carry_marks<R: Rule>(
     if !R::REMAINDER_FOLLOWS_MARK {
         return Ok(());
     }
-    // What is in these blocks afterwards comes from them and from their neighbours.
+    // The new contents of these blocks come from them and from their neighbours.
     let around = first.saturating_sub(1)..(last + 2).min(local.table().all_slots() / SLOTS);
     let owners = owners_over(local, keys, around)?;
     cost.reset_reads += 1;
@@ -121,7 +121,7 @@ fn carry_marks<R: Rule>(
         for (slot, (_, origin)) in (block * SLOTS..).zip(chunk) {
             let owner: Option<&[u8]> = match origin {
                 Origin::Slot(before) => owners.get(before).map(|key| &**key),
-                Origin::Newcomer => newcomer,
+                Origin::Inserted => newcomer,
                 Origin::Nobody => None,
             };
             if let Some(owner) = owner {
@@ -137,13 +137,13 @@ fn carry_marks<R: Rule>(
 pub(crate) struct Fix {
     pub(crate) change: Change,
     pub(crate) cost: Cost,
-    /// Slots that the query will match all the same.
+    /// Slots that the query will still match.
     pub(crate) left: u64,
-    /// Whether some key agrees with the query in everything that a mark can ask for.
+    /// `true` if some key agrees with the query in everything that a mark can distinguish.
     pub(crate) alike: bool,
 }
 
-/// Plans to tell a query from every key of its run that it matches. `owners` are those of the whole run.
+/// Plans to distinguish a query from every key of its run that it matches. `owners` are those of the whole run.
 pub(crate) fn adaptation<R: Rule>(
     local: &Local<R>,
     query: &[u8],
@@ -163,7 +163,7 @@ pub(crate) fn adaptation<R: Rule>(
         }
         let mut kept = if draft.alike { None } else { local.keep(block, &draft.marks, &mut on_the_side) };
         if kept.is_none() {
-            // The block forgets what it has learned, and then learns about this query again.
+            // The block loses what it has learned, and then learns about this query again.
             let here = first_remainders(local, block, keys, &mut fix.cost)?;
             draft = Draft { local, marks: UNMARKED, remainders: here.clone(), alike: false };
             draft.tell_apart(&query, piece, |slot| here.get(&slot).copied().unwrap_or_else(|| remainder(slot)));
@@ -181,7 +181,7 @@ pub(crate) fn adaptation<R: Rule>(
     Ok(fix)
 }
 
-/// The remainders of a block's keys before anything was learned, where they are others than now.
+/// The remainders that a block's keys had before anything was learned, if they differ from the current ones.
 fn first_remainders<R: Rule>(
     local: &Local<R>,
     block: u64,
@@ -198,17 +198,17 @@ fn first_remainders<R: Rule>(
     Ok(here.map(|(slot, key)| (slot, unmarked(local, &local.strand(&key)))).collect())
 }
 
-/// What a block will hold.
+/// The planned content of a block.
 struct Draft<'a, R> {
     local: &'a Local<R>,
     marks: Marks,
     remainders: BTreeMap<u64, u32>,
-    /// Whether some key could not be told from the query.
+    /// `true` if some key could not be distinguished from the query.
     alike: bool,
 }
 
 impl<R: Rule> Draft<'_, R> {
-    /// Gives every key that the query matches another mark. Whether there was one.
+    /// Gives every key that the query matches another mark. `true` if there was one.
     fn tell_apart(&mut self, query: &Strand<'_>, piece: &[(u64, Key)], remainder: impl Fn(u64) -> u32) -> bool {
         let (rule, width) = (&self.local.rule, self.local.width());
         let mut changed = false;
@@ -230,7 +230,7 @@ impl<R: Rule> Draft<'_, R> {
         changed
     }
 
-    /// How many slots of the piece the query will match.
+    /// The number of slots in the piece that the query will match.
     fn matched(&self, query: &Strand<'_>, piece: &[(u64, Key)]) -> u64 {
         let matches = |slot: u64| {
             let now = || self.local.table().blocks.remainder(slot);

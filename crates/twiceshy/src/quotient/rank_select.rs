@@ -32,13 +32,13 @@ const REPLACE: u64 = 5;
 /// [`TelescopingFilter`](super::TelescopingFilter), [`PlainTelescopingFilter`](super::PlainTelescopingFilter) and
 /// [`ExtensionFilter`](super::ExtensionFilter), which are this type under their rules.
 ///
-/// The quotient is the range reduction of hash word 0, so a run is an interval of words and one ordered read of the remote
-/// gives its keys: the remote gets one entry for each key, loses one with each removal, and hears of nothing else.
+/// The quotient is the range reduction of hash word 0, so a run is an interval of words, and one ordered read of the remote
+/// gives its keys. The remote gets one entry for each key, loses one with each removal, and is told of nothing else.
 #[derive(Clone, Debug)]
 pub struct RankSelectFilter<R: Rule> {
     pub(super) local: Local<R>,
     pub(super) stats: Stats,
-    /// `true` if an adaptation ran out of marks; another hash key answers it.
+    /// `true` if an adaptation ran out of marks. Another hash key clears it.
     pub(super) wants_rebuild: bool,
     pub(super) stamp: Stamp,
 }
@@ -89,17 +89,17 @@ impl<R: Rule> RankSelectFilter<R> {
         self.local.hash
     }
 
-    /// The rule that says what slots keep.
+    /// The filter's rule.
     pub fn rule(&self) -> &R {
         &self.local.rule
     }
 
-    /// What happened so far.
+    /// Counts since the filter was created or loaded.
     pub fn stats(&self) -> Stats {
         Stats { side_blocks: self.local.marked.side.entries().len() as u64, ..self.stats }
     }
 
-    /// The number of blocks of 64 slots, spare ones included.
+    /// The number of blocks of 64 slots, including spare ones.
     pub fn blocks(&self) -> u64 {
         self.local.table().blocks.len()
     }
@@ -117,7 +117,7 @@ impl<R: Rule> RankSelectFilter<R> {
         self.local.run(self.local.quotient(key))
     }
 
-    /// The keys of a matched key's run, by one read of the remote, and whether the key is among them.
+    /// The keys of a matched key's run, by one read of the remote, and `true` if the key is among them.
     fn run_of(&self, key: &[u8], keys: &dyn Keys) -> Result<(Vec<Key>, bool), PlanError> {
         let quotient = self.local.quotient(key);
         let keys = keys_of(&self.local, keys, quotient, quotient)?.remove(&quotient).unwrap_or_default();
@@ -309,7 +309,7 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
         Ok(Some(Box::new(RankSelectFilter::over(local))))
     }
 
-    /// Under the same hash key the keys come in the order of their quotients, so each goes to the end of the table and
+    /// Under the same hash key the keys arrive in the order of their quotients, so each goes to the end of the table and
     /// nothing moves.
     fn fill(&mut self, at: &Position, _: &dyn Keys) -> Result<(), PlanError> {
         self.bring(&at.key, at.word)

@@ -59,7 +59,7 @@ impl<R: Rule> RankSelectFilter<R> {
     }
 }
 
-/// The most entries, then the entries: block and marks.
+/// Writes the maximum number of entries, then the entries: block and marks.
 fn write_side(side: &Side, out: &mut Writer<'_>) {
     out.u32(side.most());
     let mut bytes = Vec::with_capacity(side.entries().len() * ENTRY);
@@ -70,7 +70,7 @@ fn write_side(side: &Side, out: &mut Writer<'_>) {
     out.bytes(bytes);
 }
 
-/// The bytes of an entry.
+/// The length of an entry.
 const ENTRY: usize = 8 + size_of::<Marks>();
 
 fn read_side(from: &mut Reader) -> Result<Side, LoadError> {
@@ -78,7 +78,7 @@ fn read_side(from: &mut Reader) -> Result<Side, LoadError> {
     let bytes = from.bytes()?;
     let (entries, rest) = bytes.as_chunks::<ENTRY>();
     if most > side::MOST || entries.len() > most as usize || !rest.is_empty() {
-        return Err(LoadError::invalid(format!("{} bytes are no side table for {most} blocks", bytes.len())));
+        return Err(LoadError::invalid(format!("its side table for {most} blocks cannot have {} bytes", bytes.len())));
     }
     let mut side = Side::new(most);
     for entry in entries {
@@ -103,8 +103,8 @@ mod tests {
     use crate::quotient::rule::Marking;
     use crate::quotient::{SelectorCode, TelescopingFilter};
 
-    /// Nobody's keys come to this, but somebody's file might: were the true offset of each block walked to, it would take as
-    /// many steps as the cube of the blocks.
+    /// No real set leads to this, but a hostile file might. Walking to the true offset of each block would take a number of
+    /// steps cubic in the number of blocks.
     #[test]
     fn a_file_with_one_run_through_all_blocks_is_read_in_one_pass() {
         let slots = 200_000;
@@ -112,7 +112,7 @@ mod tests {
         let mut filter = options.make(HashKey::fixed(1), Generation(0)).unwrap();
         let local = &mut filter.local;
         let first = local.table().room(0).unwrap();
-        // One run of quotient 0, slot after slot: the first key's runend moves on.
+        // One run of quotient 0, slot after slot: the runend moves on with each key.
         local.apply(Change::insert(first, 1));
         let blocks = &mut local.marked.table.blocks;
         let keys = sizing::quotient_most(slots);

@@ -1,12 +1,12 @@
-//! Moving the numbers of neighbouring slots by one slot, a word at a time.
+//! Moves packed numbers by one slot, a word at a time.
 
 use super::block::SLOTS;
 use std::ops::Range;
 
-/// A move within the 64 numbers of a block, of `width` bits each, that lie close together.
+/// A move within the 64 packed numbers of a block, of `width` bits each.
 pub(crate) struct Shift {
     width: u64,
-    /// The first and the last bit that belong to a slot of the move.
+    /// The first and the last bit of the slots that take part.
     low: u64,
     high: u64,
 }
@@ -19,18 +19,18 @@ impl Shift {
         Shift { width, low: first * width, high: (last + 1) * width - 1 }
     }
 
-    /// The bytes that it goes over, whole words, counted from the first number's.
+    /// The bytes touched, in whole words, relative to the first number.
     pub(crate) fn bytes(&self) -> Range<usize> {
         self.low as usize / 64 * 8..(self.high as usize / 64 + 1) * 8
     }
 
-    /// The bits of a word that belong to the move.
+    /// The bits of a word that take part.
     fn region(&self, word: u64) -> u64 {
         let (first, last) = (self.low.max(word * 64) % 64, self.high.min(word * 64 + 63) % 64);
         (u64::MAX << first) & (u64::MAX >> (63 - last))
     }
 
-    /// Each number but the last moves one slot up. The first slot is undefined then.
+    /// Moves each number except the last one slot up. The first slot is then undefined.
     pub(crate) fn up(&self, bytes: &mut [u8]) {
         let (words, _) = bytes.as_chunks_mut();
         for at in (0..words.len()).rev() {
@@ -41,7 +41,7 @@ impl Shift {
         }
     }
 
-    /// Each number but the first moves one slot down. The last slot is undefined then.
+    /// Moves each number except the first one slot down. The last slot is then undefined.
     pub(crate) fn down(&self, bytes: &mut [u8]) {
         let (words, _) = bytes.as_chunks_mut();
         for at in 0..words.len() {
@@ -53,7 +53,7 @@ impl Shift {
     }
 }
 
-/// The slots of a range by their blocks, from below.
+/// The slots of a range, grouped by block in ascending order.
 pub(crate) fn by_block(slots: Range<u64>) -> impl DoubleEndedIterator<Item = (u64, Range<u64>)> {
     let blocks = slots.start / SLOTS..slots.end.div_ceil(SLOTS);
     blocks.map(move |block| (block, slots.start.max(block * SLOTS)..slots.end.min((block + 1) * SLOTS)))

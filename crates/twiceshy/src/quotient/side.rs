@@ -1,11 +1,11 @@
 //! A small table beside the blocks for marks that do not fit into their block's 56 bits.
 //!
-//! Not in the paper, where a block that overflows forgets what it has learned. A block whose marks are here has a number
-//! from [`ESCAPE`] on in place of its code: the index of its entry. No search, no hashing.
+//! Not in the paper, where a block that overflows loses what it has learned. A block whose marks are here has a number from
+//! [`ESCAPE`] on instead of its code: the index of its entry. No search, no hashing.
 
 use crate::codes::{ESCAPE, Marks};
 
-/// The most entries: as many numbers as there are from [`ESCAPE`] on.
+/// The maximum number of entries: the count of numbers from [`ESCAPE`] on.
 pub(crate) const MOST: u32 = 1 << 25;
 
 /// The marks of one block.
@@ -15,7 +15,7 @@ pub(crate) struct Entry {
     pub(crate) marks: Marks,
 }
 
-/// The entries, and how many there may be.
+/// The entries, and their maximum number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     entries: Vec<Entry>,
@@ -35,7 +35,7 @@ impl Side {
         &self.entries
     }
 
-    /// `true` if `more` entries are allowed.
+    /// `true` if there is room for `more` entries.
     pub(crate) fn has_room(&self, more: usize) -> bool {
         self.entries.len() + more <= self.most as usize
     }
@@ -51,17 +51,17 @@ impl Side {
         self.entries.get_mut(code.checked_sub(ESCAPE)? as usize)
     }
 
-    /// Adds an entry and says its number.
+    /// Adds an entry and returns its number.
     pub(crate) fn add(&mut self, entry: Entry) -> u64 {
         if self.entries.len() == self.entries.capacity() {
-            // Grow by an eighth and not to the double: the memory is counted.
+            // Grow by an eighth instead of doubling, since the memory is counted.
             self.entries.reserve_exact(self.entries.len() / 8 + 4);
         }
         self.entries.push(entry);
         ESCAPE + self.entries.len() as u64 - 1
     }
 
-    /// Takes an entry out. The last one takes its number: its block is returned to be told.
+    /// Removes an entry. The last entry takes its number; its block is returned, so that the caller can update it.
     pub(crate) fn remove(&mut self, code: u64) -> Option<u64> {
         let index = code.checked_sub(ESCAPE)? as usize;
         if index >= self.entries.len() {
@@ -71,8 +71,8 @@ impl Side {
         self.entries.get(index).map(|moved| moved.block)
     }
 
-    /// Puts an entry back that [`Side::remove`] took out last, under its old number. The entry that has the number now takes
-    /// the last one again: its block and that number are returned.
+    /// Puts back the entry that [`Side::remove`] removed last, under its old number. The entry that has this number now
+    /// becomes the last one again: its block and new number are returned.
     pub(crate) fn put_back(&mut self, code: u64, entry: Entry) -> Option<(u64, u64)> {
         let index = code.checked_sub(ESCAPE)? as usize;
         let last = self.add(entry);

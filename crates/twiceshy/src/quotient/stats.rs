@@ -3,7 +3,7 @@
 use super::edit::Counted;
 use super::plan::Cost;
 
-/// Counts since the filter was made or loaded.
+/// Counts since the filter was created or loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -17,16 +17,16 @@ pub struct Stats {
     pub removals: u64,
     /// Adaptations to false positives.
     pub adapts: u64,
-    /// Blocks that adaptations reset, because their code overflowed or no mark would do.
+    /// Blocks that adaptations reset, because their code overflowed or no mark was left.
     pub resets_by_adapts: u64,
-    /// Blocks that insertions and removals reset because a mark that was carried in did not fit.
+    /// Blocks that insertions and removals reset, because a mark that was shifted in did not fit.
     pub resets_by_shifts: u64,
     /// Reads of the remote that resets needed, beyond those of the operations themselves.
     pub reset_reads: u64,
-    /// Adaptations that left the query present, because no mark that fits tells it from some key: a new hash key is wanted
-    /// then.
+    /// Adaptations that left the query present, because no mark that fits distinguishes it from some key. A new hash key is
+    /// wanted then.
     pub out_of_marks: u64,
-    /// Blocks whose marks are in the side table now.
+    /// Blocks whose marks are now in the side table.
     pub side_blocks: u64,
     /// Tables that were replaced by growing, re-keying or rebuilding.
     pub rebuilds: u64,

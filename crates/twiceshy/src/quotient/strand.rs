@@ -1,4 +1,4 @@
-//! The hash bits of a key behind its quotient.
+//! The hash bits of a key after its quotient.
 
 use crate::hash::{HashKey, Words, reduce};
 
@@ -7,9 +7,9 @@ use crate::hash::{HashKey, Words, reduce};
 #[derive(Clone, Debug)]
 pub struct Strand<'k> {
     words: Words<'k>,
-    /// Word 1, which nearly every question is about.
+    /// Word 1, which nearly every access needs.
     first: u64,
-    /// The word before the first.
+    /// The number of the word before the first.
     base: u64,
 }
 
@@ -19,7 +19,7 @@ impl<'k> Strand<'k> {
         Strand::behind(words, 0)
     }
 
-    /// The string that begins behind word number `base`.
+    /// The string that begins after word number `base`.
     #[inline(always)]
     pub(crate) fn behind(words: Words<'k>, base: u64) -> Strand<'k> {
         Strand { words, first: words.word(base + 1), base }

@@ -11,22 +11,22 @@
 //! at or after `64·b + offset`.
 //!
 //! An offset has eight bits and saturates: 255 means *255 or more*, and the true value is found by walking back to a block
-//! whose offset tells. The table's end does not wrap: behind the slots that quotients lead to are some more, which only
-//! runs from before can reach. See [`spare_slots`].
+//! whose offset is exact. The table does not wrap around: after the slots that quotients lead to there are some more, which
+//! only earlier runs can reach. See [`spare_slots`].
 
 use super::block::{BlockBytes, Blocks, Layout, SLOTS};
 use crate::packed::word::{Portable, Word64};
 use std::ops::Range;
 
-/// An offset that says only: this or more.
+/// A saturated offset: this or more.
 const SATURATED: u8 = u8::MAX;
 
-/// How many slots stand behind those that quotients lead to.
+/// The number of slots after those that quotients lead to.
 ///
 /// Let m be the slots and n = αm the keys, and x the keys that lack room at the end. As a walk over quotients, keys minus
 /// slots is a bridge that ends at n − m, so that x is passed with probability about exp(−2x(x + m − n)/n). With √(11·m) it
 /// is under 10⁻⁹ at every load up to 99 %, and beyond some 73,000 slots 896 are enough for that (exp(−0.02·896) = 2·10⁻⁸ in
-/// an endless table at 99 % load, e^−90 at 95 %). A table that is unlucky still is: it reports that it is full.
+/// an endless table at 99 % load, e^−90 at 95 %). An unlucky table reports that it is full.
 pub(crate) fn spare_slots(slots: u64) -> u64 {
     slots.saturating_mul(11).isqrt().clamp(1, 896)
 }
@@ -39,40 +39,40 @@ pub(crate) struct Table<B = Vec<u8>> {
     slots: u64,
 }
 
-/// What the table's bits lack to be one.
+/// What is wrong with a table's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Malformed {
-    #[error("quotient {0} is occupied, past the last")]
+    #[error("quotient {0} is occupied, but is past the last one")]
     Quotient(u64),
-    #[error("a run ends at slot {0}, where none can")]
+    #[error("a run ends at slot {0}, where no run can end")]
     StrayRunend(u64),
     #[error("the run of quotient {0} has no end")]
     Endless(u64),
-    #[error("the offset of block {0} is not what the runs make it")]
+    #[error("the offset of block {0} does not match its runs")]
     Offset(u64),
 }
 
-/// Where a newcomer goes, and how far the others must move for it.
+/// Where a new remainder goes, and which slots must move for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) quotient: u64,
-    /// The slot of the newcomer: the end of its run.
+    /// The slot of the new remainder: the end of its run.
     pub(crate) slot: u64,
     /// The first free slot from there: `slot..free` move up by one.
     pub(crate) free: u64,
 }
 
-/// Which slot goes, and how far the others can move down.
+/// A slot to remove, and which slots can move down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) quotient: u64,
     pub(crate) slot: u64,
-    /// The last slot that holds something that can move down: it is free afterwards.
+    /// The last slot whose content moves down. It is free afterwards.
     pub(crate) freed: u64,
 }
 
 impl Table {
-    /// An empty table; `None` where it cannot be allocated.
+    /// An empty table; `None` if it cannot be allocated.
     pub(crate) fn new(slots: u64, layout: Layout) -> Option<Table> {
         Some(Table { blocks: Blocks::new(blocks_for(slots)?, layout)?, slots })
     }
@@ -83,7 +83,7 @@ impl Table {
         Some(table.check().map(|used| (table, used)))
     }
 
-    /// A draft over this table, with other bytes.
+    /// A draft on top of this table, with other bytes.
     pub(crate) fn over<'a, B>(&'a self, bytes: impl FnOnce(&'a Vec<u8>) -> B) -> Table<B> {
         Table { blocks: self.blocks.over(bytes), slots: self.slots }
     }
@@ -96,7 +96,7 @@ impl<B: BlockBytes> Table<B> {
         self.slots
     }
 
-    /// All slots, the spare ones at the end included.
+    /// All slots, including the spare ones at the end.
     pub(crate) fn all_slots(&self) -> u64 {
         self.blocks.len() * SLOTS
     }
@@ -115,7 +115,7 @@ impl<B: BlockBytes> Table<B> {
         }
     }
 
-    /// The offset of a block, found by walking from the last block before it whose offset is known.
+    /// The offset of a block, found by walking from the last block before it whose offset is exact.
     #[cold]
     fn walked_offset<W: Word64>(&self, block: u64) -> u64 {
         let mut known = block;
@@ -139,7 +139,7 @@ impl<B: BlockBytes> Table<B> {
         }
     }
 
-    /// The slot of runend number `nth` (from 0) at or after `first`. Past the last there is the table's end.
+    /// The slot of runend number `nth` (from 0) at or after `first`; the table's end if there are fewer.
     #[inline(always)]
     fn runend_from<W: Word64>(&self, first: u64, mut nth: u32) -> u64 {
         let mut block = first / SLOTS;
@@ -161,7 +161,7 @@ impl<B: BlockBytes> Table<B> {
         }
     }
 
-    /// The slots of a quotient's run; `None` where it has none.
+    /// The slots of a quotient's run; `None` if it has none.
     #[inline(always)]
     pub(crate) fn run<W: Word64>(&self, quotient: u64) -> Option<Range<u64>> {
         let (block, bit) = (quotient / SLOTS, quotient % SLOTS);
@@ -169,7 +169,7 @@ impl<B: BlockBytes> Table<B> {
         if occupieds >> bit & 1 == 0 {
             return None;
         }
-        // The run ends at the runend after as many as there are occupied quotients before it in the block.
+        // The number of occupied quotients before this one in the block is the number of runends to skip.
         let mut nth = W::rank(occupieds, bit as u32);
         let mut free = block * SLOTS + self.offset::<W>(block);
         let mut at = free / SLOTS;
@@ -188,11 +188,11 @@ impl<B: BlockBytes> Table<B> {
             at += 1;
             first = 0;
         }
-        // Not in a table that has been checked. Who asks for a run gets the rest of the table: too much rather than too little.
+        // Impossible in a table that was checked. Return the rest of the table: rather too much than too little.
         Some(free.max(quotient)..self.all_slots())
     }
 
-    /// Where the runs of all quotients up to this one end: the slot after the last of them. Not above `quotient` where slot
+    /// Where the runs of all quotients up to this one end: the slot after the last of them. At most `quotient` if slot
     /// `quotient` is free.
     fn end_up_to(&self, quotient: u64) -> u64 {
         let (block, bit) = (quotient / SLOTS, quotient % SLOTS);
@@ -200,7 +200,7 @@ impl<B: BlockBytes> Table<B> {
         self.end_after::<Portable>(block, self.offset::<Portable>(block), runs)
     }
 
-    /// The offset of the block after one whose offset is known.
+    /// The offset of the next block, from a known offset.
     #[inline(always)]
     fn next_offset<W: Word64>(&self, block: u64, offset: u64) -> u64 {
         let end = self.end_after::<W>(block, offset, self.blocks.occupieds(block).count_ones());
@@ -220,7 +220,7 @@ impl<B: BlockBytes> Table<B> {
             if end <= slot {
                 return Some(slot);
             }
-            // Slots up to there are taken. Offsets are carried along: a saturated one would have to be walked to.
+            // Slots up to there are taken. Offsets are carried along, since a saturated one would need a walk.
             slot = end;
             if slot >= limit {
                 return None;
@@ -232,19 +232,19 @@ impl<B: BlockBytes> Table<B> {
         }
     }
 
-    /// The room for one more in the run of a quotient; `None` where the table is full up to its end.
+    /// The room for one more in the run of a quotient; `None` if the table is full up to its end.
     pub(crate) fn room(&self, quotient: u64) -> Option<Room> {
         self.room_within(quotient, u64::MAX)
     }
 
-    /// The same where the free slot is among the first `window` from the quotient on.
+    /// The same, if the free slot is among the first `window` from the quotient on.
     pub(crate) fn room_within(&self, quotient: u64, window: u64) -> Option<Room> {
         let slot = self.end_up_to(quotient).max(quotient);
         let limit = quotient.saturating_add(window).min(self.all_slots());
         Some(Room { quotient, slot, free: self.first_free(slot, limit)? })
     }
 
-    /// Puts a remainder where [`Table::room`] found room.
+    /// Inserts a remainder where [`Table::room`] found room.
     pub(crate) fn insert(&mut self, room: Room, remainder: u32) {
         self.blocks.shift_up(room.slot, room.free);
         self.blocks.set_remainder(room.slot, remainder);
@@ -256,19 +256,19 @@ impl<B: BlockBytes> Table<B> {
         self.count_one_more(room.quotient, room.free);
     }
 
-    /// Every block between the quotient and the slot that was free has one more slot taken from before it.
+    /// Increments the offset of every block between the quotient and the slot that was free.
     fn count_one_more(&mut self, quotient: u64, free: u64) {
         for block in quotient / SLOTS + 1..=free / SLOTS {
             self.blocks.set_offset(block, self.blocks.offset(block).saturating_add(1));
         }
     }
 
-    /// What taking out a slot of a quotient's run comes to.
+    /// The effect of removing a slot of a quotient's run.
     pub(crate) fn gap(&self, quotient: u64, run: &Range<u64>, slot: u64) -> Gap {
         let mut end = run.end;
         let mut block = (quotient + 1) / SLOTS;
         let mut left = self.occupieds_from(quotient + 1);
-        // A run that begins before its quotient's own slot cannot be: it moves down unless it is at home.
+        // A run must not begin before its quotient's own slot: it moves down unless it begins there.
         'runs: loop {
             while left == 0 {
                 block += 1;
@@ -286,13 +286,13 @@ impl<B: BlockBytes> Table<B> {
         Gap { quotient, slot, freed: end - 1 }
     }
 
-    /// The occupieds of a slot's block, from the slot on; none behind the last block.
+    /// The occupieds of a slot's block, from the slot on; 0 after the last block.
     fn occupieds_from(&self, slot: u64) -> u64 {
         let block = slot / SLOTS;
         if block < self.blocks.len() { self.blocks.occupieds(block) & (u64::MAX << (slot % SLOTS)) } else { 0 }
     }
 
-    /// The first runend at or after a slot. Past the last there is the table's end.
+    /// The first runend at or after a slot; the table's end if there is none.
     fn next_runend(&self, slot: u64) -> u64 {
         let mut at = slot;
         while at < self.all_slots() {
@@ -305,7 +305,7 @@ impl<B: BlockBytes> Table<B> {
         self.all_slots()
     }
 
-    /// Takes out what [`Table::gap`] has measured. `true` if the slot was the last of its run.
+    /// Removes what [`Table::gap`] has found. `true` if the slot was the last of its run.
     pub(crate) fn remove(&mut self, gap: Gap) -> bool {
         let is_last = self.blocks.runends(gap.slot / SLOTS) >> (gap.slot % SLOTS) & 1 == 1;
         let is_first = self.run::<Portable>(gap.quotient).is_none_or(|run| run.start == gap.slot);
@@ -324,7 +324,7 @@ impl<B: BlockBytes> Table<B> {
         is_last
     }
 
-    /// Puts back what [`Table::remove`] took out last.
+    /// Puts back what [`Table::remove`] removed last.
     pub(crate) fn put_back(&mut self, gap: Gap, remainder: u32, last: bool) {
         self.blocks.shift_up(gap.slot, gap.freed);
         self.blocks.set_remainder(gap.slot, remainder);
@@ -367,7 +367,7 @@ impl<B: BlockBytes> Table<B> {
     /// The runs that have a slot in these blocks.
     pub(crate) fn runs_over(&self, blocks: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> + '_ {
         let slots = blocks.start * SLOTS..blocks.end * SLOTS;
-        // A block whose earlier quotients' runs all end before, and that knows it without walking.
+        // Start at a block whose earlier quotients' runs all end before it, known without a walk.
         let mut from = blocks.start;
         let reaches = |offset: u8, from: u64| offset == SATURATED || from * SLOTS + u64::from(offset) > slots.start;
         while from > 0 && reaches(self.blocks.offset(from), from) {

@@ -15,22 +15,23 @@ use std::sync::Arc;
 
 /// The telescoping filter (004 sections 3 to 5, appendices B and C): the selectors of 64 slots share a code of 56 bits.
 ///
-/// **Cost.** A slot takes the remainder and 3 bits. A look-up in a block that has learned nothing costs what it costs in a
-/// plain quotient filter. In another block remainders are compared with all that the alphabet allows first, and only where
-/// one agrees the code is read, as far as that slot.
+/// **Cost.** A slot takes the remainder and 3 bits. A look-up in a block that has learned nothing costs the same as in a
+/// plain quotient filter. In other blocks, a slot's remainder is first compared with all that the alphabet allows. The code
+/// is read only if one of them matches, and only as far as that slot.
 ///
 /// **Layout.** Remainder i of a key is bits i·w to (i + 1)·w of the string of its hash words 1, 2, …; selector i says that
-/// the slot holds remainder i. The code of a block is the low end of its interval, so that 64 zeros are 0. Beside its slots a
-/// filter has √(11·slots) spare ones, at most 896, and 1.3 KB.
+/// the slot holds remainder i. The code of a block is the low end of its interval, so that 64 zeros are 0. Besides its
+/// slots a filter has √(11·slots) spare ones, at most 896, and 1.3 KB.
 ///
-/// **Adapting.** The selector of every key that collides moves on until the query no longer matches. A block whose code
+/// **Adapting.** The selector of every colliding key moves on until the query no longer matches. A block whose code
 /// overflows is reset, all its selectors and remainders together, and then learns about the query again: one read of the
-/// remote brings its keys. With remainders of w bits that begins at some 2^w/13 distinct absent queries for each stored key:
-/// twenty at 8 bits, ten at 7, five at 6. [`Options::side_table`] keeps such a block's selectors instead, as long as there is room.
+/// remote returns its keys. With remainders of w bits this begins at about 2^w/13 distinct absent queries for each stored
+/// key: twenty at 8 bits, ten at 7, five at 6. [`Options::side_table`] keeps such a block's selectors instead, as long as
+/// there is room.
 ///
 /// **Departures.** The paper's code for ε = 1/256 is used with remainders of 8 bits, the general one with all others; its
-/// parameters follow from the remainder's width and from [`Options::expected_ratio`]. Adapting steps on until the query
-/// differs, where the paper waits for it to come again. See `docs/papers.md`.
+/// parameters follow from the remainder's width and from [`Options::expected_ratio`]. Adapting moves on until the query
+/// differs, where the paper waits for it to repeat. See `docs/papers.md`.
 ///
 /// ```
 /// use twiceshy::{quotient::TelescopingFilter, filter::Adapted, hash::HashKey, remote::ByHash};
@@ -67,7 +68,7 @@ pub enum SelectorCode {
 pub struct Selectors {
     code: Code,
     zeros: Arc<Zeros>,
-    /// The lowest bit of each remainder that the alphabet allows, in hash word 1; none where they do not all lie in it.
+    /// The lowest bit of each remainder that the alphabet allows, in hash word 1; 0 if they do not all lie in it.
     fields: u64,
 }
 
@@ -77,8 +78,8 @@ enum Code {
     General(General),
 }
 
-/// How many selectors a code of remainders of this width has: those whose remainders lie in one hash word, and at least
-/// four.
+/// The number of selectors in a code for remainders of this width: those whose remainders lie in one hash word, and at
+/// least four.
 fn letters(width: u32) -> u32 {
     (64 / width).max(4)
 }
@@ -104,8 +105,8 @@ impl Selectors {
         }
     }
 
-    /// Whether the key has this remainder under some selector of the alphabet: a look-up that finds none need not read the
-    /// code. One subtraction asks about all of them: it borrows into a field's highest bit only where a field is 0.
+    /// `true` if the key has this remainder under some selector of the alphabet. If not, the code need not be read. One
+    /// subtraction tests all of them: it borrows into a field's highest bit only if a field is 0.
     #[inline(always)]
     fn may_match(&self, width: u32, key: &Strand<'_>, remainder: u32) -> bool {
         let differences = key.first() ^ self.fields.wrapping_mul(u64::from(remainder));
@@ -196,7 +197,7 @@ impl Marking for Selectors {
     }
 }
 
-/// The next selector under which the two remainders differ. One byte holds 256 of them.
+/// The next selector under which the two remainders differ. A byte holds 256 of them.
 pub(crate) fn next_selector(width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
     let differs = |mark: &Mark| owner.remainder(width, (*mark).into()) != query.remainder(width, (*mark).into());
     (mark.saturating_add(1)..=u8::MAX.into()).find(differs)
@@ -210,7 +211,7 @@ pub struct TelescopingSpec {
 }
 
 impl Default for TelescopingSpec {
-    /// Where nobody says better, the code is made for A/S = 20, up to which the paper finds its own good.
+    /// By default, the code is made for A/S = 20, up to which the paper recommends its own.
     fn default() -> TelescopingSpec {
         TelescopingSpec { ratio: 20.0, code: None }
     }
@@ -224,16 +225,16 @@ impl TelescopingFilter {
 }
 
 impl Options<TelescopingSpec> {
-    /// How many distinct absent queries are expected for each stored key, A/S. The general code's parameters follow from
-    /// it; a filter that meets more resets its blocks more often. The default is 20. At 8 bits the paper's tuned code is used
-    /// whatever is expected, unless [`Options::code`] asks for another.
+    /// The expected number of distinct absent queries for each stored key, A/S. The general code's parameters follow from
+    /// it. If there are more queries, blocks are reset more often. The default is 20. At 8 bits the paper's tuned code is
+    /// used in any case, unless [`Options::code`] asks for another.
     #[must_use]
     pub fn expected_ratio(mut self, ratio: f64) -> Self {
         self.spec.ratio = ratio;
         self
     }
 
-    /// A code of one's own choice.
+    /// Uses this code.
     #[must_use]
     pub fn code(mut self, code: SelectorCode) -> Self {
         self.spec.code = Some(code);
@@ -249,10 +250,7 @@ impl RuleSpec for TelescopingSpec {
 
     fn rule(&self, width: u32) -> Result<Selectors, OptionsError> {
         if !(self.ratio >= 0.0 && self.ratio.is_finite()) {
-            return Err(OptionsError::Selector(format!(
-                "{} distinct queries a key cannot be expected: 0 or more can",
-                self.ratio
-            )));
+            return Err(OptionsError::Selector(format!("the expected ratio must be 0 or more, not {}", self.ratio)));
         }
         let general = || {
             let general = codes::general_for(width, self.ratio);
@@ -260,7 +258,7 @@ impl RuleSpec for TelescopingSpec {
         };
         let code = self.code.unwrap_or_else(|| if width == 8 { SelectorCode::Tuned } else { general() });
         Selectors::new(code, width)
-            .ok_or_else(|| OptionsError::Selector(format!("{code:?} is no code: x may be 2 to 16, y 1 to 32")))
+            .ok_or_else(|| OptionsError::Selector(format!("{code:?} is invalid: x must be 2 to 16, y 1 to 32")))
     }
 
     fn write(rule: &Selectors, out: &mut Writer<'_>) {

@@ -13,7 +13,7 @@ use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 
-/// The telescoping filter with a byte for each slot's selector (004 section 6.2, the uTAF): to see what the code costs and
+/// The telescoping filter with a byte for each slot's selector (004 section 6.2, the uTAF): shows what the code costs and
 /// what its overflows do. A slot takes the remainder and 10.125 bits.
 pub type PlainTelescopingFilter = RankSelectFilter<PlainSelectors>;
 

@@ -1,4 +1,4 @@
-//! The table's naive twin: a sorted list of runs, laid out anew for every question.
+//! The table's naive twin: a sorted list of runs, laid out again for every question.
 
 use super::block::{Annex, Layout, SLOTS};
 use super::table::{Table, spare_slots};
@@ -41,7 +41,7 @@ impl Twin {
     }
 }
 
-/// The run of a quotient as the fast instructions find it.
+/// Finds the run of a quotient with the fast instructions.
 struct Run<'a>(&'a Table, u64);
 
 impl Work for Run<'_> {
@@ -71,21 +71,29 @@ fn compare(table: &Table, twin: &Twin) {
 }
 
 /// Writes garbage to every slot that no run holds.
-fn litter(table: &mut Table, twin: &Twin, rng: &mut SplitMix64) {
+fn fill_free_slots_with_garbage(table: &mut Table, twin: &Twin, rng: &mut SplitMix64) {
     let taken: Vec<u64> = twin.layout().into_iter().flat_map(|(_, run)| run).collect();
     for slot in (0..table.all_slots()).filter(|slot| taken.binary_search(slot).is_err()) {
         table.blocks.set_remainder(slot, rng.next() as u32);
     }
 }
 
-/// Inserts and removes at random, more of the one or the other in turns. `spread` is how many quotients are in use.
-fn live(slots: u64, width: u32, annex: Annex, spread: u64, steps: u32, check_every: u32, seed: u64) -> u64 {
+/// Inserts and removes at random, in phases with more of one or the other. `spread` is the number of quotients in use.
+fn insert_and_remove(
+    slots: u64,
+    width: u32,
+    annex: Annex,
+    spread: u64,
+    steps: u32,
+    check_every: u32,
+    seed: u64,
+) -> u64 {
     let mut rng = SplitMix64::from_state(seed);
     let mut table = Table::new(slots, Layout::new(width, annex)).unwrap();
     let mut twin = Twin::default();
     let mut fullest = 0;
     for step in 0..steps {
-        litter(&mut table, &twin, &mut rng);
+        fill_free_slots_with_garbage(&mut table, &twin, &mut rng);
         let grows = rng.below(10) < if (step / (steps / 3)).is_multiple_of(2) { 9 } else { 2 };
         let quotient = rng.below(spread);
         if grows {
@@ -120,22 +128,22 @@ fn the_table_agrees_with_its_twin_at_all_small_sizes_whatever_lies_in_free_slots
     for slots in (1..=70).chain([127, 128, 129, 191, 193]) {
         let width = 2 + (slots % 31) as u32;
         let annex = [Annex::Nothing, Annex::Code, Annex::Bytes][slots as usize % 3];
-        live(slots, width, annex, slots, 260, 1, slots);
+        insert_and_remove(slots, width, annex, slots, 260, 1, slots);
     }
 }
 
 #[test]
 fn runs_and_clusters_of_many_blocks_and_saturated_offsets_agree_with_the_twin() {
-    // All keys in the first few quotients: one cluster that crosses block after block, with offsets far above 255.
+    // All keys in the first few quotients: one cluster that spans many blocks, with offsets far above 255.
     let mut longest = 0;
     for (slots, spread) in [(2_000, 3), (1_500, 70), (900, 1)] {
-        longest = longest.max(live(slots, 5, Annex::Code, spread, 2_400, 61, spread));
+        longest = longest.max(insert_and_remove(slots, 5, Annex::Code, spread, 2_400, 61, spread));
     }
     assert!(longest > 600, "the offsets never saturated: the longest cluster had {longest} slots");
 }
 
 #[test]
-fn a_full_table_says_so_and_stays_as_it_is() {
+fn a_full_table_refuses_a_key_and_does_not_change() {
     let mut table = Table::new(100, Layout::new(9, Annex::Nothing)).unwrap();
     let mut stored = 0;
     while let Some(room) = table.room(99) {
@@ -171,7 +179,7 @@ fn ninety_nine_percent_of_the_slots_can_be_filled_every_time() {
 }
 
 #[test]
-fn damaged_metadata_is_never_taken_for_a_table() {
+fn damaged_metadata_is_never_accepted() {
     let mut rng = SplitMix64::from_state(5);
     let mut table = Table::new(300, Layout::new(3, Annex::Nothing)).unwrap();
     for _ in 0..280 {
@@ -184,7 +192,8 @@ fn damaged_metadata_is_never_taken_for_a_table() {
             bytes[block as usize * (17 + 24) + bit / 8] ^= 1 << (bit % 8);
             let loaded = Table::from_bytes(300, Layout::new(3, Annex::Nothing), bytes).unwrap();
             tried += 1;
-            // A runend more or less in the middle of a run is a table too, if an occupied bit goes with it; one bit is not.
+            // A runend more or less in the middle of a run is also a valid table if an occupied bit changes with it; a
+            // single bit is not.
             refused += u32::from(!matches!(loaded, Ok((_, 280))));
         }
     }

@@ -1,4 +1,4 @@
-//! Every invariant of a table of the quotient family, checked against its keys.
+//! Checks every invariant of a table of the quotient family against its keys.
 
 use super::block::Annex;
 use super::local::{Local, UNMARKED};
@@ -8,7 +8,7 @@ use crate::codes::ESCAPE;
 use crate::remote::Key;
 use std::collections::BTreeMap;
 
-/// The first thing that is wrong, in words.
+/// Returns the first problem found.
 pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Key]) -> Result<(), String> {
     if local.keys != keys.len() as u64 {
         return Err(format!("the filter counts {} keys, the remote {}", local.keys, keys.len()));
@@ -28,35 +28,35 @@ pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Key]) -> Result<(), Strin
         by_quotient.entry(quotient).or_default().push(key.clone());
     }
     for (quotient, keys) in by_quotient {
-        let run = local.run(quotient).ok_or_else(|| format!("quotient {quotient} has keys and no run"))?;
+        let run = local.run(quotient).ok_or_else(|| format!("quotient {quotient} has keys but no run"))?;
         match_run(local, run, &keys)
-            .map_err(|_| format!("the keys of quotient {quotient} cannot all have a slot of their own"))?;
+            .map_err(|_| format!("the keys of quotient {quotient} cannot each have their own slot"))?;
     }
     Ok(())
 }
 
-/// Checks what the slots have learned: every mark can be, free slots have none, every code is the one that its marks have,
-/// and the side table's entries belong to just the blocks that point at them.
+/// Checks the marks: every mark is valid, free slots have none, every code is that of its marks, and the side table's
+/// entries belong to exactly the blocks that point to them.
 pub(crate) fn check_marks<R: Rule>(local: &Local<R>) -> Result<(), String> {
     let side = local.marked.side.entries();
     let mut on_the_side = 0;
     if side.len() > local.marked.side.most() as usize {
-        return Err(format!("{} blocks are in a side table for {}", side.len(), local.marked.side.most()));
+        return Err(format!("the side table has {} blocks, but room for {}", side.len(), local.marked.side.most()));
     }
     for (block, used) in (0..).zip(local.table().used()) {
         on_the_side += usize::from(check_block(local, block, used)?);
     }
-    if on_the_side == side.len() { Ok(()) } else { Err("the side table has blocks that do not point at it".into()) }
+    if on_the_side == side.len() { Ok(()) } else { Err("the side table has entries that no block points to".into()) }
 }
 
-/// Checks the marks of a block whose slots in use are the ones of `used`. `true` if they are in the side table.
+/// Checks the marks of a block whose slots in use are `used`. `true` if they are in the side table.
 pub(crate) fn check_block<R: Rule>(local: &Local<R>, block: u64, used: u64) -> Result<bool, String> {
     if !local.is_marked(block) {
         return Ok(false);
     }
     let marks = local.marks(block);
     if !marks.iter().all(|mark| local.rule.is_mark(*mark)) {
-        return Err(format!("block {block} has a mark that cannot be"));
+        return Err(format!("block {block} has an invalid mark"));
     }
     if marks.iter().enumerate().any(|(slot, mark)| *mark != 0 && used >> slot & 1 == 0) {
         return Err(format!("a free slot of block {block} has a mark"));
@@ -70,7 +70,7 @@ pub(crate) fn check_block<R: Rule>(local: &Local<R>, block: u64, used: u64) -> R
             return Err(format!("block {block} is not in the side table"));
         }
     } else if local.rule.encode(&marks) != Some(code) || marks == UNMARKED {
-        return Err(format!("the code of block {block} is not the one of its marks"));
+        return Err(format!("the code of block {block} does not match its marks"));
     }
     Ok(code >= ESCAPE)
 }

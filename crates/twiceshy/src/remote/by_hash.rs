@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// An ordered set of (order, hash word, whole key), in memory.
 ///
 /// A pure function of the set and the hash key: nothing that a filter does on its own (kicks, swaps, adaptations, growth
-/// under the same key) is written here, and keys with equal words coexist. The keys are shared between the orders; an
-/// entry costs about 36 bytes beside that.
+/// under the same key) is written here, and keys with equal words coexist. The keys are shared between the orders. Each
+/// entry costs about 36 more bytes.
 ///
 /// ```
 /// use twiceshy::{cuckoo::CyclicFilter, hash::HashKey, remote::ByHash};
@@ -45,7 +45,7 @@ impl ByHash {
         ByHash::default()
     }
 
-    /// How many keys it holds: those of the generation in use, and in a phase those of both.
+    /// The number of keys in the generation in use, and during a phase in both.
     pub fn len(&self) -> usize {
         let keys = |generation: Generation| {
             let entries = self.generations.get(&generation);
@@ -58,7 +58,7 @@ impl ByHash {
         }
     }
 
-    /// Whether it holds no key.
+    /// `true` if it holds no key.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -67,7 +67,7 @@ impl ByHash {
         self.generations.get(&generation).ok_or(MemoryError::NoGeneration(generation))
     }
 
-    /// Whether every write speaks of a generation that is there when its turn comes.
+    /// Checks that the generation of every write exists when its turn comes.
     fn check(&self, commit: &Commit) -> Result<(), MemoryError> {
         let mut known: BTreeSet<Generation> = self.generations.keys().copied().collect();
         for write in &commit.writes {
@@ -142,7 +142,7 @@ impl ByHash {
 impl Keys for ByHash {
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         let (first, last) = (*place.words.start(), *place.words.end());
-        // The empty key comes first among keys with the same word, so this bound leaves out nothing.
+        // The empty key sorts first among keys with the same word, so this bound excludes nothing.
         let from = (first, Key::from(&[][..]));
         for (_, key) in self.order(place.generation, place.order)?.range(from..).take_while(|(word, _)| *word <= last) {
             found(key);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_in_small_steps_meets_every_key_once_in_order() {
+    fn a_walk_in_small_steps_visits_every_key_once_in_order() {
         let mut remote = ByHash::new();
         let mut writes = vec![begin(0)];
         writes.extend((0..50u8).map(|i| add(0, &[i], [u64::from(i / 5), 0])));

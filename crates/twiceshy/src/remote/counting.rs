@@ -1,20 +1,20 @@
-//! A wrapper that counts what a remote is asked.
+//! A wrapper that counts accesses to a remote.
 
 use super::{Commit, CommitError, Generation, Keys, Phase, Place, Position, Remote, RemoteError, Schema, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a remote was asked so far.
+/// Accesses to a remote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Reads of an interval or cell.
     pub reads: u64,
-    /// Keys that those reads brought.
+    /// Keys that those reads returned.
     pub keys_read: u64,
-    /// Entries written or deleted: one for each order, or one for each cell in a mirror, whose moves count too.
+    /// Entries written or deleted: one for each order, or one for each cell in a mirror, which also counts moves.
     pub writes: u64,
     /// Commits.
     pub commits: u64,
-    /// Keys that walks brought: growth, re-keying and recovery.
+    /// Keys that walks returned: growth, re-keying and recovery.
     pub keys_walked: u64,
     /// How often a frontier was written.
     pub frontier_moves: u64,

@@ -7,22 +7,22 @@ use std::ops::Bound;
 
 /// An exact cuckoo hash table with the same cells as the filter (003 section 3), in memory.
 ///
-/// It answers with the owner of a cell, and so needs no matching, but it hears of every move: each kick and swap is a
-/// write, and a grown filter is a new mirror. Use [`ByHash`](super::ByHash) before a store; use this one to compare with
+/// It knows the owner of each cell, and so needs no matching, but it must be told every move: each kick and swap is a
+/// write, and a grown filter needs a new mirror. Use [`ByHash`](super::ByHash) for a store, and this one to compare with
 /// the papers.
 #[derive(Clone, Debug, Default)]
 pub struct Mirror {
     sequence: u64,
     in_use: Option<(Generation, Schema)>,
     generations: BTreeMap<Generation, CuckooTable>,
-    /// What the generations that are not in use look like.
+    /// The schemas of generations that are not in use.
     beside: BTreeMap<Generation, Schema>,
     /// While a generation is filled from another, the keys of that other by order 0.
     walked: Option<(Generation, BTreeSet<Position>)>,
 }
 
 impl Mirror {
-    /// A mirror without cells; a filter brings its own.
+    /// A mirror without cells; a filter creates them.
     pub fn new() -> Mirror {
         Mirror::default()
     }
@@ -36,7 +36,7 @@ impl Mirror {
         self.generations.get(&generation).ok_or(MemoryError::NoGeneration(generation))
     }
 
-    /// Applies the plan to a copy of nothing but the changed cells: first every check, then every change.
+    /// Makes every check before any change, on a copy of only the changed cells.
     fn check(&self, commit: &Commit) -> Result<(), MemoryError> {
         let mut begun: BTreeMap<Generation, u64> =
             self.generations.iter().map(|(generation, table)| (*generation, table.shape().cells())).collect();
@@ -89,7 +89,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Beginnings come first, so that one without room fails before anything has changed.
+    /// Begins come first, so that one that cannot be allocated fails before anything has changed.
     fn apply(&mut self, commit: &Commit) -> Result<(), MemoryError> {
         let mut lifted = Vec::new();
         for write in in_order(commit) {
@@ -146,7 +146,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// The table of cells that a schema asks for.
+    /// An empty table of cells for a schema.
     fn fresh(schema: &Schema) -> Result<CuckooTable, MemoryError> {
         let (orders, per_bucket) = (u64::from(schema.orders), u64::from(schema.cells_per_bucket));
         let shape =
@@ -175,7 +175,7 @@ impl Mirror {
     }
 }
 
-/// Beginnings and removals before moves; the rest after, in the plan's own order.
+/// Begins and removals before moves; the rest after, in the plan's order.
 fn in_order(commit: &Commit) -> impl Iterator<Item = &Write> {
     let stage = |write: &Write| match write {
         Write::Begin { .. } => 0,

@@ -4,12 +4,12 @@
 //! through [`Keys`], the reading half of R. The owner of both commits what a plan writes through [`Remote`]. In memory there
 //! are two kinds:
 //!
-//! * [`ByHash`]: an ordered set of (order, hash word, whole key). A pure function of the set and the hash key; kicks,
-//!   swaps, adaptations and growth write nothing to it, but for the broom filter's. This is the form for stores.
-//! * [`Mirror`]: the papers' exact copy of the filter's cells (003 section 3), which knows the owner of each cell and
-//!   hears of every move.
+//! * [`ByHash`]: an ordered set of (order, hash word, whole key). A pure function of the set and the hash key: kicks,
+//!   swaps, adaptations and growth write nothing to it, except those of the broom filter. Stores use this form.
+//! * [`Mirror`]: the papers' exact copy of the filter's cells (003 section 3). It knows the owner of each cell, and must be
+//!   told every move.
 //!
-//! [`Counting`] wraps any of them and counts what they are asked.
+//! [`Counting`] wraps either of them and counts the accesses.
 
 mod by_hash;
 mod counting;
@@ -26,11 +26,11 @@ use std::sync::Arc;
 /// A stored key, shared between plans and remotes.
 pub type Key = Arc<[u8]>;
 
-/// Which cell of the filter: tables one after the other, in each table buckets, in each bucket cells.
+/// A cell of the filter. Cells are numbered by table, then bucket, then position in the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CellId(pub u64);
 
-/// Which layout of R: re-keying makes a new one beside the old.
+/// A layout of R. Re-keying makes a new one beside the old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Generation(pub u32);
 
@@ -48,7 +48,7 @@ pub struct Place {
     pub order: Order,
     /// The hash words of that order that lead to this bucket.
     pub words: RangeInclusive<u64>,
-    /// The very cell, for remotes that mirror cells.
+    /// The exact cell, for remotes that mirror cells.
     pub cell: CellId,
 }
 
@@ -63,7 +63,7 @@ pub struct OrderWords {
 }
 
 impl OrderWords {
-    /// The words of a key for as many orders as `words` has (at most [`MAX_ORDERS`], the rest is cut off).
+    /// The words of a key, one for each order. At most [`MAX_ORDERS`]; further ones are dropped.
     pub fn new(words: &[u64]) -> OrderWords {
         let len = words.len().min(MAX_ORDERS);
         let mut all = [0; MAX_ORDERS];
@@ -71,7 +71,7 @@ impl OrderWords {
         OrderWords { words: all, len: len as u8 }
     }
 
-    /// The words, that of order 0 first.
+    /// The words, starting with order 0.
     #[inline]
     pub fn as_slice(&self) -> &[u64] {
         &self.words[..usize::from(self.len)]
@@ -83,88 +83,88 @@ impl OrderWords {
     }
 }
 
-/// What a generation of R must know before its first entry.
+/// The layout of a generation's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schema {
     /// The hash key that makes the words.
     pub hash: HashKey,
-    /// How many orders there are.
+    /// The number of orders.
     pub orders: u8,
-    /// How many cells the filter has, for remotes that mirror them.
+    /// The number of cells of the filter, for remotes that mirror them.
     pub cells: u64,
-    /// How many of them make a bucket.
+    /// The number of cells in a bucket.
     pub cells_per_bucket: u8,
 }
 
 /// One change of R.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// A generation begins, empty. The first one is in use at once; a later one stands beside it until a switch, and
-    /// replaces one of the same number that was begun and not used.
+    /// A generation begins, empty. The first one is in use at once. A later one exists beside it until a switch, and
+    /// replaces an unused one with the same number.
     Begin {
-        /// Its number.
+        /// The number of the generation.
         generation: Generation,
-        /// What its entries will look like.
+        /// The layout of its entries.
         schema: Schema,
     },
-    /// A key comes: one entry for each order. Adding an entry that is there changes nothing.
+    /// Adds a key: one entry for each order. Adding an entry that exists changes nothing.
     Add {
-        /// Where.
+        /// The generation.
         generation: Generation,
         /// The whole key.
         key: Key,
         /// Its word for each order.
         words: OrderWords,
-        /// The cell that L gives it, if it has been decided: remotes that mirror cells are always told. The quotient family,
-        /// whose slots shift, does not say.
+        /// The cell of the key in L, if known. Remotes that mirror cells are always told. The quotient family, whose slots
+        /// shift, never tells.
         cell: Option<CellId>,
     },
-    /// A key goes, with its entries in all orders. Removing an entry that is not there changes nothing.
+    /// Removes a key, with its entries in all orders. Removing an entry that does not exist changes nothing.
     Remove {
-        /// Where.
+        /// The generation.
         generation: Generation,
         /// The whole key.
         key: Key,
         /// Its word for each order.
         words: OrderWords,
-        /// The cell that L clears for it; none where L leaves an orphan, or has no cells that a mirror could know.
+        /// The cell that L clears; `None` if L leaves an orphan or has no fixed cells.
         cell: Option<CellId>,
     },
     /// L moves a key. All moves of a plan happen at once, after its removals and before its additions. A remote that
     /// does not mirror cells ignores them.
     Move {
-        /// Where.
+        /// The generation.
         generation: Generation,
-        /// The cell that the key was in.
+        /// The old cell of the key.
         from: CellId,
-        /// The cell that the key is in from now on.
+        /// The new cell of the key.
         to: CellId,
     },
     /// The generation becomes the one in use, and the others end.
     Switch {
-        /// Which.
+        /// The generation.
         generation: Generation,
     },
     /// The generation ends without having been used.
     Abandon {
-        /// Which.
+        /// The generation.
         generation: Generation,
     },
-    /// The frontier moves, between the keys of the generation in use and those of the one after it: see [`Phase`]. Only the
-    /// broom filter writes it. A remote that is not meant for one refuses the commit.
+    /// Moves the frontier between the keys of the generation in use and those of the next one: see [`Phase`]. Only the
+    /// broom filter writes it. A remote that does not support it refuses the commit.
     Frontier {
-        /// Where it is from now on.
+        /// The new frontier.
         at: Frontier,
     },
 }
 
-/// How far the keys of a broom filter have moved on to the next hash function: those whose position is below this number
-/// have. Positions are the words of the last order, spread evenly over all 64-bit numbers.
+/// How far a broom filter has moved its keys to the next hash function: those whose position is below this number have
+/// moved. Positions are the words of the last order, spread evenly over all 64-bit numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Frontier(pub u64);
 
 impl Frontier {
-    /// Where a phase begins: no key has moved on.
+    /// The start of a phase: no key has moved.
     pub const START: Frontier = Frontier(0);
 
     /// The share of all positions that the frontier has passed, from 0 to 1.
@@ -189,7 +189,7 @@ pub struct Phase {
     pub frontier: Frontier,
 }
 
-/// What R commits as a whole or not at all.
+/// Writes that R commits as a whole or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     /// The sequence number that this commit creates: one above R's.
@@ -198,7 +198,7 @@ pub struct Commit {
     pub writes: Vec<Write>,
 }
 
-/// What goes wrong in the store behind a remote.
+/// An error of the store behind a remote.
 pub type RemoteError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a commit did not return success.
@@ -207,7 +207,7 @@ pub enum CommitError {
     /// The remote failed, and nothing was written.
     #[error("the remote refused the commit, and nothing was changed: {0}")]
     Failed(#[source] RemoteError),
-    /// The remote failed, and the commit may have happened or not. Only the remote's sequence number can tell.
+    /// The remote failed, and the commit may have happened. Only the remote's sequence number can tell.
     #[error("the remote's answer to a commit was lost, so it may have happened: {0}")]
     Unknown(#[source] RemoteError),
     /// The commit does not follow the remote's last one: another filter writes to it, or this one is out of date.
@@ -236,14 +236,13 @@ pub struct Position {
     pub key: Key,
 }
 
-/// The reading half of a remote: all that a filter needs to plan.
+/// The reading half of a remote: what a filter needs to plan.
 ///
-/// **Contract.** Reads see the last commit. A failed read is an ordinary event: the plan is not made, and nothing has
-/// changed.
+/// **Contract.** Reads see the last commit. A read may fail: then no plan is made, and nothing changes.
 pub trait Keys {
-    /// Calls `found` with every stored key that the remote knows for `place`: all keys whose word of that order lies in
-    /// the interval, or the key in the cell if [`Keys::knows_cells`]. Never fewer. Keys outside the interval may come
-    /// along; the filter ignores them.
+    /// Calls `found` with every stored key that the remote knows for `place`: all keys whose word of that order lies in the
+    /// interval, or the key in the cell if [`Keys::knows_cells`]. Never fewer. It may also pass keys outside the interval;
+    /// the filter ignores them.
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError>;
 
     /// Calls `found` with up to `limit` keys of the generation that come after `after` in the order of
@@ -263,9 +262,9 @@ pub trait Keys {
     }
 }
 
-/// What a remote must keep: for every generation, a set of keys with a word for each order.
+/// A remote stores, for every generation, a set of keys with a word for each order.
 pub trait Remote: Keys {
-    /// Writes the whole commit, or nothing of it. Refuses one whose number is not one above the last.
+    /// Writes the whole commit, or nothing. Refuses one whose number is not one above the last.
     fn commit(&mut self, commit: &Commit) -> Result<(), CommitError>;
 
     /// The number of the last commit; 0 before the first.
@@ -274,8 +273,8 @@ pub trait Remote: Keys {
     /// The generation in use and what its entries look like; `None` before the first [`Write::Begin`].
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError>;
 
-    /// The phase that the remote is in; `None` if no filter with two hash functions was built on it. Only remotes of broom
-    /// filters need to know it.
+    /// The phase that the remote is in; `None` if it holds no filter with two hash functions. Only remotes of broom filters
+    /// need it.
     fn phase(&self) -> Result<Option<Phase>, RemoteError> {
         Ok(None)
     }
@@ -327,17 +326,17 @@ macro_rules! forward {
 forward!(&mut R);
 forward!(Box<R>);
 
-/// What a commit to an in-memory remote can meet: a filter that speaks of something that is not there.
+/// An in-memory remote refused a commit that does not match its contents.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// The generation has not begun, or has ended.
+    /// The generation does not exist: it has not begun, or has ended.
     #[error("the remote has no generation {}: rebuild the filter from the remote", .0.0)]
     NoGeneration(Generation),
     /// The generation is in use.
     #[error("the remote's generation {} is in use: a new one needs another number", .0.0)]
     GenerationInUse(Generation),
-    /// A mirror was told of a cell that it does not have, or that holds something else than the filter believes.
+    /// A mirror was told of a cell that it does not have, or whose content differs from what the filter assumes.
     #[error("the mirror and the filter disagree about cell {}: rebuild the filter from the remote", .0.0)]
     Cell(CellId),
     /// The mirror cannot be allocated.

@@ -4,13 +4,13 @@ use crate::error::Error;
 use crate::remote::{Commit, CommitError, Generation, Keys, Phase, Place, Position, Remote, RemoteError, Schema};
 use std::cell::Cell;
 
-/// The failure that was asked for.
+/// The requested failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this call was told to fail")]
 pub struct Fault;
 
 impl Fault {
-    /// `true` if this is why an operation failed, and nothing was changed.
+    /// `true` if the operation failed for this reason, and nothing was changed.
     pub fn refused(error: &Error) -> bool {
         matches!(error, Error::Remote(cause) if cause.is::<Fault>())
     }
@@ -47,17 +47,17 @@ impl<R: Remote> Faulty<R> {
         self.calls_left.set(Some(calls));
     }
 
-    /// Lets `commits` commits succeed and loses the answer to the next one, which happens or not.
+    /// Lets `commits` commits succeed and loses the answer to the next one. `happens` says whether that commit is made.
     pub fn lose_answer_after(&mut self, commits: u64, happens: bool) {
         self.lose = Some(Lose { commits_left: commits, happens });
     }
 
-    /// Loses the answer to the next commit; it happens, or it does not.
+    /// Loses the answer to the next commit. `happens` says whether the commit is made.
     pub fn lose_answer(&mut self, happens: bool) {
         self.lose_answer_after(0, happens);
     }
 
-    /// Takes every order to fail back. `true` if one was left.
+    /// Cancels all failures. `true` if one was pending.
     pub fn heal(&mut self) -> bool {
         self.calls_left.take().is_some() | self.lose.take().is_some()
     }

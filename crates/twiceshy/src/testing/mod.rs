@@ -1,6 +1,6 @@
 //! A remote that fails on command, every variant of a filter, and the operations that property tests and fuzzers share.
 //!
-//! Behind the feature `testing`, so that a store of your own can be put through the same mill.
+//! Available with the feature `testing`, so that other stores can be tested in the same way.
 
 mod faulty;
 mod operations;

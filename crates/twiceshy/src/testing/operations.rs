@@ -21,7 +21,7 @@ pub enum Operation {
     Remove(u16),
     /// Look a key up, and adapt if it is a false positive.
     Query(u16),
-    /// Adapt whether or not there is a false positive.
+    /// Adapt, whether or not it is a false positive.
     Adapt(u16),
     /// Begin to grow by this many cells.
     BeginGrow(u8),
@@ -29,15 +29,15 @@ pub enum Operation {
     BeginRekey(u8),
     /// Bring this many keys over.
     Step(u8),
-    /// Save, load, and go on with what was loaded.
+    /// Save, load, and continue with the loaded filter.
     SaveAndLoad,
     /// Let the n-th next call of the remote fail.
     Fail(u8),
-    /// Lose the answer to the next commit, which happens or not.
+    /// Lose the answer to the next commit; `true` if the commit is made.
     Lose(bool),
 }
 
-/// Operations from bytes, three for each, so that a fuzzer can drive them.
+/// Decodes operations from bytes, three for each, so that a fuzzer can drive them.
 pub fn decode(bytes: &[u8]) -> Vec<Operation> {
     bytes.as_chunks::<3>().0.iter().map(|[what, low, high]| one(*what, u16::from_le_bytes([*low, *high]))).collect()
 }
@@ -58,7 +58,7 @@ fn one(what: u8, number: u16) -> Operation {
     }
 }
 
-/// Runs the operations on a filter of `cells` cells of `bits` bits and checks every promise after each of them.
+/// Runs the operations on a filter of `cells` cells of `bits` bits, and checks every promise after each.
 pub fn run<R: Remote + Clone>(
     variant: Variant,
     cells: u64,
@@ -92,9 +92,9 @@ fn key(number: u16) -> Vec<u8> {
 #[derive(PartialEq)]
 enum End {
     Done,
-    /// With a failure that leaves everything as it was.
+    /// Failed, with everything unchanged.
     Refused,
-    /// Without room: everything is as it was, except that a table being filled is given up.
+    /// Full: everything is unchanged, except that a table being filled is dropped.
     Full,
     Unknown,
 }
@@ -110,7 +110,7 @@ impl<R: Remote + Clone> Test<R> {
         self.check()
     }
 
-    /// A generation that was being filled is left over; the next one of its number replaces it.
+    /// A generation that was being filled remains; the next one with its number replaces it.
     fn save_and_load(&mut self) -> Result<(), String> {
         let mut file = Vec::new();
         self.pair.save(&mut file).map_err(text)?;
@@ -129,7 +129,7 @@ impl<R: Remote + Clone> Test<R> {
         match self.perform(operation)? {
             End::Done => {
                 if planned.is_some_and(|planned| planned != saved(self.pair.filter())) {
-                    return Err("the pair came to something else than its filter's plan".into());
+                    return Err("the pair's result differs from its filter's plan".into());
                 }
             }
             End::Unknown => self.in_doubt()?,
@@ -143,7 +143,7 @@ impl<R: Remote + Clone> Test<R> {
                     return Err("a refused operation changed the remote".into());
                 }
                 self.check()?;
-                // The next attempt works: a failure leaves nothing behind that stands in its way.
+                // A retry must succeed: a failure leaves nothing behind.
                 if end == End::Refused && !matches!(self.perform(operation)?, End::Done | End::Full) {
                     return Err("a second attempt without failures failed".into());
                 }
@@ -152,8 +152,8 @@ impl<R: Remote + Clone> Test<R> {
         Ok(())
     }
 
-    /// Checks on copies that the operation's plan is a value, and returns what the filter's bytes will be. `None` if there
-    /// is no such plan.
+    /// Checks on copies that the operation's plan is a value, and returns the filter's bytes after it. `None` if there is
+    /// no such plan.
     fn plan(&self, operation: Operation, before: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let number = match operation {
             Operation::Insert(number) | Operation::Remove(number) => number,
@@ -171,7 +171,7 @@ impl<R: Remote + Clone> Test<R> {
             Operation::Step(limit) => filter::Operation::Step(usize::from(limit).max(1)),
             _ => return Ok(None),
         };
-        // Through the remote inside: a check must not use up a failure that is meant for an operation.
+        // Reads the remote inside, so that the check does not use up a failure meant for an operation.
         match filter.plan(operation, self.pair.remote().inner()) {
             Ok(plan) => is_a_value(filter, &plan, before).map(Some),
             Err(PlanError::Full { .. } | PlanError::NotRebuilding) => Ok(None),
@@ -180,7 +180,7 @@ impl<R: Remote + Clone> Test<R> {
         }
     }
 
-    /// While an outcome is unknown its keys are present and writes are refused; then the remote decides.
+    /// While an outcome is unknown, its keys are present and writes are refused. Then the remote decides.
     fn in_doubt(&mut self) -> Result<(), String> {
         self.pair.remote_mut().heal();
         if !self.pair.is_in_doubt() {
@@ -199,7 +199,7 @@ impl<R: Remote + Clone> Test<R> {
         Ok(())
     }
 
-    /// How many cells the filter grows to. The tests stay small.
+    /// The number of cells that the filter grows to, kept small.
     fn cells(&self, more: u8) -> u64 {
         let cells = self.pair.filter().cells() + u64::from(more);
         if cells > 1200 { 600 } else { cells }
@@ -291,8 +291,8 @@ fn ended<T>(result: Result<T, Error>) -> Result<End, String> {
     }
 }
 
-/// Checks that planning left the filter alone, that the plan does the same from its bytes to a filter from its bytes, and
-/// that it can be taken back. Returns the bytes that the filter will have.
+/// Checks that planning did not change the filter, that a plan read from bytes does the same to a loaded filter, and that
+/// it can be taken back. Returns the filter's bytes after the plan.
 fn is_a_value(filter: &dyn Backed, plan: &Plan, before: &[u8]) -> Result<Vec<u8>, String> {
     if saved(filter) != before {
         return Err("planning changed the filter".into());
@@ -306,11 +306,11 @@ fn is_a_value(filter: &dyn Backed, plan: &Plan, before: &[u8]) -> Result<Vec<u8>
     let (mut loaded, _) = filter.kind().load(&mut &*before).map_err(text)?;
     let read = Plan::from_bytes(&plan.to_bytes()).map_err(text)?;
     if (read.outcome(), read.writes()) != (plan.outcome(), plan.writes()) {
-        return Err("a plan is not read as it was written".into());
+        return Err("a plan differs after writing and reading it".into());
     }
     let undo_loaded = loaded.apply(read).map_err(text)?;
     if saved(&loaded) != after || loaded.stamp() != copy.stamp() {
-        return Err("a plan does something else to a loaded filter".into());
+        return Err("a plan has another effect on a loaded filter".into());
     }
     copy.undo(undo).map_err(text)?;
     loaded.undo(undo_loaded).map_err(text)?;
@@ -323,10 +323,10 @@ fn is_a_value(filter: &dyn Backed, plan: &Plan, before: &[u8]) -> Result<Vec<u8>
     Ok(after)
 }
 
-/// The filter's bytes, whatever commit its remote is at.
+/// The filter's bytes, without the commit number.
 pub fn saved(filter: &dyn Backed) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // A vector takes every write.
+    // Writing to a vector cannot fail.
     let _ = filter.save(0, &mut bytes);
     bytes
 }
@@ -337,7 +337,7 @@ pub fn stored(remote: &dyn Remote) -> BTreeSet<Vec<u8>> {
     keys.iter().map(|key| key.to_vec()).collect()
 }
 
-/// The statistics of a filter of any kind, to be compared.
+/// The statistics of a filter of any kind, as text for comparison.
 pub fn statistics(filter: &dyn Backed) -> String {
     let filter: &dyn Any = filter;
     macro_rules! first {

@@ -32,7 +32,7 @@ macro_rules! variants {
                 }
             }
 
-            /// The narrowest cells that the variant's selectors fit into with some fingerprint.
+            /// The narrowest cells that hold the variant's selectors and some fingerprint.
             pub fn narrowest(self) -> u32 {
                 match self {
                     $(Variant::$variant => $narrowest,)*
@@ -96,8 +96,8 @@ variants! {
 }
 
 impl Variant {
-    /// A filter with at least `cells` cells of `bits` bits, or of the narrowest that the variant has room in, over a remote
-    /// that holds no set yet.
+    /// A filter with at least `cells` cells of `bits` bits, or of the variant's narrowest width, over a remote that holds
+    /// no set yet.
     pub fn build<R: Remote>(
         self,
         cells: u64,
@@ -108,7 +108,7 @@ impl Variant {
         AdaptiveFilter::over(self.make(cells, bits.max(self.narrowest()), hash)?, remote)
     }
 
-    /// `true` if the variant's keys have one of two hash functions, and move on from one to the other.
+    /// `true` if the variant has two hash functions, and its keys move from one to the other.
     pub fn has_phases(self) -> bool {
         self.kind() == Kind::Broom
     }

@@ -1,11 +1,11 @@
-//! A set of numbers that is emptied millions of times.
+//! A set of numbers that is cleared millions of times.
 
-/// Numbers, each once.
+/// A set of distinct numbers.
 ///
-/// A table with linear probing, at most half full. A cell counts only under the round in which it was written, so that emptying
-/// the set is one addition, however large it once was.
+/// A table with linear probing, at most half full. A cell is valid only in the round in which it was written, so clearing
+/// the set is one addition, whatever its size.
 pub(super) struct Distinct {
-    /// A power of two of them, or none yet.
+    /// Empty, or a power of two of cells.
     cells: Vec<Cell>,
     round: u64,
     len: u64,
@@ -17,7 +17,7 @@ struct Cell {
     round: u64,
 }
 
-/// Of round 0, which never is.
+/// Round 0 never occurs.
 const EMPTY: Cell = Cell { number: 0, round: 0 };
 
 const FIRST_CELLS: usize = 256;
@@ -38,7 +38,7 @@ impl Distinct {
         if self.len as usize * 2 >= self.cells.len() {
             self.enlarge();
         }
-        // Neighbours come together, and the upper bits of the product send them to different places.
+        // Adjacent numbers are common, and the upper bits of the product spread them.
         let mut at = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
         loop {
             at &= self.cells.len() - 1;
@@ -71,7 +71,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_set_that_is_emptied_often_agrees_with_one_made_anew() {
+    fn a_set_that_is_cleared_often_agrees_with_a_new_one() {
         let mut rng = SplitMix64::from_state(8);
         let mut set = Distinct::NONE;
         for most in (0..60).chain([1_000, 20_000, 3, 0, 500]) {

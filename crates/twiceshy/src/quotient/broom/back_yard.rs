@@ -1,14 +1,14 @@
 //! The back yard (001 section 5.4): whole hashes of the few keys that the levels have no place for.
 //!
-//! A hash is a word: the low bits of the quotient, the remainder, and what comes behind it. Its quotient leads to two buckets
-//! of eight words, and it goes to the emptier one and stays there; so an operation reads sixteen words, and with two choices
-//! no bucket of a yard that is half full overflows. Those with the same quotient are all in the same two buckets: that is
-//! where a newcomer of the first level looks for hashes that its fingerprint must not be a prefix of.
+//! A hash is a word: the low bits of the quotient, the remainder, and the bits after it. Its quotient leads to two buckets
+//! of eight words. It goes to the emptier one and stays there. So an operation reads sixteen words, and with two choices no
+//! bucket of a half-full yard overflows. All hashes with the same quotient are in the same two buckets. There a new key of
+//! the first level finds the hashes that its fingerprint must not be a prefix of.
 //!
-//! **Overflow.** Who inserts the filter's mistakes brings keys that all meet a signature, and may bring as many of one quotient
-//! as it likes. A hash whose buckets are full goes to an ordered set. So there is always room, and whether a key is refused
-//! depends on the number of keys alone: a refusal that depended on the hash would be an answer. How far the set can grow is the
-//! frontier's business: see `settle`. A filter with two levels has a yard without buckets.
+//! **Overflow.** An adversary that inserts the filter's mistakes brings keys that all collide with a signature, and may
+//! bring any number with one quotient. A hash whose buckets are full goes to an ordered set. So there is always room, and
+//! whether a key is refused depends only on the number of keys: a refusal that depended on the hash would be an answer. The
+//! frontier limits how far the set can grow: see `settle`. A filter with two levels has a yard without buckets.
 
 use super::level::{Behind, Hash};
 use super::overlay::{ChangedMap, ChangedRow, DraftMap, DraftRow, Drafted, exchange_map, exchange_row};
@@ -20,27 +20,27 @@ use std::collections::BTreeMap;
 /// The words of a bucket.
 pub(crate) const BUCKET: usize = 8;
 
-/// The widest remainder with which a word still holds 32 bits behind it, or nearly.
+/// The widest remainder with which a word still holds 32 bits after it, or nearly.
 pub(crate) const WIDEST: u32 = 16;
 
 /// Marks a word that holds a hash.
 const TAKEN: u64 = 1 << 63;
 
-/// The quotient's part of a word. The bucket says the rest of it, or nearly: should two quotients be taken for one, a key
-/// gets some adaptivity bits that it did not need.
+/// The quotient's part of a word. The bucket gives nearly all the rest. If two quotients are confused, a key gets some
+/// adaptivity bits that it did not need.
 const QUOTIENT_BITS: u32 = 16;
 
-/// The buckets for a level of `slots` slots, by measurement: signatures collide with probability 2^−bits, and at 95 % load and over
-/// phases 0.5 % of the keys find no free slot. Twice as many words as that.
+/// The number of buckets for a level of `slots` slots, by measurement: signatures collide with probability 2^−bits, and at
+/// 95 % load and over phases 0.5 % of the keys find no free slot. Twice as many words as that.
 pub(crate) fn buckets(slots: u64, signature: u32) -> u64 {
     let share = (-f64::from(signature)).exp2() + 1.0 / 200.0;
     (slots as f64 * share * 2.0 / BUCKET as f64) as u64 + 4
 }
 
-/// A hash that its buckets had no room for: the quotient, and the remainder with what comes behind it.
+/// A hash that its buckets had no room for: the quotient, and the remainder with the bits after it.
 pub(crate) type Overflown = (u64, u64);
 
-/// The bits of one in the set, with what a node of it leaves empty.
+/// The memory of one entry in the set, including unused space in its node.
 const OVERFLOWN_BITS: u64 = 200;
 
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct BackYard<S: Storage = Owned> {
     buckets: S::Row<[u64; BUCKET]>,
     overflow: S::Map<Overflown, ()>,
     width: u32,
-    /// Hashes in the buckets.
+    /// The number of hashes in the buckets.
     used: u64,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct YardEdit {
 }
 
 impl BackYard {
-    /// An empty yard for remainders of this width; `None` where it cannot be allocated.
+    /// An empty yard for remainders of this width; `None` if it cannot be allocated.
     pub(crate) fn new(buckets: u64, width: u32) -> Option<BackYard> {
         let size = usize::try_from(buckets).ok()?;
         let mut buckets = Vec::new();
@@ -70,7 +70,7 @@ impl BackYard {
         Some(BackYard { buckets, overflow: BTreeMap::new(), width, used: 0 })
     }
 
-    /// A yard that was saved: as many words as it has, each a hash or nothing, and what has overflown, in order.
+    /// A saved yard: its words, each a hash or empty, and the overflowed hashes, in order.
     pub(crate) fn from_words(words: &[u64], overflown: &[Overflown], buckets: u64, width: u32) -> Option<BackYard> {
         let (saved, rest) = words.as_chunks::<BUCKET>();
         let whole = saved.len() as u64 == buckets && rest.is_empty();
@@ -85,7 +85,7 @@ impl BackYard {
         self.buckets.iter().flatten().copied()
     }
 
-    /// The hashes that its buckets have no room for, in order.
+    /// The overflowed hashes, in order.
     pub(crate) fn overflown(&self) -> impl Iterator<Item = Overflown> + '_ {
         self.overflow.keys().copied()
     }
@@ -103,14 +103,14 @@ impl BackYard {
         }
     }
 
-    /// Applies what a draft has changed; a second time undoes it.
+    /// Applies a draft's changes. A second call undoes them.
     pub(crate) fn exchange(&mut self, edit: &mut YardEdit) {
         exchange_row(&mut self.buckets, &mut edit.buckets);
         exchange_map(&mut self.overflow, &mut edit.overflow);
         std::mem::swap(&mut self.used, &mut edit.used);
     }
 
-    /// `true` if an edit is of this yard, before a level of `slots` slots.
+    /// `true` if an edit fits this yard, which belongs to a level of `slots` slots.
     pub(crate) fn accepts(&self, edit: &YardEdit, slots: u64) -> bool {
         let hash_or_nothing = |word: &u64| *word == 0 || word & TAKEN != 0;
         let taken = |bucket: &[u64; BUCKET]| bucket.iter().filter(|word| **word != 0).count() as u64;
@@ -130,17 +130,17 @@ impl BackYard<Drafted<'_>> {
 }
 
 impl<S: Storage> BackYard<S> {
-    /// Hashes in the yard.
+    /// The number of hashes in the yard.
     pub(crate) fn used(&self) -> u64 {
         self.used + self.overflow.len() as u64
     }
 
-    /// `true` if its buckets have no room for some hash.
+    /// `true` if some hash has overflowed its buckets.
     pub(crate) fn has_overflown(&self) -> bool {
         self.overflow.len() > 0
     }
 
-    /// What the words of a quotient and remainder begin with, and how many bits that is.
+    /// The common prefix of all words with this quotient and remainder, and its length in bits.
     #[inline]
     fn head(&self, quotient: u64, remainder: u32) -> (u64, u32) {
         let low = quotient & ((1 << QUOTIENT_BITS) - 1);
@@ -156,7 +156,7 @@ impl<S: Storage> BackYard<S> {
         (hash.quotient, u64::from(hash.remainder) | hash.tail << self.width)
     }
 
-    /// What has overflown of a quotient and remainder, each as remainder and what comes behind it.
+    /// The overflowed hashes of a quotient and remainder, each as the remainder with the bits after it.
     fn overflown_at(&self, quotient: u64, remainder: u32) -> impl Iterator<Item = u64> + '_ {
         let of_quotient = self.overflow.among((quotient, 0)..=(quotient, u64::MAX)).map(|(overflown, ())| overflown);
         let alike = (1u64 << self.width) - 1;
@@ -172,7 +172,7 @@ impl<S: Storage> BackYard<S> {
         choices.into_iter().take(some)
     }
 
-    /// Whether a hash is here. What comes behind its remainder is asked for only where that is not enough.
+    /// `true` if the yard holds a hash. The bits after its quotient are computed only if they are needed.
     #[inline]
     pub(crate) fn contains<B: Behind>(&self, quotient: u64, behind: impl FnOnce() -> B) -> bool {
         if self.used() == 0 {
@@ -193,7 +193,8 @@ impl<S: Storage> BackYard<S> {
         in_buckets && words().any(|word| *word == whole) || self.overflow.get(&self.overflown_as(hash)).is_some()
     }
 
-    /// How many adaptivity bits tell a fingerprint of the first level from every hash here; `None` where none do.
+    /// The number of adaptivity bits that distinguish a fingerprint of the first level from every hash here; `None` if no
+    /// number does.
     pub(crate) fn apart(&self, hash: Hash) -> Option<u32> {
         let (head, bits) = self.head(hash.quotient, hash.remainder);
         let own = self.word(hash);
@@ -215,7 +216,7 @@ impl<S: Storage> BackYard<S> {
         Some(apart)
     }
 
-    /// Brings a hash in; `false` where the same one is here already.
+    /// Inserts a hash; `false` if it is here already.
     pub(crate) fn insert(&mut self, hash: Hash) -> bool {
         if self.contains(hash.quotient, || hash) {
             return false;
@@ -234,7 +235,7 @@ impl<S: Storage> BackYard<S> {
         true
     }
 
-    /// Takes a hash out; `false` where it is not here.
+    /// Removes a hash; `false` if it is not here.
     pub(crate) fn remove(&mut self, hash: Hash) -> bool {
         if self.overflow.remove(&self.overflown_as(hash)) {
             return true;

@@ -1,4 +1,4 @@
-//! Numbers of a few bits, one behind the other.
+//! Numbers of a few bits, packed one after the other.
 
 use super::strings::Bits;
 
@@ -11,7 +11,7 @@ pub(super) struct BitWriter {
 }
 
 impl BitWriter {
-    /// Up to 64 bits, the first one lowest.
+    /// Writes up to 64 bits, the first one lowest.
     pub(super) fn put(&mut self, bits: u64, len: u32) {
         self.held |= u128::from(bits) << self.count;
         self.count += len;
@@ -22,12 +22,12 @@ impl BitWriter {
         }
     }
 
-    /// A number of zeros below 64, and a one.
+    /// Writes fewer than 64 zeros, and a one.
     pub(super) fn put_zeros(&mut self, zeros: u32) {
         self.put(1 << zeros, zeros + 1);
     }
 
-    /// The bytes, the last one filled up with zeros.
+    /// The bytes; the last one is padded with zeros.
     pub(super) fn finish(mut self) -> Box<[u8]> {
         if self.count > 0 {
             self.bytes.push(self.held as u8);
@@ -47,7 +47,7 @@ impl BitReader<'_> {
         BitReader { bytes, bit: 0 }
     }
 
-    /// Up to 64 bits, the first one lowest; zeros behind the end.
+    /// Reads up to 64 bits, the first one lowest. After the end there are zeros.
     pub(super) fn take(&mut self, len: u32) -> u64 {
         let at = self.bit / 8;
         let mut window = [0; 16];
@@ -59,12 +59,12 @@ impl BitReader<'_> {
         Bits::prefix(bits as u64, len).bits
     }
 
-    /// How many bytes were read so far, as far as there are any.
+    /// The number of bytes read so far, up to the length.
     pub(super) fn bytes_read(&self) -> usize {
         self.bit.div_ceil(8).min(self.bytes.len())
     }
 
-    /// How many zeros come before the next one, which is taken as well; 63 where there are more.
+    /// The number of zeros before the next one, which is also consumed; 63 if there are more.
     pub(super) fn take_zeros(&mut self) -> u32 {
         let zeros = self.take(64).trailing_zeros().min(63);
         self.bit -= 63 - zeros as usize;

@@ -1,4 +1,4 @@
-//! What tests must see of a broom filter: who is taken for whom, and under which functions.
+//! For tests of a broom filter: which keys collide, and under which functions.
 
 use super::filter::BroomFilter;
 use super::known::Known;
@@ -7,8 +7,8 @@ use crate::hash::HashKey;
 use crate::remote::{Key, Keys};
 
 impl BroomFilter {
-    /// For tests: the stored keys whose fingerprints a key matches, each with its level. None where the key matches nothing, or a
-    /// whole hash.
+    /// For tests: the stored keys whose fingerprints a key matches, each with its level. Empty if the key matches nothing,
+    /// or only a whole hash.
     pub fn collisions(&self, key: &[u8], keys: &dyn Keys) -> Result<Vec<(usize, Key)>, PlanError> {
         let known = Known::new(keys);
         self.local.spots(key).map(|spot| Ok((spot.level, self.local.owner(spot, &known)?))).collect()

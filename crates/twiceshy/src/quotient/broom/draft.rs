@@ -1,4 +1,4 @@
-//! A draft of a filter: an operation is planned on it, and the filter itself does not change.
+//! A draft of a filter. An operation is planned on it without changing the filter.
 
 use super::edit::{Begun, Edit};
 use super::filter::{BroomFilter, Reclaim};
@@ -9,7 +9,7 @@ use super::prints::Prints;
 use super::rebuild::Rebuild;
 use super::stats::Stats;
 
-/// What an operation in progress has made of a filter.
+/// The state of a filter within an operation.
 pub(super) struct Draft<'a> {
     pub(super) local: Local<Drafted<'a>>,
     pub(super) reclaim: Reclaim,
@@ -18,7 +18,7 @@ pub(super) struct Draft<'a> {
     pub(super) rebuild: Option<Rebuild>,
     /// What the operation adds to the filter's counts.
     pub(super) stats: Stats,
-    /// The functions that it began with.
+    /// The functions at the start of the operation.
     pub(super) before: Functions,
     table_ended: bool,
     phase_ended: bool,
@@ -41,7 +41,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What the operation changes.
+    /// The changes that the operation makes.
     pub(super) fn finish(self) -> Edit {
         Edit {
             tables: self.local.tables.map(Prints::finish),
@@ -56,8 +56,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The new function becomes the old one, and another one the new. With it the old table ends, if each age has its own. No key
-    /// comes or goes in this operation any more.
+    /// Ends the phase: the new function becomes the old one, and another becomes the new one. If each age has its own
+    /// table, the old table ends. No key is added or removed after this in the operation.
     pub(super) fn end_phase(&mut self) {
         if self.local.functions.apart {
             self.local.tables.take_first();
@@ -69,8 +69,8 @@ impl<'a> Draft<'a> {
         self.next_stage();
     }
 
-    /// At the beginning of a phase: keys that take the new function go to this empty table. No key has it yet, so the draft never
-    /// looks into it.
+    /// At the beginning of a phase: keys that take the new function go to this empty table. No key has that function yet,
+    /// so the draft never reads the table.
     pub(super) fn begin_table(&mut self, table: Prints) {
         self.local.functions.slots[1] = table.slots();
         self.local.functions.apart = true;

@@ -1,4 +1,4 @@
-//! What an operation changes in L, as a value: made by a draft, applied when the remote has committed.
+//! An operation's changes to L, as a value: made by a draft, applied after the remote has committed.
 
 use super::filter::BroomFilter;
 use super::functions::Functions;
@@ -8,10 +8,10 @@ use super::rebuild::Rebuild;
 use super::stats::Counts;
 use super::tables::Tables;
 
-/// A change of L: copies of the pieces that change, and the new values of what is small. It is plain data, and can be written down.
+/// A change of L: copies of the changed parts, and the new values of small fields. It is plain data, and can be serialized.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
-    /// For each table that stays, what changes in it.
+    /// The changes to each table that stays.
     pub(super) tables: Tables<PrintsEdit>,
     /// `true` if the first table ends.
     pub(super) table_ended: bool,
@@ -26,27 +26,27 @@ pub(crate) struct Edit {
     pub(super) stats: Counts,
 }
 
-/// A table that begins, without a key.
+/// A new, empty table.
 #[derive(Clone, Debug)]
 pub(crate) struct Begun {
     pub(super) slots: u64,
-    /// The table itself, so that applying an edit allocates none. It is not written down: see [`BroomFilter::make_checked`].
+    /// The table itself, so that applying an edit allocates nothing. It is not serialized: see [`BroomFilter::make_checked`].
     pub(super) table: Option<Box<Prints>>,
 }
 
-/// What was there before an [`Edit`] was applied.
+/// The state before an [`Edit`] was applied.
 #[derive(Debug)]
 pub(crate) struct Undo {
-    /// The edit, in whose copies are the pieces that it has replaced.
+    /// The edit, whose copies now hold the replaced parts.
     edit: Edit,
     ended: Option<Box<Prints>>,
-    /// By each table that stays, of which there are two at most.
+    /// What each table that stays has forgotten. There are at most two tables.
     forgotten: [Forgotten; 2],
 }
 
 impl BroomFilter {
-    /// Changes L. The edit was planned on this filter as it is now, or on an equal one. One that was read from bytes
-    /// goes through [`BroomFilter::make_checked`].
+    /// Changes L. The edit must have been planned on this filter in its current state, or on an equal one. If it was read
+    /// from bytes, [`BroomFilter::make_checked`] applies it.
     pub(crate) fn make(&mut self, mut edit: Edit) -> Undo {
         let (shape, tables) = (self.local.shape, &mut self.local.tables);
         let ended = if edit.table_ended { tables.take_first() } else { None };
@@ -64,7 +64,7 @@ impl BroomFilter {
         Undo { edit, ended, forgotten }
     }
 
-    /// Puts everything back as it was before the last edit was applied. Several are undone in reverse order.
+    /// Restores the state before the last edit. Several edits are undone in reverse order.
     pub(crate) fn unmake(&mut self, undo: Undo) {
         let Undo { mut edit, ended, forgotten } = undo;
         self.stats = self.stats.minus(edit.stats);

@@ -1,7 +1,7 @@
-//! An edit in bytes, and which edits a filter accepts.
+//! The bytes of an edit, and which edits a filter accepts.
 //!
-//! Maps are written as the number of their entries and these in order. Whatever is not exactly what [`Edit::write`] writes is refused,
-//! here or by [`BroomFilter::make_checked`].
+//! A map is written as the number of its entries, then the entries in order. Anything that [`Edit::write`] could not have
+//! written is refused, here or by [`BroomFilter::make_checked`].
 
 use super::back_yard::{BUCKET, YardEdit};
 use super::edit::{Begun, Edit, Undo};
@@ -21,8 +21,8 @@ use crate::sizing;
 use std::collections::BTreeMap;
 
 impl BroomFilter {
-    /// Makes an edit that comes from bytes. `None` if the filter would not be whole after it; then nothing changes. Costs a walk over
-    /// the tables. Whether the edit was planned on this filter as it is now, only its owner can tell.
+    /// Applies an edit that was read from bytes. `None` if the filter would not be sound after it; then nothing changes. Costs a
+    /// walk over the tables. Only the owner can tell whether the edit was planned on this filter's current state.
     pub(super) fn make_checked(&mut self, mut edit: Edit) -> Option<Undo> {
         if !self.accepts(&mut edit) {
             return None;
@@ -79,7 +79,7 @@ impl Edit {
         self.tables.iter().for_each(|table| write_table(table, out));
     }
 
-    /// Reads what [`Edit::write`] wrote. Before it is applied, a filter must have accepted it.
+    /// Reads what [`Edit::write`] wrote. A filter must accept the edit before it is applied.
     pub(crate) fn read(from: &mut Reader) -> Result<Edit, LoadError> {
         Ok(Edit {
             table_ended: from.flag()?,
@@ -187,7 +187,7 @@ fn read_level(from: &mut Reader) -> Result<LevelEdit, LoadError> {
 }
 
 fn read_spilled(from: &mut Reader) -> Result<Spilled, LoadError> {
-    Spilled::from_bytes(from.bytes()?).ok_or_else(|| LoadError::invalid("adaptivity bits in it are none"))
+    Spilled::from_bytes(from.bytes()?).ok_or_else(|| LoadError::invalid("adaptivity bits in it are invalid"))
 }
 
 fn read_yard(from: &mut Reader) -> Result<YardEdit, LoadError> {
@@ -252,7 +252,7 @@ fn write_map<'a, K, V>(
     map.iter().for_each(|(key, value)| write(key, value, out));
 }
 
-/// Each entry takes some bytes, so a number of entries that is not true ends with the bytes.
+/// Each entry takes some bytes, so a false number of entries fails at the end of the bytes.
 fn read_map<K: Ord, V>(
     from: &mut Reader,
     mut read: impl FnMut(&mut Reader) -> Result<(K, V), LoadError>,

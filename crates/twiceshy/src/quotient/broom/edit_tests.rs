@@ -1,4 +1,4 @@
-//! Plans of all kinds of operations: applied, undone, written down and read again, and damaged.
+//! Plans of all kinds of operations: applied, undone, serialized and read again, and damaged.
 
 use super::filter::BroomFilter;
 use super::rebuild::Rebuild;
@@ -11,7 +11,7 @@ use crate::plan::{Edit, Plan, Undo};
 use crate::remote::{ByHash, Commit, Generation, Remote};
 use crate::rng::SplitMix64;
 
-/// Where the container has its checksums: the payload's, and the header's behind the header.
+/// The offsets of the container's checksums: the payload's, and the header's at the end of the header.
 const PAYLOAD_SUM: usize = 32;
 const HEADER_SUM: usize = 60;
 const PAYLOAD: usize = 64;
@@ -22,7 +22,7 @@ fn state(filter: &BroomFilter) -> (Vec<u8>, Stats, Option<Rebuild>) {
     (file, filter.stats(), filter.rebuild)
 }
 
-/// The bytes with right checksums.
+/// The bytes with correct checksums.
 fn sealed(mut file: Vec<u8>) -> Vec<u8> {
     let sum = crc32fast::hash(&file[PAYLOAD..]);
     file[PAYLOAD_SUM..PAYLOAD_SUM + 4].copy_from_slice(&sum.to_le_bytes());
@@ -135,7 +135,7 @@ fn no_bytes_make_a_filter_panic_and_whatever_it_accepts_can_be_undone() {
     let (mut refused, mut accepted) = ([0, 0], 0);
     all_forms(700, |before, plan, _| {
         let file = plan.to_bytes();
-        // Stamps stay as they are: a plan for another filter is refused at once.
+        // Stamps are left alone: a plan for another filter is refused at once.
         let first = PAYLOAD + 32;
         for _ in 0..30 {
             let mut damaged = file.clone();
@@ -147,7 +147,7 @@ fn no_bytes_make_a_filter_panic_and_whatever_it_accepts_can_be_undone() {
                 refused[0] += 1;
                 continue;
             };
-            // A table of any size may begin, and is made: no test should ask for terabytes.
+            // A table of any size may begin, and is allocated. The test must not ask for terabytes.
             let begun = match &plan.edit {
                 Edit::Broom(edit) => edit.begun.as_ref().map_or(0, |begun| begun.slots),
                 _ => 0,

@@ -1,4 +1,4 @@
-//! One of something or two, without an allocation: every operation makes a draft of the levels, and an edit of each.
+//! One or two items, without an allocation: every operation makes a draft of the levels, and an edit of each.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,7 +9,7 @@ pub(crate) enum Few<T> {
 }
 
 impl<T> Few<T> {
-    /// `None` where there are none, or more than two.
+    /// `None` if there are no items, or more than two.
     pub(crate) fn from_items(mut items: impl Iterator<Item = T>) -> Option<Few<T>> {
         match (items.next()?, items.next(), items.next()) {
             (first, None, _) => Some(Few::One([first])),

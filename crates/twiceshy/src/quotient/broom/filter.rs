@@ -24,35 +24,36 @@ pub(super) const ADAPT: u64 = 3;
 pub(super) const BEGIN: u64 = 6;
 pub(super) const STEP: u64 = 7;
 
-/// The broom filter (001): whatever an adversary asks, inserts and removes, its next query is wrong with probability ε at most, times
-/// a factor of 1.25. `docs/broom.md` has the proof, and what it assumes.
+/// The broom filter (001): whatever an adversary asks, inserts and removes, its next query is a false positive with
+/// probability at most 1.25·ε. `docs/broom.md` has the proof and its assumptions.
 ///
-/// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity; ghosts come to about half a bit a key,
-/// and to some five where keys are replaced as fast as it errs. An insertion reads the remote only where it collides, and writes
-/// two entries, or three in the form for small remainders; an adaptation reads three times, and moves three keys on to the next
-/// hash function, as many entries out and in for each. The words that an operation touches do not
-/// grow with the number of keys.
+/// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity. Ghosts take about half a bit per
+/// key, and about five if keys are replaced as fast as the filter errs. An insertion reads the remote only if it collides,
+/// and writes two entries, or three in the form for small remainders. An adaptation reads three times, and moves three keys
+/// to the next hash function, rewriting the entries of each. The number of words that an operation touches does not grow
+/// with the number of keys.
 ///
-/// **Fingerprints** (4.1) are prefixes of a key's hash: quotient, remainder, and adaptivity bits as they are needed. No
-/// fingerprint is a prefix of another (Invariant 7), whichever of the two functions made it, so a query matches one slot of a
-/// level at most.
+/// **Fingerprints** (4.1) are prefixes of a key's hash: quotient, remainder, and adaptivity bits as needed. No fingerprint
+/// is a prefix of another (Invariant 7), whichever of the two functions made it, so a query matches at most one slot of a
+/// level.
 ///
-/// **Reclaiming** (4.2). Each extension of a fingerprint moves a frontier on by the share of its range in which c keys are
-/// expected; these are re-inserted without adaptivity bits, under a new function. The range is that of a hash, not of the keys'
-/// bytes, so a phase ends after as many extensions whatever is inserted. An extension that such a re-insertion causes adds to a
-/// debt, and an operation pays no more than 2c at a time. The amortised form moves nothing until a c-th of the keys are extended,
-/// and then asks for another hash key: see [`BroomOptions::reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild).
+/// **Reclaiming** (4.2). Each extension of a fingerprint advances a frontier by the share of its range in which c keys are
+/// expected. These are re-inserted without adaptivity bits, under a new function. The range is that of a hash, not of the
+/// keys' bytes, so the number of extensions in a phase does not depend on what is inserted. An extension caused by such a
+/// re-insertion adds to a debt, and an operation pays at most 2c at a time. The amortised form moves nothing until one in c
+/// keys is extended, and then asks for another hash key: see
+/// [`BroomOptions::reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild).
 ///
-/// **Ghosts** (4.3). A removed key leaves its fingerprint behind, and so does a mistake about a fingerprint that had adaptivity
-/// bits already. A key that comes takes bits up to the first that differs from each ghost of its quotient and remainder. This is
-/// more than the paper has: an adversary may insert the mistakes that it was told of. `docs/broom.md` has the proof.
+/// **Ghosts** (4.3). A removed key leaves its fingerprint behind. So does a mistake about a fingerprint that already had
+/// adaptivity bits. A new key takes bits up to the first that differs from each ghost of its quotient and remainder. This
+/// goes beyond the paper: an adversary may insert the mistakes that it was told of. `docs/broom.md` has the proof.
 ///
-/// **What is forgotten.** Another table, by growing or recovering, has learned nothing; so it comes with new functions, and the
-/// index of the remote is written anew.
+/// **What is forgotten.** A new table, after growing or recovering, has learned nothing. So it takes new functions, and the
+/// index in the remote is rewritten.
 ///
-/// **Two forms.** A key that finds no free slot within 1,024 of its quotient goes elsewhere. With small remainders (5.3) that is
-/// a second level, a small table under hash words of its own. With large ones (5.4) it is a back yard of whole hashes, and
-/// the level before it compares the first bits of remainders before the rest. See [`BroomForm`].
+/// **Two forms.** A key that finds no free slot within 1,024 of its quotient goes elsewhere. With small remainders (5.3) it
+/// goes to a second level, a small table under its own hash words. With large ones (5.4) it goes to a back yard of whole
+/// hashes, and the first level compares the first bits of remainders before the rest. See [`BroomForm`].
 ///
 /// ```
 /// use twiceshy::quotient::BroomFilter;
@@ -69,7 +70,7 @@ pub(super) const STEP: u64 = 7;
 pub struct BroomFilter {
     pub(crate) local: Local,
     pub(crate) reclaim: Reclaim,
-    /// Keys that are owed to the new function.
+    /// Keys that still have to move to the new function.
     pub(crate) debt: u64,
     pub(crate) wants_rebuild: bool,
     pub(super) rebuild: Option<Rebuild>,
@@ -80,9 +81,9 @@ pub struct BroomFilter {
 /// How adaptivity bits are reclaimed (4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reclaim {
-    /// Keys for each extension.
+    /// The number of keys to move for each extension.
     pub(crate) c: u32,
-    /// All at once: the filter asks for another hash key when as many keys are owed as there are.
+    /// Moves all at once: the filter asks for another hash key when the debt reaches the number of keys.
     pub(crate) by_rebuild: bool,
 }
 
@@ -109,12 +110,12 @@ impl BroomFilter {
         self.local.shape.width
     }
 
-    /// Where it keeps the keys that its first level has no place for.
+    /// Where the filter keeps the keys that do not fit into its first level.
     pub fn form(&self) -> BroomForm {
         self.local.shape.form
     }
 
-    /// What happened so far.
+    /// Counts since the filter was created or loaded, and its current contents.
     pub fn stats(&self) -> Stats {
         let tables = &self.local.tables;
         let levels = || tables.iter().flat_map(|prints| prints.levels.iter());
@@ -170,13 +171,13 @@ impl Backed for BroomFilter {
         Kind::Broom
     }
 
-    /// Two places for each level that matches: the key behind a slot may have the one function or the other.
+    /// Two places for each level that matches: the key behind a slot may have either function.
     fn lookup(&self, key: &[u8]) -> Vec<Place> {
         let local = &self.local;
         let mut places = Vec::new();
         for level in 0..local.shape.levels() {
             let here = || local.spots(key).any(|spot| spot.level == level);
-            // A key in the yard is behind the place of the first level.
+            // A key in the yard is found at the place of the first level.
             if level == 0 && local.is_in_yard(key) || here() {
                 places.extend(local.places(key, level, &local.functions));
             }
@@ -250,7 +251,7 @@ impl Backed for BroomFilter {
         writes
     }
 
-    /// None: keys move on to another table one after the other, as they take new functions.
+    /// `None`: keys move to another table one by one, as they take new functions.
     fn successor(&self, _: Target, _: Generation) -> Result<Option<Box<dyn Backed>>, PlanError> {
         Ok(None)
     }
@@ -267,7 +268,7 @@ impl Backed for BroomFilter {
         self.rebuild.and_then(|rebuild| rebuild.cells)
     }
 
-    /// Only with [`reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild), and then another hash key.
+    /// Only with [`reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild): then another hash key is wanted.
     fn wants_rebuild(&self) -> bool {
         self.wants_rebuild
     }

@@ -1,4 +1,4 @@
-//! The frontier: keys move on to the new hash function, and the remote hears of it (001 section 4.2).
+//! The frontier: keys move to the new hash function, and the remote is told (001 section 4.2).
 
 use super::draft::Draft;
 use super::filter::{BroomFilter, STEP, begin_of};
@@ -11,31 +11,31 @@ use crate::filter::{Filter, Progress};
 use crate::plan::{Outcome, Plan};
 use crate::remote::{Frontier, Generation, Key, Keys, Write};
 
-/// What an insertion beside a crowded first level owes the frontier, in keys. Such keys are alike: with another function they
-/// are so no more. It bounds what can be crowded together before the frontier has gone round twice, to 2/64 of the keys.
+/// The debt, in keys, of an insertion beside a crowded first level. Such keys collide; under another function they no
+/// longer do. It limits the keys that can crowd together before the frontier has gone round twice, to 2/64 of all keys.
 const CROWDED: u64 = 64;
 
-/// What an operation did, in the remote's terms.
+/// What an operation did, for the remote.
 #[derive(Default)]
 pub(super) struct Deeds {
     pub(super) came: Option<Key>,
-    /// A key that went, with the write that says so.
+    /// The write that removes a key.
     pub(super) went: Option<Write>,
     pub(super) moved: Vec<Key>,
-    /// `true` if the filter has learned from a mistake. The remote hears of it even where no key moves: a filter that has not
-    /// learned it is out of step from then on.
+    /// `true` if the filter has learned from a mistake. The remote is told even if no key moves, so that a filter that has
+    /// not learned it is out of step from then on.
     pub(super) learned: bool,
     pub(super) phase_ended: bool,
 }
 
 impl BroomFilter {
-    /// How often the frontier has gone round since the filter was made or loaded. [`BroomFilter::stats`] says so too, but goes
-    /// over all blocks.
+    /// How often the frontier has gone round since the filter was created or loaded. Unlike [`BroomFilter::stats`], this
+    /// does not read all blocks.
     pub fn phases(&self) -> u64 {
         self.stats.phases
     }
 
-    /// How far the frontier is: keys below it have the new hash function.
+    /// The frontier: keys below it have the new hash function.
     pub fn frontier(&self) -> Frontier {
         self.local.functions.frontier
     }
@@ -45,7 +45,7 @@ impl BroomFilter {
         self.local.functions.generation
     }
 
-    /// Plans to move the frontier on by some keys, towards the end of a rebuild.
+    /// Plans to advance the frontier by some keys, towards the end of a rebuild.
     pub(crate) fn plan_step(&self, limit: usize, keys: &dyn Keys) -> Result<Plan, PlanError> {
         if self.rebuild.is_none() {
             return Err(PlanError::NotRebuilding);
@@ -62,7 +62,7 @@ impl BroomFilter {
         match draft.stage() {
             Some(Stage::Done) => {}
             Some(_) => return plan(Progress::More, writes, draft),
-            // The table could not be made, or is too small by now.
+            // The table could not be created, or is too small by now.
             None => {
                 let mut draft = Draft::new(self);
                 draft.rebuild = None;
@@ -78,7 +78,8 @@ impl BroomFilter {
 }
 
 impl Draft<'_> {
-    /// Moves the frontier by the share of the range in which `keys` keys are expected. Those that are there take the new function.
+    /// Advances the frontier by the share of the range in which `keys` keys are expected. The keys there take the new
+    /// function.
     pub(super) fn pay(&mut self, keys: u64, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         if keys == 0 {
             return Ok(());
@@ -97,7 +98,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The same by a number of keys, as 001 has it: for tests that show what is wrong with that.
+    /// The same by a number of keys, as in 001: for tests that show what is wrong with it.
     fn pass_keys(&mut self, count: usize, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         let mut above = known.in_order(&self.local, self.local.functions.frontier.0..=LAST_POSITION)?;
         deeds.phase_ended = above.len() < count;
@@ -106,7 +107,7 @@ impl Draft<'_> {
         self.pass(above.into_iter().map(|(_, key)| key).collect(), to, known, deeds)
     }
 
-    /// The frontier passes these keys, which take the new function.
+    /// Moves the frontier past these keys, which take the new function.
     fn pass(
         &mut self,
         keys: Vec<Key>,
@@ -132,7 +133,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// What one operation pays: the extensions that it caused make the debt, and it pays no more than its bound.
+    /// Adds the extensions that the operation caused to the debt, and pays it up to a bound.
     pub(super) fn settle(&mut self, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         let c = u64::from(self.reclaim.c);
         let owes = self.local.crowding > 0 && self.local.rules.keep(BroomRule::RoomForAll);
@@ -145,13 +146,13 @@ impl Draft<'_> {
             self.pay(paid, known, deeds)?;
             self.debt -= paid;
         }
-        // More than all keys cannot be owed.
+        // The debt is at most the number of keys.
         self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.local.keys());
         self.stats.extends += self.local.extends;
         Ok(())
     }
 
-    /// What the remote is told of an operation; ends the phase, if it has come to its end.
+    /// The writes of an operation for the remote. Ends the phase if the frontier is at its end.
     pub(super) fn tell(&mut self, deeds: Deeds) -> Vec<Write> {
         let mut writes: Vec<Write> = deeds.went.into_iter().collect();
         writes.extend(deeds.moved.iter().map(|key| self.local.entry(key, Age::Old, false)));

@@ -1,4 +1,4 @@
-//! Two hash functions, and the frontier between the keys that have the one and the other (001 section 4.2).
+//! Two hash functions, and the frontier between their keys (001 section 4.2).
 
 use super::level::{Behind, Hash};
 use super::shape::Shape;
@@ -19,10 +19,11 @@ impl Age {
     pub(crate) const BOTH: [Age; 2] = [Age::Old, Age::New];
 }
 
-/// The level's own part of a key's endless string: quotient from this word, remainder and adaptivity bits from those behind.
+/// The level's part of a key's endless string: the quotient comes from this word, remainder and adaptivity bits from the
+/// following ones.
 const FIRST_WORD: [u64; 2] = [0, 1 << 32];
 
-/// No key is further: the largest frontier is above all keys.
+/// The last position of a key, so that the largest frontier is above all keys.
 pub(crate) const LAST_POSITION: u64 = u64::MAX - 1;
 
 /// The functions of a phase, and where the keys of each age are.
@@ -33,17 +34,17 @@ pub(crate) struct Functions {
     pub(crate) frontier: Frontier,
     /// The generation of the old function; that of the new one is the next.
     pub(crate) generation: Generation,
-    /// The slots of the first level that keys of each age are in: not the same where the table is being replaced.
+    /// The slots of the first level for keys of each age. They differ while the table is being replaced.
     pub(crate) slots: [u64; 2],
-    /// `true` if each age has a table of its own.
+    /// `true` if each age has its own table.
     pub(crate) apart: bool,
-    /// `true` if keys move on in the order of their bytes, the mistake that the order by hash is there to avoid.
+    /// `true` if keys move in the order of their bytes: the mistake that the order by hash avoids.
     #[cfg(feature = "testing")]
     pub(crate) by_bytes: bool,
 }
 
 impl Functions {
-    /// The beginning of a phase, in a table of `slots` slots.
+    /// The start of a phase, in a table of `slots` slots.
     pub(crate) fn begin(old: HashKey, generation: Generation, slots: u64) -> Functions {
         Functions {
             old,
@@ -57,7 +58,7 @@ impl Functions {
         }
     }
 
-    /// The phase after this one: the new function is the old one.
+    /// The next phase: the new function becomes the old one.
     pub(crate) fn next(&self) -> Functions {
         let begun = Functions::begin(self.new, self.generation_of(Age::New), self.slots[1]);
         #[cfg(feature = "testing")]
@@ -77,10 +78,11 @@ impl Functions {
         }
     }
 
-    /// Where a key is in the order in which the frontier passes keys, by the first word of the function that the order is of.
+    /// A key's position in the order in which the frontier passes keys, from the first word of the function that defines
+    /// the order.
     ///
-    /// The position is the low half of the word whose high half makes the quotient. The age of a key must tell nothing about
-    /// its fingerprint, or one side of the table would fill up as the other empties.
+    /// The position is the low half of the word whose high half gives the quotient. The age of a key must say nothing about
+    /// its fingerprint, or one side of the table would fill up while the other empties.
     #[inline]
     fn position_by(&self, _key: &[u8], first_word: u64) -> u64 {
         #[cfg(feature = "testing")]
@@ -104,8 +106,8 @@ impl Functions {
         }
     }
 
-    /// A key's age, its endless string of words under the function that it has, and the first of them: as it is needed for the
-    /// age, it is worked out once.
+    /// A key's age, its words under the function that it has, and the first of them, which the age needs and so is computed
+    /// once.
     #[inline]
     pub(crate) fn words<'k>(&self, key: &'k [u8]) -> (Age, Words<'k>, u64) {
         let words = self.old.words(key);
@@ -117,7 +119,7 @@ impl Functions {
         (Age::New, words, words.word(FIRST_WORD[0]))
     }
 
-    /// The order in which the frontier moves: behind those of the levels.
+    /// The order in which the frontier moves: the one after those of the levels.
     pub(crate) fn frontier_order(shape: &Shape) -> Order {
         Order(shape.levels() as u8)
     }
@@ -140,7 +142,7 @@ impl Functions {
     }
 }
 
-/// A key's hash in a level, of which all but the quotient is worked out when it is asked for: most look-ups do not.
+/// A key's hash in a level. Everything but the quotient is computed on demand: most look-ups do not need it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Print<'k> {
     pub(crate) quotient: u64,
@@ -150,13 +152,13 @@ pub(crate) struct Print<'k> {
 }
 
 impl<'k> Print<'k> {
-    /// Of a key with these words, in a level of `slots` slots.
+    /// The hash of a key with these words, in a level of `slots` slots.
     #[inline]
     pub(crate) fn new(words: Words<'k>, level: usize, slots: u64, width: u32) -> Print<'k> {
         Print::with_first(words, words.word(FIRST_WORD[level]), level, slots, width)
     }
 
-    /// The same where the level's first word is known.
+    /// The same, if the level's first word is known.
     #[inline]
     pub(crate) fn with_first(words: Words<'k>, first: u64, level: usize, slots: u64, width: u32) -> Print<'k> {
         Print { quotient: reduce(first, slots), words, level, width }
@@ -173,7 +175,7 @@ impl<'k> Print<'k> {
     }
 }
 
-/// What comes behind a key's quotient.
+/// The bits after a key's quotient.
 #[derive(Clone, Debug)]
 pub(crate) struct Rest<'k> {
     strand: Strand<'k>,

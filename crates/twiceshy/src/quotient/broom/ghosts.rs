@@ -1,9 +1,9 @@
-//! What is remembered of fingerprints that are no more (001 section 4.3, and `docs/broom.md`).
+//! Remembers fingerprints that no longer exist (001 section 4.3, and `docs/broom.md`).
 //!
-//! A ghost is a fingerprint: its base, which is quotient and remainder, and its adaptivity bits. A key that is removed leaves
-//! one, and so does a mistake about a fingerprint that had adaptivity bits already: the bits from before. A key that comes takes
-//! adaptivity bits up to the first that differs from each ghost of its base, and all bits of one that it agrees with. Ghosts are
-//! never looked up and never matched to keys. They leave with their hash function.
+//! A ghost is a fingerprint: its base, which is quotient and remainder, and its adaptivity bits. A removed key leaves one.
+//! So does a mistake about a fingerprint that already had adaptivity bits: those earlier bits. A new key takes adaptivity
+//! bits up to the first that differs from each ghost of its base, and all bits of one that it agrees with. Ghosts are never
+//! looked up and never matched to keys. They are dropped with their hash function.
 
 use super::functions::Age;
 use super::haunted::{Base, Ghost, Haunted, HauntedEdit};
@@ -14,37 +14,37 @@ use super::strings::Bits;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ghosts<S: Storage = Owned> {
     by_age: [Haunted<S>; 2],
-    /// Those whose function has ended: they are forgotten a few at a time, since no operation may take as long as there are
-    /// ghosts. A draft has none: they count for nothing.
+    /// Ghosts whose function has ended. They are freed a few at a time, so that no operation takes time proportional to
+    /// their number. A draft has none, since they have no effect.
     leaving: Vec<Haunted>,
     widths: [u32; 2],
 }
 
-/// How many strings of them an operation forgets. It leaves a few ghosts at most, and a string has many.
+/// How many of their strings an operation frees. It adds at most a few ghosts, and a string has many.
 const FORGOTTEN_AT_ONCE: usize = 2;
 
-/// What was forgotten at once.
+/// What one operation has freed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Forgotten {
     strings: Vec<(Base, Box<[u8]>)>,
-    /// `true` if nothing was left of those that it was taken from.
+    /// `true` if nothing was left to free.
     all: bool,
 }
 
 impl Ghosts {
-    /// None yet, in levels with remainders of these widths.
+    /// No ghosts, in levels with remainders of these widths.
     pub(crate) fn new(widths: [u32; 2]) -> Ghosts {
         Ghosts { by_age: Age::BOTH.map(|_| Haunted::new(widths)), leaving: Vec::new(), widths }
     }
 
-    /// Those of a file, in order.
+    /// The ghosts of a file, in order.
     pub(crate) fn from_sorted(ghosts: &[(Age, Ghost)], widths: [u32; 2]) -> Ghosts {
         let of_age = |age| ghosts.iter().filter(move |(own, _)| *own == age).map(|(_, ghost)| *ghost);
         let by_age = Age::BOTH.map(|age| Haunted::from_sorted(of_age(age), widths));
         Ghosts { by_age, leaving: Vec::new(), widths }
     }
 
-    /// The old function ends, and the new one is the old one from now on.
+    /// Ends the old function. The new one becomes the old one.
     pub(crate) fn end_phase(&mut self) {
         let new = std::mem::replace(&mut self.by_age[Age::New as usize], Haunted::new(self.widths));
         let left = std::mem::replace(&mut self.by_age[Age::Old as usize], new);
@@ -57,7 +57,7 @@ impl Ghosts {
         self.by_age[Age::New as usize] = std::mem::replace(&mut self.by_age[Age::Old as usize], left);
     }
 
-    /// Forgets some of those whose function has ended.
+    /// Frees some ghosts whose function has ended.
     pub(crate) fn forget(&mut self) -> Forgotten {
         let Some(leaving) = self.leaving.last_mut() else { return Forgotten::default() };
         let strings = (0..FORGOTTEN_AT_ONCE).filter_map(|_| leaving.forget_some()).collect();
@@ -82,7 +82,7 @@ impl Ghosts {
         self.by_age.iter().chain(&self.leaving).map(Haunted::allocated_bits).sum()
     }
 
-    /// All of them, for saving, in order: age, base, bits.
+    /// All ghosts in order, for saving: age, base, bits.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Age, Ghost)> + '_ {
         Age::BOTH.into_iter().flat_map(|age| self.by_age[age as usize].iter().map(move |ghost| (age, ghost)))
     }
@@ -91,12 +91,12 @@ impl Ghosts {
         Ghosts { by_age: self.by_age.each_ref().map(Haunted::draft), leaving: Vec::new(), widths: self.widths }
     }
 
-    /// Applies what a draft has changed; a second time undoes it.
+    /// Applies a draft's changes. A second call undoes them.
     pub(crate) fn exchange(&mut self, edit: &mut [HauntedEdit; 2]) {
         self.by_age.iter_mut().zip(edit).for_each(|(own, edit)| own.exchange(edit));
     }
 
-    /// `true` if an edit can be of these. `slots` are those of each level.
+    /// `true` if an edit fits these ghosts. `slots` are those of each level.
     pub(crate) fn accepts(&self, edit: &[HauntedEdit; 2], slots: &[u64]) -> bool {
         self.by_age.iter().zip(edit).all(|(own, edit)| own.accepts(edit, slots))
     }
@@ -111,8 +111,8 @@ impl Ghosts<Drafted<'_>> {
 impl<S: Storage> Ghosts<S> {
     /// Remembers a fingerprint until the function of that age ends.
     ///
-    /// One that says no more than another, which stays at least as long, is not kept: of two strings of which one begins with the
-    /// other, a newcomer takes at least as many bits for the longer.
+    /// A ghost is not kept if another implies it and stays at least as long: if one string is a prefix of another, a new
+    /// key takes at least as many bits for the longer one.
     pub(crate) fn add(&mut self, age: Age, base: Base, bits: Bits) {
         if bits == Bits::EMPTY {
             return;
@@ -134,7 +134,7 @@ impl<S: Storage> Ghosts<S> {
         self.by_age[age as usize].add((base, bits));
     }
 
-    /// How many adaptivity bits a key with this tail must take.
+    /// The number of adaptivity bits that a key with this tail must take.
     pub(crate) fn bits_for(&self, base: Base, tail: u64) -> u32 {
         let here = self.by_age.iter().flat_map(|ghosts| ghosts.at(base));
         here.map(|bits| (bits.shared(tail) + 1).min(bits.len)).max().unwrap_or(0)

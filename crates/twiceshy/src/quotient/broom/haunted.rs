@@ -1,8 +1,8 @@
-//! Ghosts, close together: an ordered set of them, cut into strings of bits of a few hundred bytes.
+//! An ordered set of ghosts, packed into strings of a few hundred bytes.
 //!
-//! A ghost is a one, the distance of its quotient from the one before in a Rice code, its remainder, the length of its adaptivity
-//! bits in unary, and these. Behind the last of a string there are zeros. With a list for each quotient ghosts took 400 bits each,
-//! with a string for each 256 quotients two bits for each slot before there was a ghost in it. Longer strings take less memory,
+//! A ghost is a one, the distance of its quotient from the previous one in a Rice code, its remainder, the length of its
+//! adaptivity bits in unary, and these bits. A string ends with zeros. With a list for each quotient, ghosts took 400 bits
+//! each; with a string for each 256 quotients, two bits for each slot even without a ghost. Longer strings take less memory
 //! and more time: an insertion reads half of one for each age.
 
 use super::bit_string::{BitReader, BitWriter};
@@ -12,7 +12,7 @@ use super::strings::Bits;
 use crate::touched;
 use std::collections::BTreeMap;
 
-/// What fingerprints begin with: a level, a quotient and a remainder.
+/// The start of a fingerprint: a level, a quotient and a remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Base {
     pub(crate) level: u8,
@@ -20,32 +20,32 @@ pub(crate) struct Base {
     pub(crate) remainder: u32,
 }
 
-/// A ghost: what it is of, and its adaptivity bits, of which there is at least one.
+/// A ghost: its base, and its adaptivity bits, at least one.
 pub(crate) type Ghost = (Base, Bits);
 
-/// A string with more bytes than this is cut in two. All ghosts of a base stay together.
+/// A longer string is split in two. All ghosts of a base stay together.
 const MOST_BYTES: usize = 512;
 
-/// The bits of a distance that are written as they are, those above in unary. Ghosts of a filter that nobody attacks are some
-/// forty quotients apart, and five where keys are replaced as fast as it errs.
+/// The low bits of a distance, written plainly; those above are in unary. Ghosts are some forty quotients apart without an
+/// attack, and five if keys are replaced as fast as the filter errs.
 const RICE: u32 = 4;
 
-/// So many ones in unary stand for a distance that is written whole.
+/// This many ones in unary announce a distance that is written whole.
 const FAR: u32 = 24;
 
-/// The bits of a distance that is written whole.
+/// The width of a distance that is written whole.
 const FAR_BITS: u32 = 40;
 
-/// What a string takes beside its bytes: its entry in the map, with what a node of it leaves empty, and the allocation.
+/// The memory of a string besides its bytes: its map entry, including unused space in the node, and the allocation.
 const BESIDE: u64 = 64 * 8;
 
 /// The ghosts of one hash function.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Haunted<S: Storage = Owned> {
-    /// Each string under the base that it begins with: it has the ghosts from there up to the next. No string is empty, and none
-    /// has ghosts of two levels.
+    /// Each string, by its first base. It has the ghosts from there up to the next string. No string is empty, and none has
+    /// ghosts of two levels.
     strings: S::Map<Base, Box<[u8]>>,
-    /// The bits of a remainder in each level.
+    /// The width of a remainder in each level.
     widths: [u32; 2],
     len: u64,
 }
@@ -66,7 +66,7 @@ impl Haunted {
         self.strings.is_empty()
     }
 
-    /// Makes one of all ghosts in order, each once.
+    /// A set of these ghosts, which must be sorted and distinct.
     pub(crate) fn from_sorted(ghosts: impl Iterator<Item = Ghost>, widths: [u32; 2]) -> Haunted {
         let mut haunted = Haunted::new(widths);
         let ghosts: Vec<Ghost> = ghosts.collect();
@@ -82,14 +82,14 @@ impl Haunted {
         self.strings.iter().flat_map(|(first, bytes)| self.unpacked(*first, bytes))
     }
 
-    /// Forgets the ghosts of one string, and gives it out.
+    /// Removes the ghosts of one string, and returns it.
     pub(crate) fn forget_some(&mut self) -> Option<(Base, Box<[u8]>)> {
         let (first, bytes) = self.strings.pop_first()?;
         self.len = self.len.saturating_sub(self.unpacked(first, &bytes).count() as u64);
         Some((first, bytes))
     }
 
-    /// Takes in again what was forgotten.
+    /// Puts back a removed string.
     pub(crate) fn recall(&mut self, (first, bytes): (Base, Box<[u8]>)) {
         self.len += self.unpacked(first, &bytes).count() as u64;
         self.strings.insert(first, bytes);
@@ -103,14 +103,14 @@ impl Haunted {
         Haunted { strings: DraftMap::new(&self.strings), widths: self.widths, len: self.len }
     }
 
-    /// Applies what a draft has changed; a second time undoes it.
+    /// Applies a draft's changes. A second call undoes them.
     pub(crate) fn exchange(&mut self, edit: &mut HauntedEdit) {
         exchange_map(&mut self.strings, &mut edit.strings);
         std::mem::swap(&mut self.len, &mut edit.len);
     }
 
-    /// `true` if each string of an edit has ghosts of one level in order, from its own base on, and the edit counts them right.
-    /// `slots` are those of each level.
+    /// `true` if each string of an edit has sorted ghosts of one level, starting with its base, and the edit's count is
+    /// right. `slots` are those of each level.
     pub(crate) fn accepts(&self, edit: &HauntedEdit, slots: &[u64]) -> bool {
         let sound = |base: &Base, bytes: &[u8]| {
             let ghosts: Vec<Ghost> = self.unpacked(*base, bytes).collect();
@@ -138,12 +138,12 @@ impl Haunted<Drafted<'_>> {
 }
 
 impl<S: Storage> Haunted<S> {
-    /// How many ghosts there are.
+    /// The number of ghosts.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// The string that has a base's ghosts, if there are any.
+    /// The string that would hold a base's ghosts, if any.
     fn string(&self, base: Base) -> Option<(&Base, &[u8])> {
         let (first, bytes) = self.strings.last_up_to(&base)?;
         (first.level == base.level).then_some((first, bytes))
@@ -155,16 +155,17 @@ impl<S: Storage> Haunted<S> {
         let mut ghosts = self.unpacked(*first, bytes);
         let own = ghosts.by_ref().skip_while(|(own, _)| *own < base).take_while(|(own, _)| *own == base);
         let own = own.map(|(_, bits)| bits).collect();
-        // No more is read than up to the first ghost behind.
+        // Reading stops at the first ghost after the base.
         touched::note_slice(&bytes[..ghosts.from.bytes_read()]);
         own
     }
 
-    /// Brings a ghost in; `false` where an equal one is there.
+    /// Adds a ghost; `false` if it is there already.
     pub(crate) fn add(&mut self, ghost: Ghost) -> bool {
         let (base, _) = ghost;
         let Some((first, bytes)) = self.string(base) else {
-            // It comes before the first of its level, which takes it in: else there would be strings of one ghost each.
+            // It sorts before the first string of its level and is added to that one. Otherwise there would be strings of
+            // one ghost each.
             let mut ghosts: Vec<Ghost> = vec![ghost];
             let after = self.strings.first_from(&base).filter(|(first, _)| first.level == base.level);
             if let Some((first, bytes)) = after {
@@ -187,7 +188,7 @@ impl<S: Storage> Haunted<S> {
         true
     }
 
-    /// Takes a ghost out; `false` where it is not there.
+    /// Removes a ghost; `false` if it is not there.
     pub(crate) fn remove(&mut self, ghost: Ghost) -> bool {
         let Some((first, bytes)) = self.string(ghost.0) else { return false };
         let first = *first;
@@ -200,7 +201,7 @@ impl<S: Storage> Haunted<S> {
         true
     }
 
-    /// Stores ghosts of one level, cut in two as often as they are too many for a string.
+    /// Stores ghosts of one level, split into strings of bounded length.
     fn put(&mut self, ghosts: &[Ghost]) {
         let Some(((base, _), (last, _))) = ghosts.first().zip(ghosts.last()) else { return };
         let bytes = packed(ghosts, self.widths[usize::from(base.level)]);
@@ -209,7 +210,7 @@ impl<S: Storage> Haunted<S> {
             self.strings.insert(*base, bytes);
             return;
         }
-        // Where a base begins, as near to the middle as there is one.
+        // The start of a base closest to the middle.
         let begins = |at: &usize| ghosts[*at].0 != ghosts[at - 1].0;
         let middle = ghosts.len() / 2;
         let cut = (middle.max(1)..ghosts.len()).find(begins).or_else(|| (1..middle).rev().find(begins));
@@ -224,7 +225,7 @@ impl<S: Storage> Haunted<S> {
     }
 }
 
-/// The ghosts of a string, as they are unpacked.
+/// The ghosts of a string, unpacked one by one.
 struct Unpacked<'a> {
     from: BitReader<'a>,
     width: u32,
@@ -252,7 +253,7 @@ impl Iterator for Unpacked<'_> {
     }
 }
 
-/// Ghosts of one level, in order.
+/// Packs sorted ghosts of one level.
 fn packed(ghosts: &[Ghost], width: u32) -> Box<[u8]> {
     let mut out = BitWriter::default();
     let mut last = ghosts.first().map_or(0, |(base, _)| base.quotient);
@@ -334,7 +335,7 @@ mod tests {
         }
         assert!(haunted.strings.values().all(|bytes| bytes.len() <= MOST_BYTES));
         let bits = haunted.allocated_bits() as f64 / haunted.len() as f64;
-        // Half of them have remainders of 32 bits, the others 5, which makes 18.5; and a few have long strings.
+        // Half of them have remainders of 32 bits, the others 5, 18.5 on average; and a few have long strings.
         assert!(bits < 40.0, "{bits} bits a ghost");
         let one = Base { level: 0, quotient: 7, remainder: 1 };
         let mut single = Haunted::new(WIDTHS);

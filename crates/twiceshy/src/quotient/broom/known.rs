@@ -1,4 +1,4 @@
-//! The set as an operation in progress knows it: what the remote says, and what the operation has done since.
+//! The set during an operation: the remote's answers, and the operation's changes since.
 
 use super::functions::{Age, Functions};
 use super::local::Local;
@@ -10,20 +10,20 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-/// Where keys are: those of an age, in a level, with a quotient.
+/// A location of keys: age, level and quotient.
 type At = (Age, usize, u64);
 
 /// The keys of L's set.
 ///
-/// The remote stands at the commit before the operation. Keys that the operation has brought or moved to the other function
-/// are added here, those that it has taken out are left out.
+/// The remote is at the commit before the operation. Keys that the operation added or moved to the other function are added
+/// here; those that it removed are left out.
 pub(crate) struct Known<'a> {
     keys: &'a dyn Keys,
-    /// Keys that came, or have another function than the remote believes, by where they are.
+    /// Keys that were added, or whose function is not the one that the remote knows, by location.
     here: BTreeMap<At, Vec<Key>>,
-    /// Keys that have gone, or are on their way to the other function.
+    /// Keys that were removed, or are moving to the other function.
     gone: BTreeSet<Key>,
-    /// What the remote has answered: it does not change while the operation is planned.
+    /// The remote's answers. It does not change while the operation is planned.
     answers: RefCell<BTreeMap<At, Vec<Key>>>,
 }
 
@@ -32,13 +32,13 @@ impl<'a> Known<'a> {
         Known { keys, here: BTreeMap::new(), gone: BTreeSet::new(), answers: RefCell::default() }
     }
 
-    /// Where a key is, in each level.
+    /// The locations of a key, one in each level.
     fn ats<S: Storage>(local: &Local<S>, key: &[u8]) -> impl Iterator<Item = At> {
         let age = local.functions.age(key);
         (0..local.shape.levels()).map(move |level| (age, level, local.hash_at(key, age, level).quotient))
     }
 
-    /// A key is in L from now on, under the function that it has now.
+    /// Records that a key is now in L, under its current function.
     pub(crate) fn came<S: Storage>(&mut self, local: &Local<S>, key: &Key) {
         self.gone.remove(key);
         for at in Self::ats(local, key) {
@@ -46,7 +46,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// A key is no longer in L. It still has the function under which it was.
+    /// Records that a key is no longer in L. It still has its old function.
     pub(crate) fn went<S: Storage>(&mut self, local: &Local<S>, key: &Key) {
         for at in Self::ats(local, key) {
             self.here.entry(at).or_default().retain(|here| here != key);
@@ -72,7 +72,7 @@ impl<'a> Known<'a> {
         Ok(keys)
     }
 
-    /// Those of the remote that have the function of this age.
+    /// The remote's keys that have the function of this age.
     fn of_age<S: Storage>(
         &self,
         local: &Local<S>,
@@ -93,7 +93,7 @@ impl<'a> Known<'a> {
     fn ask<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, PlanError> {
         let slots = local.tables[local.table_of(age)].levels[level].slots();
         let words = words_of(quotient, quotient, slots);
-        // A remote may bring more than it was asked for.
+        // A remote may return more than it was asked for.
         let own = |key: &[u8]| local.hash_at(key, age, level).quotient == quotient;
         self.read(local, age, Order(level as u8), words, own)
     }
@@ -118,7 +118,7 @@ impl<'a> Known<'a> {
         Ok(keys)
     }
 
-    /// Whether the remote has a key, by one read at most.
+    /// `true` if the remote has a key. Reads at most once.
     pub(crate) fn stores<S: Storage>(&self, local: &Local<S>, key: &[u8]) -> Result<bool, PlanError> {
         let (age, quotient) = local.functions.quotient(key, 0, &local.shape);
         let keys = self.of_age(local, age, 0, quotient)?;

@@ -1,11 +1,11 @@
-//! One level of a broom filter: a table of runs, and the adaptivity bits of its slots beside it (001 section 5).
+//! One level of a broom filter: a table of runs, and the adaptivity bits of its slots (001 section 5).
 //!
 //! A slot holds a fingerprint: quotient, remainder, and a string of adaptivity bits. By Invariant 7 none is a prefix of
-//! another, so a query matches one slot at most. Probing is bounded (section 5.3): a key whose window has no free slot does
-//! not come in. So no slot is further than the window from its quotient, and a look-up touches a bounded number of words.
+//! another, so a query matches at most one slot. Probing is bounded (section 5.3): a key whose window has no free slot is
+//! not inserted. So no slot is further than the window from its quotient, and a look-up touches a bounded number of words.
 //!
-//! **Drafts.** An operation of a broom filter is a chain of small changes, each of which must see the ones before it. They are made
-//! on a draft of the level, which copies what it changes; the level itself goes on answering.
+//! **Drafts.** An operation of a broom filter is a chain of small changes, each of which must see the earlier ones. They
+//! are made on a draft of the level, which copies what it changes. The level itself keeps answering.
 
 use super::overlay::{ChangedBytes, ChangedMap, ChangedRow, DraftBytes, DraftMap, DraftRow, Drafted};
 use super::overlay::{exchange_bytes, exchange_map, exchange_row};
@@ -18,31 +18,31 @@ use crate::quotient::block::{Annex, Layout, SLOTS};
 use crate::quotient::table::{Room, Table};
 use std::collections::BTreeMap;
 
-/// How far from its quotient a newcomer looks for a free slot. Measured while a million keys come to 95 % load, 0.47 % of them
-/// find none in 256 slots, 0.15 % in 512, 0.03 % in 1,024. When keys are moved on at that load it is up to ten times as many,
-/// and 256 are not enough.
+/// How far from its quotient a new key looks for a free slot. Measured while a million keys are inserted up to 95 % load,
+/// 0.47 % of them find none in 256 slots, 0.15 % in 512, 0.03 % in 1,024. When keys are moved at that load it is up to ten
+/// times as many, and 256 are not enough.
 pub(crate) const WINDOW: u64 = 16 * SLOTS;
 
-/// No run leaves the segment of its quotient: a key that would make one leave it does not come in, so that a removal, which
-/// moves what stands behind it as far as it can, has an end too. It turns away a key in 900 at 95 % load.
+/// No run leaves the segment of its quotient: a key that would make one leave it is not inserted. This also bounds a
+/// removal, which moves the slots after it down as far as possible. It rejects one key in 900 at 95 % load.
 pub(crate) const SEGMENT: u64 = 128 * SLOTS;
 
-/// In place of a group whose strings are spilled: no group has no end.
+/// Replaces a group whose strings are spilled. Every real group has ends.
 pub(super) const SPILLED: [u64; 3] = [0; 3];
 
 #[derive(Clone, Debug)]
 pub(crate) struct Level<S: Storage = Owned> {
-    /// The signatures of remainders, and where they are.
+    /// The signatures of remainders, and their positions.
     pub(super) table: Table<S::Bytes>,
-    /// What remainders have behind their signatures, if anything (section 5.4).
+    /// The remainders' bits after their signatures, if any (section 5.4).
     pub(super) rests: Option<Rests<S::Bytes>>,
     /// The strings of each block, three words.
     pub(super) groups: S::Row<[u64; 3]>,
-    /// Those that outgrew their words.
+    /// The strings that do not fit into their words.
     pub(super) spilled: S::Map<u64, Spilled>,
     pub(super) used: u64,
-    /// Whether runs keep to their segments. Not in a level that is nearly empty: its clusters are short, and a key at a
-    /// segment's end must find room.
+    /// `true` if runs keep to their segments. `false` in a level that is nearly empty: its clusters are short, and a key at
+    /// a segment's end must find room.
     pub(super) segmented: bool,
 }
 
@@ -56,20 +56,20 @@ pub(crate) struct LevelEdit {
     pub(super) used: u64,
 }
 
-/// A hash as a level sees it: where it belongs, and the bits that follow.
+/// A hash as a level sees it: its quotient, and the bits that follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hash {
     pub(crate) quotient: u64,
     pub(crate) remainder: u32,
-    /// The next 64 bits, the first one lowest: what adaptivity bits are taken from.
+    /// The next 64 bits, the first one lowest. Adaptivity bits are taken from them.
     pub(crate) tail: u64,
 }
 
-/// What comes behind a quotient.
+/// The bits after a quotient.
 pub(crate) trait Behind {
     fn remainder(&self) -> u32;
 
-    /// The 64 bits behind the remainder, the first one lowest.
+    /// The 64 bits after the remainder, the first one lowest.
     fn tail(&self) -> u64;
 }
 
@@ -96,7 +96,7 @@ impl Behind for Hash {
 }
 
 impl Level {
-    /// An empty level for remainders of so many bits, and signatures of so many; `None` where it cannot be allocated.
+    /// An empty level for remainders and signatures of these widths; `None` if it cannot be allocated.
     pub(crate) fn new(slots: u64, (width, signature): (u32, u32)) -> Option<Level> {
         let table = Table::new(slots, Layout::new(signature, Annex::Nothing))?;
         let rests = match width - signature {
@@ -110,22 +110,22 @@ impl Level {
         Some(Level { table, rests, groups, spilled: BTreeMap::new(), used: 0, segmented: true })
     }
 
-    /// The same level, whose runs may cross segments.
+    /// The same level, but runs may cross segments.
     pub(crate) fn without_segments(self) -> Level {
         Level { segmented: false, ..self }
     }
 
-    /// Blocks whose strings outgrew their words.
+    /// The number of blocks whose strings do not fit into their words.
     pub(crate) fn spilled(&self) -> u64 {
         self.spilled.len() as u64
     }
 
-    /// The adaptivity bits of all slots together.
+    /// The number of adaptivity bits of all slots.
     pub(crate) fn adaptivity_bits(&self) -> u64 {
         (0..self.table.blocks.len()).map(|block| u64::from(self.group_bits(block))).sum()
     }
 
-    /// The adaptivity bits of the block that has most.
+    /// The largest number of adaptivity bits in a block.
     pub(crate) fn largest_group(&self) -> u32 {
         (0..self.table.blocks.len()).map(|block| self.group_bits(block)).max().unwrap_or(0)
     }
@@ -158,7 +158,7 @@ impl Level {
         }
     }
 
-    /// Applies what a draft has changed; a second time undoes it.
+    /// Applies a draft's changes. A second call undoes them.
     pub(crate) fn exchange(&mut self, edit: &mut LevelEdit) {
         let (blocks, stride) = self.table.blocks.bytes_mut();
         exchange_bytes(blocks, stride, &mut edit.blocks);
@@ -189,12 +189,12 @@ impl<S: Storage> Level<S> {
         self.table.slots()
     }
 
-    /// Slots in use.
+    /// The number of slots in use.
     pub(crate) fn used(&self) -> u64 {
         self.used
     }
 
-    /// The bits of a remainder that are compared first, and those behind.
+    /// The bits of a remainder that are compared first, and the others.
     #[inline]
     fn parts(&self, remainder: u32) -> (u32, u32) {
         let width = self.table.blocks.width();
@@ -207,8 +207,8 @@ impl<S: Storage> Level<S> {
         (u64::from(rest) << self.table.blocks.width()) as u32 | self.table.blocks.remainder(slot)
     }
 
-    /// The slot whose fingerprint is a prefix of a hash. There is one at most. What comes behind the quotient is asked for only
-    /// where the quotient has a run, since it costs a hash word.
+    /// The slot whose fingerprint is a prefix of a hash. There is at most one. The bits after the quotient are requested
+    /// only if the quotient has a run, since they cost a hash word.
     #[inline]
     pub(crate) fn find<W: Word64, B: Behind>(&self, quotient: u64, behind: impl FnOnce() -> B) -> Option<u64> {
         let run = self.table.run::<W>(quotient)?;
@@ -223,7 +223,7 @@ impl<S: Storage> Level<S> {
             if let Some(rests) = &self.rests
                 && equal != 0
             {
-                // By the rule of the back yard there is one such slot in a run.
+                // With a back yard, a run has only one such slot.
                 let at = u64::from(equal.trailing_zeros());
                 equal = u64::from(rests.get(first + at) == rest) << at;
             }
@@ -266,26 +266,26 @@ impl<S: Storage> Level<S> {
         }
     }
 
-    /// Whether a key of this quotient has the signature of this remainder (a *partial collision*).
+    /// `true` if a key of this quotient has the signature of this remainder (a *partial collision*).
     pub(crate) fn has_signature(&self, quotient: u64, remainder: u32) -> bool {
         let (signature, _) = self.parts(remainder);
         let mut run = self.table.run::<Portable>(quotient).unwrap_or_default();
         run.any(|slot| self.table.blocks.remainder(slot) == signature)
     }
 
-    /// The slot behind the last that a run of this quotient may take.
+    /// The end (exclusive) of the slots that a run of this quotient may take.
     pub(super) fn limit(&self, quotient: u64) -> u64 {
         let segment = (quotient / SEGMENT + 1) * SEGMENT;
         let end = if !self.segmented || segment >= self.slots() { self.table.all_slots() } else { segment };
         end.min(quotient + WINDOW)
     }
 
-    /// The room for one more key of this quotient.
+    /// The room for another key of this quotient.
     pub(crate) fn room(&self, quotient: u64) -> Option<Room> {
         self.table.room_within(quotient, self.limit(quotient) - quotient)
     }
 
-    /// Puts a fingerprint where there is room.
+    /// Inserts a fingerprint where there is room.
     pub(crate) fn insert(&mut self, room: Room, remainder: u32, string: Bits) {
         let (signature, rest) = self.parts(remainder);
         self.table.insert(room, signature);
@@ -301,7 +301,7 @@ impl<S: Storage> Level<S> {
         self.used += 1;
     }
 
-    /// Takes out the fingerprint in a slot, and gives out its adaptivity bits.
+    /// Removes the fingerprint in a slot, and returns its adaptivity bits.
     pub(crate) fn remove(&mut self, quotient: u64, slot: u64) -> Option<Bits> {
         let run = self.table.run::<Portable>(quotient)?;
         let gap = self.table.gap(quotient, &run, slot);
@@ -319,13 +319,13 @@ impl<S: Storage> Level<S> {
         Some(carried)
     }
 
-    /// Gives a slot other adaptivity bits.
+    /// Replaces the adaptivity bits of a slot.
     pub(crate) fn set_string(&mut self, slot: u64, string: Bits) {
         self.shift(slot / SLOTS, slot % SLOTS, slot % SLOTS, string);
     }
 
-    /// Takes a block's string number `from` out and puts another in as number `to`. What does not fit into three words is
-    /// spilled, and comes back as soon as it does.
+    /// Removes a block's string number `from` and inserts another as number `to`. Strings that do not fit into three words
+    /// are spilled, and return as soon as they fit.
     fn shift(&mut self, block: u64, from: u64, to: u64, string: Bits) -> Bits {
         let group = self.groups.at_mut(block as usize);
         let strings = Strings::from_words_unchecked(*group);
@@ -365,7 +365,7 @@ mod tests {
     use super::*;
     use crate::rng::SplitMix64;
 
-    /// The naive twin: fingerprints in the order of their quotients, and of their coming.
+    /// The naive twin: fingerprints in the order of their quotients, then of insertion.
     type Twin = Vec<(u64, u32, Bits)>;
 
     fn check(level: &Level, twin: &Twin, rng: &mut SplitMix64) {
@@ -406,7 +406,7 @@ mod tests {
         match rng.below(5) {
             0 | 1 => {
                 let remainder = rng.below(if level.rests.is_some() { 32 } else { 4 }) as u32;
-                // With signatures a run holds each of them once.
+                // With signatures, a run holds each of them only once.
                 if let Some(room) = level.room(quotient)
                     && !(level.rests.is_some() && level.has_signature(quotient, remainder))
                 {

@@ -1,4 +1,4 @@
-//! A level in a file, and what must hold of one.
+//! The bytes of a level, and its invariants.
 
 use super::level::{Level, LevelEdit, SPILLED};
 use super::rests::Rests;
@@ -11,11 +11,11 @@ use crate::quotient::table::Table;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The bytes of spilled strings in a file: the block, and length and bits of each.
+/// The length of a block's spilled strings in a file: the block, then length and bits of each string.
 const SPILLED_BYTES: usize = 8 + 9 * SLOTS as usize;
 
 impl Level {
-    /// Saves the blocks, what remainders have behind signatures, the strings of each block, and those that are spilled.
+    /// Saves the blocks, the remainders' bits after the signatures, the strings of each block, and the spilled strings.
     pub(crate) fn write<'a>(&'a self, out: &mut Writer<'a>) {
         out.bytes(self.table.blocks.as_bytes());
         out.bytes(self.rests.as_ref().map_or(&[][..], Rests::as_bytes));
@@ -43,11 +43,11 @@ impl Level {
         let size = bytes.len();
         let (table, used) = Table::from_bytes(slots, Layout::new(signature, Annex::Nothing), bytes)
             .ok_or_else(|| LoadError::invalid(format!("its {slots} slots of {signature} bits are not {size} bytes")))?
-            .map_err(|wrong| LoadError::invalid(format!("its table is none: {wrong}")))?;
+            .map_err(|wrong| LoadError::invalid(format!("its table is invalid: {wrong}")))?;
         let bytes = from.bytes()?;
         let rests = match width - signature {
             0 if bytes.is_empty() => None,
-            0 => return Err(LoadError::invalid("its remainders have bits behind the last")),
+            0 => return Err(LoadError::invalid("its remainders have extra bits")),
             rest => Some(Rests::from_bytes(table.blocks.len(), rest, &bytes).ok_or_else(|| {
                 LoadError::invalid(format!("{} bytes are not {rest} bits for each of its slots", bytes.len()))
             })?),
@@ -62,7 +62,7 @@ impl Level {
         let bytes = from.bytes()?;
         let (entries, rest) = bytes.as_chunks::<SPILLED_BYTES>();
         if !rest.is_empty() {
-            return Err(LoadError::invalid(format!("{} bytes are no adaptivity bits", bytes.len())));
+            return Err(LoadError::invalid(format!("its adaptivity bits cannot have {} bytes", bytes.len())));
         }
         let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
         let mut spilled = BTreeMap::new();
@@ -72,7 +72,7 @@ impl Level {
             for (string, bytes) in read.iter_mut().zip(strings.as_chunks::<9>().0) {
                 *string = Bits { len: bytes[0].into(), bits: number(&bytes[1..]) };
                 if string.len > 64 || Bits::prefix(string.bits, string.len) != *string {
-                    return Err(LoadError::invalid("a slot has adaptivity bits that cannot be"));
+                    return Err(LoadError::invalid("a slot has invalid adaptivity bits"));
                 }
             }
             let block = number(block);
@@ -83,7 +83,7 @@ impl Level {
         }
         let level: Level = Level { table, rests, groups: groups.to_vec(), spilled, used, segmented };
         if level.spilled.keys().any(|block| *block >= level.table.blocks.len()) {
-            return Err(LoadError::invalid("adaptivity bits are of no block"));
+            return Err(LoadError::invalid("adaptivity bits belong to no block"));
         }
         level.check().map_err(LoadError::invalid)?;
         Ok(level)
@@ -111,7 +111,7 @@ impl Level {
         for (block, group) in (0..).zip(&self.groups) {
             let spilled = self.spilled.contains_key(&block);
             if spilled != (*group == SPILLED) || !spilled && Strings::from_words(*group).is_none() {
-                return Err(format!("the adaptivity bits of block {block} are none"));
+                return Err(format!("the adaptivity bits of block {block} are invalid"));
             }
             let free =
                 (0..SLOTS).filter(|slot| taken[block as usize] >> slot & 1 == 0).map(|slot| block * SLOTS + slot);
@@ -120,7 +120,7 @@ impl Level {
                 return Err(format!("a free slot of block {block} is not empty"));
             }
         }
-        // One after the other: to find each by its quotient would walk back over all offsets that saturate.
+        // In order: finding each run by its quotient would walk back over all saturated offsets.
         let mut runs = self.table.runs_over(0..self.table.blocks.len());
         runs.try_for_each(|(quotient, run)| self.check_run(quotient, run))
     }
@@ -129,7 +129,7 @@ impl Level {
         if run.end > self.limit(quotient) {
             return Err(format!("the run of quotient {quotient} goes too far"));
         }
-        // In the order of bit strings what has a prefix stands behind it, and only such stand between.
+        // In the order of bit strings, a string comes after its prefixes, with only other extensions of them in between.
         let mut prints: Vec<(u32, u64, u32)> = run
             .clone()
             .map(|slot| (self.remainder(slot), self.string::<Portable>(slot)))
@@ -157,7 +157,7 @@ mod tests {
     use super::super::level::{SEGMENT, WINDOW};
     use super::*;
 
-    /// Puts a fingerprint in wherever there is a free slot, be it out of bounds.
+    /// Inserts a fingerprint at any free slot, even out of bounds.
     fn push(level: &mut Level, quotient: u64, remainder: u32, string: Bits) {
         let room = level.table.room(quotient).expect("a free slot");
         level.insert(room, remainder, string);
@@ -199,7 +199,7 @@ mod tests {
         for same in 0..4 {
             let mut level = Level::new(90, (4, 4)).expect("a small one");
             strings.iter().for_each(|string| push(&mut level, 7, 9, *string));
-            // Another quotient or remainder is another fingerprint.
+            // Another quotient or remainder makes another fingerprint.
             push(&mut level, 7, 8, strings[same]);
             push(&mut level, 8, 9, strings[same]);
             assert_eq!(level.check(), Ok(()));

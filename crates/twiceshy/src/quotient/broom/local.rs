@@ -1,4 +1,4 @@
-//! L of a broom filter: its fingerprints under two hash functions, and what happens to them (001 section 4).
+//! L of a broom filter: its fingerprints under two hash functions, and the changes to them (001 section 4).
 
 use super::functions::{Age, Functions};
 use super::known::Known;
@@ -18,14 +18,14 @@ use crate::remote::{CellId, Key, Order, Place, Schema, Write};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Local<S: Storage = Owned> {
-    /// One table for the keys of both ages; or one for each age, while it is being replaced.
+    /// One table for the keys of both ages, or one for each age while it is being replaced.
     pub(crate) tables: Tables<Prints<S>>,
     pub(crate) functions: Functions,
     pub(crate) shape: Shape,
     pub(crate) rules: Rules,
-    /// Fingerprints that were extended since this draft began.
+    /// The number of fingerprints extended since this draft began.
     pub(crate) extends: u64,
-    /// Keys that were put beside a first level that was crowded, since this draft began.
+    /// The number of keys put beside a crowded first level since this draft began.
     pub(crate) crowding: u64,
 }
 
@@ -44,7 +44,7 @@ impl Local {
         Local { tables: Tables::new(prints), functions, shape, rules, extends: 0, crowding: 0 }
     }
 
-    /// An empty one; `None` where it cannot be allocated.
+    /// An empty L; `None` if it cannot be allocated.
     pub(crate) fn new(shape: Shape, functions: Functions) -> Option<Local> {
         Some(Local::from_parts(shape, Prints::new(functions.slots[0], &shape)?, functions))
     }
@@ -53,7 +53,7 @@ impl Local {
         self.tables.iter().map(Prints::allocated_bits).sum()
     }
 
-    /// A draft, on which an operation is planned.
+    /// A draft to plan an operation on.
     pub(crate) fn draft(&self) -> Local<Drafted<'_>> {
         let Local { functions, shape, rules, .. } = *self;
         let tables = self.tables.map_ref(Prints::draft);
@@ -62,17 +62,17 @@ impl Local {
 }
 
 impl<S: Storage> Local<S> {
-    /// The keys that it holds.
+    /// The number of keys.
     pub(crate) fn keys(&self) -> u64 {
         self.tables.iter().map(Prints::used).sum()
     }
 
-    /// The most keys that it takes. While a table is replaced, both must be able to hold them.
+    /// The maximum number of keys. While a table is being replaced, both tables must be able to hold them.
     pub(crate) fn most(&self) -> u64 {
         self.functions.slots.iter().map(|slots| self.shape.most(*slots)).min().unwrap_or(0)
     }
 
-    /// The slots of the table that answers; the larger one's, as soon as it has keys.
+    /// The slots of the table in use; those of the larger one as soon as it has keys.
     pub(crate) fn slots(&self) -> u64 {
         self.functions.slots[0]
     }
@@ -82,13 +82,13 @@ impl<S: Storage> Local<S> {
         Schema { hash, orders, cells: self.slots(), cells_per_bucket: 1 }
     }
 
-    /// The table that keys of an age are in.
+    /// The table of the keys of an age.
     #[inline]
     pub(crate) fn table_of(&self, age: Age) -> usize {
         if self.functions.apart { age as usize } else { 0 }
     }
 
-    /// The ages of the keys in a table: at the beginning of a phase no key is new.
+    /// The ages of the keys in a table. At the start of a phase no key is new.
     pub(crate) fn ages_in(&self, table: usize) -> &'static [Age] {
         match (self.functions.apart, self.functions.frontier.0) {
             (true, _) => &Age::BOTH[table..=table],
@@ -108,7 +108,7 @@ impl<S: Storage> Local<S> {
         self.tables[self.table_of(age)].print(words, level, &self.shape).hash()
     }
 
-    /// The slots that a key matches, one in each level at most.
+    /// The slots that a key matches, at most one in each level.
     pub(crate) fn spots(&self, key: &[u8]) -> impl Iterator<Item = Spot> {
         let (age, words, _) = self.functions.words(key);
         let table = self.table_of(age);
@@ -124,7 +124,7 @@ impl<S: Storage> Local<S> {
         dispatch(Lookup { local: self, key })
     }
 
-    /// Whether a key's whole hash is in the back yard: then it is the key's.
+    /// `true` if a key's whole hash is in the back yard: then the key is stored there.
     pub(crate) fn is_in_yard(&self, key: &[u8]) -> bool {
         let prints = &self.tables[self.table_of(self.functions.age(key))];
         if prints.yard.used() == 0 {
@@ -144,7 +144,8 @@ impl<S: Storage> Local<S> {
         }
     }
 
-    /// Where R has the keys that a key may be taken for in a level, under functions that may not be those of now.
+    /// Where R has the keys that a key may be mistaken for in a level, under the given functions, which may be earlier
+    /// ones.
     pub(crate) fn places(&self, key: &[u8], level: usize, functions: &Functions) -> impl Iterator<Item = Place> {
         let (own, quotient) = functions.quotient(key, level, &self.shape);
         let words = words_of(quotient, quotient, self.shape.slots_of(level, functions.slots[own as usize]));
@@ -160,9 +161,9 @@ impl<S: Storage> Local<S> {
 
     /// The key behind a slot.
     ///
-    /// By Invariant 7 a stored key matches one slot of its level and no other there; but it may match a slot of the other
-    /// level. So a slot with one candidate is that key's, and otherwise the slots and keys that hang together are matched. Keys
-    /// in the yard have no slot.
+    /// By Invariant 7 a stored key matches exactly one slot of its level, but it may match a slot of the other level. So a
+    /// slot with one candidate belongs to that key; otherwise the connected slots and keys are matched. Keys in the yard
+    /// have no slot.
     pub(crate) fn owner(&self, spot: Spot, known: &Known<'_>) -> Result<Key, PlanError> {
         let mut spots = vec![spot];
         let mut keys: Vec<(Key, Vec<Spot>)> = Vec::new();
@@ -180,7 +181,7 @@ impl<S: Storage> Local<S> {
                     }
                 });
                 keys.push((key, own));
-                // A key brings one more slot at most, so there would be too many keys whatever else there is.
+                // Each further key adds at most one slot, so there would be too many keys in any case.
                 if keys.len() > spots.len() {
                     return Err(PlanError::Disagree);
                 }
@@ -196,7 +197,7 @@ impl<S: Storage> Local<S> {
         owners.first().map(|key| keys[*key].0.clone()).ok_or(PlanError::Disagree)
     }
 
-    /// EXTEND of 4.1: gives the key behind a slot as many bits as tell it from a query. `false` where 64 do not.
+    /// EXTEND of 4.1: gives the key behind a slot enough bits to distinguish it from a query. `false` if 64 are not enough.
     pub(crate) fn extend(&mut self, spot: Spot, query: Hash, known: &Known<'_>) -> Result<bool, PlanError> {
         let owner = self.owner(spot, known)?;
         let own = self.hash(&owner, spot.level);
@@ -208,9 +209,9 @@ impl<S: Storage> Local<S> {
         Ok(shared < 64)
     }
 
-    /// A mistake: extends the fingerprint that a query matches. If it has adaptivity bits already, these stay as a ghost for as
-    /// long as the query has its function: other queries may have been told from the key by them, and know now that the two are
-    /// alike. `false` where 64 bits do not tell the two apart.
+    /// Extends the fingerprint that a query was mistaken for. If it already has adaptivity bits, these stay as a ghost
+    /// while the query has its function: other queries may have been distinguished from the key by them, and the adversary
+    /// now knows that the two agree there. `false` if 64 bits are not enough.
     pub(crate) fn learn(&mut self, spot: Spot, query: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         let hash = self.hash(query, spot.level);
         let prints = &self.tables[spot.table];
@@ -223,8 +224,8 @@ impl<S: Storage> Local<S> {
         Ok(told)
     }
 
-    /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and all that ghosts remember.
-    /// `false` where there are too many keys.
+    /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and respects the ghosts.
+    /// `false` if there are too many keys.
     pub(crate) fn place(&mut self, key: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         if self.keys() >= self.most() {
             return Ok(false);
@@ -233,7 +234,7 @@ impl<S: Storage> Local<S> {
         Ok(placed && (self.rules.keep(BroomRule::RoomForAll) || self.tables.iter().all(Prints::has_no_overflow)))
     }
 
-    /// The same for a key that only moves to the other function.
+    /// The same, for a key that only moves to the other function.
     pub(crate) fn put(&mut self, key: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         let age = self.functions.age(key);
         let table = self.table_of(age);
@@ -261,7 +262,7 @@ impl<S: Storage> Local<S> {
         self.crowding += u64::from(aside && self.tables[table].is_crowded(&self.shape));
     }
 
-    /// Extends the fingerprint that a newcomer matches, if there is one. `false` where 64 bits are not enough.
+    /// Extends the fingerprint that a new key matches, if any. `false` if 64 bits are not enough.
     fn tell_apart(&mut self, table: usize, level: usize, hash: Hash, known: &Known<'_>) -> Result<bool, PlanError> {
         match self.tables[table].levels[level].find::<Portable, _>(hash.quotient, || hash) {
             Some(slot) => self.extend(Spot { table, level, slot, quotient: hash.quotient }, hash, known),
@@ -269,8 +270,8 @@ impl<S: Storage> Local<S> {
         }
     }
 
-    /// Takes a stored key out: its slot's level, and its adaptivity bits; none where it was in the yard, since no query is ever
-    /// told from a whole hash.
+    /// Removes a stored key. Returns its slot and its adaptivity bits; `None` if it was in the yard, since no query is ever
+    /// distinguished from a whole hash.
     pub(crate) fn unplace(&mut self, key: &[u8], known: &Known<'_>) -> Result<Option<(Spot, Bits)>, PlanError> {
         if self.is_in_yard(key) {
             let hash = self.hash(key, 0);
@@ -289,7 +290,7 @@ impl<S: Storage> Local<S> {
         Ok(Some((spot, bits)))
     }
 
-    /// Takes a key out that leaves the set, and remembers its fingerprint.
+    /// Removes a key from the set, and remembers its fingerprint.
     pub(crate) fn remove(&mut self, key: &[u8], known: &Known<'_>) -> Result<(), PlanError> {
         let age = self.functions.age(key);
         if let Some((spot, bits)) = self.unplace(key, known)?
@@ -302,7 +303,7 @@ impl<S: Storage> Local<S> {
     }
 }
 
-/// A look-up, compiled for the processor's way of counting bits.
+/// A look-up, compiled for each implementation of bit counting.
 struct Lookup<'a, S: Storage> {
     local: &'a Local<S>,
     key: &'a [u8],

@@ -1,14 +1,14 @@
-//! The broom filter (001 sections 4 and 5), in both its forms. `docs/broom.md` has the rules and why they keep the promise.
+//! The broom filter (001 sections 4 and 5), in both forms. `docs/broom.md` has the rules and their proof.
 //!
-//! Strings of adaptivity bits for 64 slots (`strings`, `spilled`), a level of runs and strings (`level`, `level_file`, `rests`), whole
-//! hashes (`back_yard`) and which form has what (`shape`), what is remembered of fingerprints that are no more (`ghosts`, `haunted`),
-//! all these together (`prints`); the two hash functions and the frontier (`functions`), and what happens to fingerprints (`local`,
-//! `rules`).
+//! Fingerprints: the adaptivity bits of 64 slots (`strings`, `spilled`), a level of runs and strings (`level`,
+//! `level_file`, `rests`), whole hashes (`back_yard`), the two forms (`shape`), fingerprints that no longer exist
+//! (`ghosts`, `haunted`), and all these together (`prints`). Then the two hash functions and the frontier (`functions`),
+//! and the changes to fingerprints (`local`, `rules`).
 //!
-//! All this is written over a storage (`storage`): the filter's own, or that of a draft (`overlay`). An operation is planned on a draft
-//! (`draft`), with the set as it knows it (`known`): insertions, removals and adaptations (`plan`), the frontier (`frontier`), another
-//! table or hash key (`rebuild`). What comes of it is an edit (`edit`, `edit_file`), which the plan carries. Then
-//! there are a filter for a set that is there (`recover`), and the promises (`filter`).
+//! All this is generic over a storage (`storage`): the filter's own, or that of a draft (`overlay`). An operation is
+//! planned on a draft (`draft`), with the set as the operation sees it (`known`): insertions, removals and adaptations
+//! (`plan`), the frontier (`frontier`), another table or hash key (`rebuild`). The result is an edit (`edit`, `edit_file`),
+//! which the plan carries. `recover` builds a filter for an existing set, and `filter` has the public type.
 
 mod back_yard;
 mod bit_string;

@@ -10,7 +10,7 @@ use crate::pair::AdaptiveFilter;
 use crate::remote::{Generation, Remote};
 use crate::sizing;
 
-/// What to build. Every setting is checked in [`BroomOptions::build`].
+/// The options of a [`BroomFilter`]. Every setting is checked in [`BroomOptions::build`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BroomOptions {
     size: Size,
@@ -28,8 +28,8 @@ enum Size {
 /// The load that a broom filter is planned for.
 const LOAD: f64 = 0.95;
 
-/// Whether c keys may move for each extension. A key that moves is extended, or extends another, with probability ε: with
-/// more than 1/ε keys the debt would grow for ever.
+/// `true` if c keys may move for each extension. A key that moves is extended, or extends another, with probability ε: with
+/// more than 1/ε keys the debt would grow without end.
 pub(super) fn reclaims(c: u32, width: u32) -> bool {
     c == 3 || (3..=64).contains(&c) && u64::from(c) <= 1 << (width - 1)
 }
@@ -53,35 +53,35 @@ impl BroomOptions {
         BroomOptions { size, form: None, reclaim: Reclaim { c: 3, by_rebuild: false }, rules: Rules::default() }
     }
 
-    /// How many keys take the new hash function for each extension of a fingerprint: 3 to 64, no more than 2^(bits − 1), 3 unless
-    /// it is set (with removals, 4.3 needs more than 2).
+    /// The number of keys that take the new hash function for each extension of a fingerprint: 3 to 64, at most 2^(bits −
+    /// 1). The default is 3 (with removals, 4.3 needs more than 2).
     #[must_use]
     pub fn reclaim(self, c: u32) -> Self {
         BroomOptions { reclaim: Reclaim { c, ..self.reclaim }, ..self }
     }
 
-    /// The amortised way to reclaim bits (4.2): no key moves until there was an extension for every c keys; then the filter
-    /// [wants a rebuild](crate::filter::Backed::wants_rebuild), and another hash key throws all bits away at once. Look-ups are
-    /// the same; what differs is when the work is done, and that adaptivity bits pile up until it is.
+    /// The amortised way to reclaim bits (4.2): no key moves until there was an extension for every c keys. Then the filter
+    /// [wants a rebuild](crate::filter::Backed::wants_rebuild), and another hash key drops all bits at once. Look-ups are
+    /// the same. The work is done at another time, and adaptivity bits pile up until then.
     #[must_use]
     pub fn reclaim_by_rebuild(self) -> Self {
         BroomOptions { reclaim: Reclaim { by_rebuild: true, ..self.reclaim }, ..self }
     }
 
-    /// The form, where it is not to be chosen by the size of remainders.
+    /// The form, instead of the one that follows from the width of remainders.
     #[must_use]
     pub fn form(self, form: BroomForm) -> Self {
         BroomOptions { form: Some(form), ..self }
     }
 
-    /// For tests only: a filter that does not keep one of its rules. One that was loaded keeps them all.
+    /// For tests only: a filter that breaks one of its rules. A loaded filter keeps them all.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn without(self, rule: super::rules::BroomRule) -> Self {
         BroomOptions { rules: self.rules.without(rule), ..self }
     }
 
-    /// The slots of the first level and the remainder's width that these options come to.
+    /// The resulting number of slots in the first level, and the remainder width.
     pub fn geometry(&self) -> Result<(u64, u32), OptionsError> {
         match self.size {
             Size::Slots { slots, width } => {
@@ -101,18 +101,18 @@ impl BroomOptions {
         let (slots, width) = self.geometry()?;
         match reclaims(self.reclaim.c, width) {
             true => Ok((slots, width, self.reclaim)),
-            false => {
-                Err(OptionsError::Bound("3 to 64 keys can be moved for each extension, and no more than 2^(bits − 1)"))
-            }
+            false => Err(OptionsError::Bound(
+                "the number of keys moved for each extension must be 3 to 64, and at most 2^(bits − 1)",
+            )),
         }
     }
 
-    /// The slots and the remainder's width.
+    /// The number of slots and the remainder width.
     pub(crate) fn size(&self) -> Result<(u64, u32), OptionsError> {
         self.geometry()
     }
 
-    /// An empty filter whose keys have the functions from this hash key on, for this generation of a remote.
+    /// An empty filter whose functions derive from this hash key, for this generation of a remote.
     pub(crate) fn make(&self, hash: HashKey, generation: Generation) -> Result<BroomFilter, OptionsError> {
         let (slots, width, reclaim) = self.parts()?;
         let functions = Functions::begin(hash, generation, slots);

@@ -1,7 +1,7 @@
-//! A draft's storage: what it has changed is a copy, and all else is read from the filter.
+//! A draft's storage: changed parts are copies, and everything else is read from the filter.
 //!
-//! The copies of a draft are an edit. To apply one, each is exchanged for what the filter has in its place: so the edit then holds what
-//! was there before, and exchanging once more undoes it.
+//! The copies of a draft are an edit. Applying it swaps each copy with the filter's own part. So the edit then holds the
+//! old parts, and swapping again undoes it.
 
 use super::storage::{Map, Row, Storage, Value};
 use crate::quotient::block::{BlockBytes, PADDING};
@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
-/// Copies of blocks, by their numbers.
+/// Copies of blocks, by number.
 pub(crate) type ChangedBytes = BTreeMap<u64, Vec<u8>>;
 
-/// Copies of a row's values, by their numbers.
+/// Copies of a row's values, by index.
 pub(crate) type ChangedRow<T> = BTreeMap<usize, T>;
 
-/// The entries of a map that came or changed, and those that went.
+/// The entries of a map that were added or changed, and those that were removed (`None`).
 pub(crate) type ChangedMap<K, V> = BTreeMap<K, Option<V>>;
 
-/// The storage of a draft over a filter.
+/// The storage of a draft on top of a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Drafted<'a>(PhantomData<&'a ()>);
 
@@ -40,7 +40,7 @@ impl<'a> DraftBytes<'a> {
         DraftBytes { own, changed: BTreeMap::new() }
     }
 
-    /// The copies, each without what follows its block.
+    /// The copies, without the padding after each block.
     pub(crate) fn finish(self, stride: usize) -> ChangedBytes {
         let mut changed = self.changed;
         changed.values_mut().for_each(|copy| copy.truncate(stride));
@@ -59,7 +59,7 @@ impl BlockBytes for DraftBytes<'_> {
 
     #[inline]
     fn part_mut(&mut self, block: u64, stride: usize, at: usize, len: usize) -> &mut [u8] {
-        // A word at the block's end may reach into the padding, which the copy needs too.
+        // A word at the block's end may reach into the padding, so the copy includes it.
         let copied = || self.own.part(block, stride, 0, stride + PADDING).to_vec();
         &mut self.changed.entry(block).or_insert_with(copied)[at..at + len]
     }
@@ -122,7 +122,7 @@ impl<'a, K, V> DraftMap<'a, K, V> {
     }
 }
 
-/// An entry of a draft that has not gone.
+/// An entry of a draft that was not removed.
 fn there<'a, K, V>((key, value): (&'a K, &'a Option<V>)) -> Option<(&'a K, &'a V)> {
     Some((key, value.as_ref()?))
 }
@@ -175,7 +175,7 @@ impl<K: Ord + Copy, V> Map<K, V> for DraftMap<'_, K, V> {
     }
 }
 
-/// Exchanges copies for the blocks of a filter. What is not one of its blocks changes nothing.
+/// Swaps copies with the blocks of a filter. Copies of blocks that do not exist are ignored.
 pub(crate) fn exchange_bytes(own: &mut [u8], stride: usize, changed: &mut ChangedBytes) {
     for (block, copy) in changed {
         let at = usize::try_from(*block).ok().and_then(|block| block.checked_mul(stride));
@@ -185,7 +185,7 @@ pub(crate) fn exchange_bytes(own: &mut [u8], stride: usize, changed: &mut Change
     }
 }
 
-/// Exchanges copies for the values of a row.
+/// Swaps copies with the values of a row.
 pub(crate) fn exchange_row<T>(own: &mut [T], changed: &mut ChangedRow<T>) {
     for (index, copy) in changed {
         if let Some(value) = own.get_mut(*index) {
@@ -195,7 +195,7 @@ pub(crate) fn exchange_row<T>(own: &mut [T], changed: &mut ChangedRow<T>) {
     }
 }
 
-/// Exchanges entries for those of a map.
+/// Swaps entries with those of a map.
 pub(crate) fn exchange_map<K: Ord + Copy, V>(own: &mut BTreeMap<K, V>, changed: &mut ChangedMap<K, V>) {
     for (key, value) in changed {
         *value = match value.take() {

@@ -15,7 +15,7 @@ impl BroomFilter {
         self.stamp.after(code, self.local.functions.old.words(key).word(0))
     }
 
-    /// What was drafted, as a plan.
+    /// Makes a plan of a draft.
     pub(super) fn plan_of(&self, becomes: Stamp, outcome: Outcome, writes: Vec<Write>, draft: Draft<'_>) -> Plan {
         Plan::new(self.stamp, becomes, outcome, writes, plan::Edit::Broom(Box::new(draft.finish())))
     }
@@ -65,7 +65,7 @@ impl BroomFilter {
         }
         let mut draft = Draft::new(self);
         let spots: Vec<_> = self.local.spots(query).collect();
-        // A query that equals a whole hash cannot be told from it.
+        // A query that equals a whole hash cannot be distinguished from it.
         let mut alike = spots.is_empty();
         for spot in spots {
             alike |= !draft.local.learn(spot, query, &known)?;

@@ -18,9 +18,9 @@ use std::cell::OnceCell;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Prints<S: Storage = Owned> {
-    /// One, or two with hash words of their own (5.3).
+    /// One level, or two with separate hash words (5.3).
     pub(crate) levels: Few<Level<S>>,
-    /// Whole hashes of keys that the levels have no place for (5.4).
+    /// Whole hashes of keys that do not fit into the levels (5.4).
     pub(crate) yard: BackYard<S>,
     pub(crate) ghosts: Ghosts<S>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct PrintsEdit {
 }
 
 impl Prints {
-    /// An empty table; `None` where it cannot be allocated.
+    /// An empty table; `None` if it cannot be allocated.
     pub(crate) fn new(slots: u64, shape: &Shape) -> Option<Prints> {
         let levels = (0..).zip(shape.slots(slots)).map(|(level, slots)| {
             let made = Level::new(slots, shape.widths(level));
@@ -49,7 +49,7 @@ impl Prints {
         self.levels[0].allocated_bits() + self.aside_bits() + self.ghosts.allocated_bits()
     }
 
-    /// The bits of what stands beside the first level.
+    /// The memory of everything beside the first level, in bits.
     pub(crate) fn aside_bits(&self) -> u64 {
         self.levels[1..].iter().map(Level::allocated_bits).sum::<u64>() + self.yard.allocated_bits()
     }
@@ -62,7 +62,7 @@ impl Prints {
         }
     }
 
-    /// Applies what a draft has changed; a second time undoes it.
+    /// Applies a draft's changes. A second call undoes them.
     pub(crate) fn exchange(&mut self, edit: &mut PrintsEdit) {
         self.levels.iter_mut().zip(edit.levels.iter_mut()).for_each(|(level, edit)| level.exchange(edit));
         self.yard.exchange(&mut edit.yard);
@@ -91,23 +91,23 @@ impl<S: Storage> Prints<S> {
         self.levels[0].slots()
     }
 
-    /// Fingerprints and hashes that are held: as many as keys.
+    /// The number of fingerprints and hashes: the number of keys.
     pub(crate) fn used(&self) -> u64 {
         self.levels.iter().map(Level::used).sum::<u64>() + self.yard.used()
     }
 
-    /// Keys that the first level has no place for.
+    /// The number of keys that did not fit into the first level.
     pub(crate) fn aside(&self) -> u64 {
         self.used() - self.levels[0].used()
     }
 
-    /// `true` if there are more keys beside the first level than chance brings there: somebody inserts keys that are alike.
+    /// `true` if there are more keys beside the first level than chance explains: someone inserts keys that collide.
     /// Measured at 95 % load, a second level is up to 62 % full, and a yard half.
     pub(crate) fn is_crowded(&self, shape: &Shape) -> bool {
         self.aside() > shape.room_aside(self.slots())
     }
 
-    /// `true` if no key is where the paper's filter has no room for it.
+    /// `true` if every key is where the paper's filter has room for it.
     pub(crate) fn has_no_overflow(&self) -> bool {
         !self.yard.has_overflown()
     }
@@ -117,13 +117,13 @@ impl<S: Storage> Prints<S> {
         Print::new(words, level, self.levels[level].slots(), shape.widths(level).0)
     }
 
-    /// The slot whose fingerprint is a prefix of a print.
+    /// The slot whose fingerprint is a prefix of a hash.
     #[inline]
     pub(crate) fn find<W: Word64>(&self, print: &Print<'_>, level: usize) -> Option<u64> {
         self.levels[level].find::<W, _>(print.quotient, || print.behind())
     }
 
-    /// Whether a fingerprint is a prefix of a key's hash, of which the first word is known.
+    /// `true` if a fingerprint is a prefix of a key's hash, whose first word is known.
     #[inline(always)]
     pub(crate) fn contains<W: Word64>(&self, words: Words<'_>, first: u64, shape: &Shape) -> bool {
         let first = Print::with_first(words, first, 0, self.slots(), shape.width);
@@ -134,7 +134,7 @@ impl<S: Storage> Prints<S> {
             || self.yard.contains(first.quotient, behind)
     }
 
-    /// Room for a key in a level. With a back yard no two of a run have the same signature.
+    /// Room for a key in a level. With a back yard, no two slots of a run have the same signature.
     pub(crate) fn room(&self, level: usize, hash: Hash, shape: &Shape) -> Option<Room> {
         let taken = || self.levels[level].has_signature(hash.quotient, hash.remainder);
         if shape.form == BroomForm::BackYard && taken() {
@@ -143,8 +143,8 @@ impl<S: Storage> Prints<S> {
         self.levels[level].room(hash.quotient)
     }
 
-    /// How many adaptivity bits tell a newcomer of a level from all that is stored there, and from the hashes in the yard; `None`
-    /// where none do.
+    /// The number of adaptivity bits that distinguish a new key from everything stored in its level, and from the hashes in
+    /// the yard; `None` if no number does.
     pub(crate) fn apart(&self, level: usize, hash: Hash) -> Option<u32> {
         let collisions = self.levels[level].hard_collisions(hash);
         let apart = collisions.map(|string| string.shared(hash.tail) + 1).max().unwrap_or(0);
@@ -154,7 +154,7 @@ impl<S: Storage> Prints<S> {
         }
     }
 
-    /// Puts a fingerprint where there is room, with `apart` adaptivity bits and as many more as ghosts ask for.
+    /// Inserts a fingerprint, with `apart` adaptivity bits and as many more as ghosts require.
     pub(crate) fn insert(&mut self, level: usize, room: Room, hash: Hash, apart: u32, age: Age, rules: Rules) {
         let haunted = self.haunted(level, hash, age, rules);
         self.levels[level].insert(room, hash.remainder, Bits::prefix(hash.tail, apart.max(haunted)));
@@ -171,7 +171,7 @@ impl<S: Storage> Prints<S> {
 }
 
 impl Hash {
-    /// What its fingerprints in a level begin with.
+    /// The start of its fingerprints in a level.
     pub(crate) fn base(self, level: usize) -> Base {
         Base { level: level as u8, quotient: self.quotient, remainder: self.remainder }
     }

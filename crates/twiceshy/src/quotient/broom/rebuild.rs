@@ -1,8 +1,9 @@
-//! Another table, or another hash key: the frontier goes on until all keys have it.
+//! Another table, or another hash key: the frontier advances until all keys have it.
 //!
-//! What a table has learned cannot be carried over to another one, and a filter that has forgotten what it told its adversary
-//! must not go on with the same functions. So a larger table is one for keys of the new function alone: those that the frontier
-//! passes leave the old table and go to the new one. A phase that has begun ends first, since its new function is in use already.
+//! What a table has learned cannot be carried over to another one, and a filter that has forgotten what it told its
+//! adversary must not keep the same functions. So a larger table holds only keys of the new function: those that the
+//! frontier passes move from the old table to the new one. A phase that has begun ends first, since its new function is in
+//! use already.
 
 use super::draft::Draft;
 use super::filter::{BEGIN, BroomFilter, begin_of};
@@ -16,33 +17,34 @@ use crate::plan::{Outcome, Plan};
 use crate::remote::Frontier;
 use crate::sizing;
 
-/// What has begun.
+/// A rebuild that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rebuild {
-    /// The slots of another table.
+    /// The slots of the new table, if any.
     pub(crate) cells: Option<u64>,
-    /// Where another function comes from; else it is the one that follows.
+    /// The hash key of the new function; if `None`, the next one is derived.
     pub(crate) hash: Option<HashKey>,
     pub(crate) stage: Stage,
 }
 
-/// How far a rebuild is.
+/// The progress of a rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// A phase must end first.
+    /// The current phase must end first.
     Waits,
-    /// Keys are on their way.
+    /// Keys are moving.
     Runs,
-    /// All keys are there, by a step of the rebuild or by other operations.
+    /// All keys have moved, by steps of the rebuild or by other operations.
     Done,
 }
 
 impl BroomFilter {
-    /// Plans to begin a rebuild. Keys go to another table as they take new functions, so each of them costs writes. A phase
-    /// that has begun ends first.
+    /// Plans to begin a rebuild. Keys move to another table as they take new functions, so each of them costs writes. A
+    /// phase that has begun ends first.
     ///
-    /// Under another hash key the frontier goes on until all keys have functions that come from it: first to the end of
-    /// this phase, if it has begun, then through the next. They are never those of before, even if the hash key is.
+    /// Under another hash key the frontier advances until all keys have functions derived from it: first to the end of this
+    /// phase, if it has begun, then through the next. They always differ from the earlier ones, even if the hash key does
+    /// not.
     pub(crate) fn plan_begin(&self, target: Target) -> Result<Plan, PlanError> {
         let (cells, hash) = match target {
             Target::Cells(cells) => {
@@ -74,7 +76,7 @@ impl Draft<'_> {
         self.rebuild.map(|rebuild| rebuild.stage)
     }
 
-    /// At the beginning of a phase: what waits begins, what runs is done.
+    /// At the start of a phase: a waiting rebuild begins, and a running one is done.
     pub(super) fn next_stage(&mut self) {
         let Some(rebuild) = self.rebuild else { return };
         match rebuild.stage {
@@ -92,8 +94,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Gives the new function, which no key has yet, what the rebuild is for. If the table cannot be made, or is too small by now,
-    /// the rebuild is given up.
+    /// Gives the new function, which no key has yet, the rebuild's table or hash key. If the table cannot be created, or is
+    /// too small by now, the rebuild is given up.
     fn start(&mut self, rebuild: Rebuild) {
         let number = self.local.functions.generation_of(Age::New).0;
         if let Some(hash) = rebuild.hash {

@@ -1,4 +1,4 @@
-//! A filter for a set that a remote holds, under new functions.
+//! Builds a filter for a remote's set, under new functions.
 
 use super::filter::{BroomFilter, begin_of};
 use super::functions::Age;
@@ -10,14 +10,14 @@ use crate::hash::HashKey;
 use crate::pair::AdaptiveFilter;
 use crate::remote::{Commit, Frontier, Generation, Phase, Position, Remote, Write};
 
-/// How many keys are written in one commit.
+/// The number of keys written in one commit.
 const WRITTEN_AT_ONCE: usize = 1024;
 
 impl BroomOptions {
-    /// A filter for the set that a remote holds already, after a crash or when a saved filter was damaged. What an earlier
-    /// filter had learned is gone, so this one takes new functions: every key is written to the remote once more, and the
-    /// old entries go. The functions come from `hash`, which must be a hash key that the filter never had. Otherwise, if the
-    /// remote has lost its last commits, an adversary may know them.
+    /// A filter for the set that a remote already holds, after a crash or if a saved filter was damaged. What an earlier
+    /// filter had learned is lost, so this one takes new functions: every key is written to the remote once more, and the
+    /// old entries are removed. The functions derive from `hash`, which must be a hash key that the filter never had.
+    /// Otherwise, if the remote has lost its last commits, an adversary may know them.
     pub fn recover<R: Remote>(&self, hash: HashKey, mut remote: R) -> Result<AdaptiveFilter<BroomFilter, R>, Error> {
         let Some(phase) = remote.phase().map_err(Error::Remote)? else {
             let filter = self.make(hash, Generation(0))?;
@@ -38,8 +38,8 @@ impl BroomOptions {
 }
 
 impl BroomFilter {
-    /// Writes every key of the remote's phase to a new generation. Until the switch the old generations are whole: whatever
-    /// fails, recovering can begin again.
+    /// Writes every key of the remote's phase to a new generation. The old generations are complete until the switch: after
+    /// a failure, recovery can start over.
     fn fill_from(&mut self, phase: &Phase, sequence: &mut u64, remote: &mut dyn Remote) -> Result<(), Error> {
         for generation in [phase.old.0, phase.new.0] {
             let mut cursor: Option<Position> = None;

@@ -1,24 +1,24 @@
-//! What the remainders of a level have behind their signatures: a number of a few bits for each slot (001 section 5.4).
+//! The remainders' bits after their signatures: a small number for each slot (001 section 5.4).
 
 use super::overlay::{ChangedBytes, DraftBytes, exchange_bytes};
 use crate::quotient::block::{BlockBytes, PADDING, SLOTS};
 use crate::quotient::shift::{Shift, by_block};
 use std::ops::Range;
 
-/// The numbers of 64 slots lie close together in 8 bytes for each of their bits, and so in blocks like the signatures.
+/// The numbers of 64 slots are packed in 8 bytes for each of their bits, in blocks like the signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rests<B = Vec<u8>> {
     width: u32,
     bytes: B,
 }
 
-/// The bytes of a block of numbers.
+/// The length of a block of numbers.
 fn stride(width: u32) -> usize {
     8 * width as usize
 }
 
 impl Rests {
-    /// Zeros of `width` bits for all slots of these blocks; `None` where they cannot be allocated.
+    /// Zeros of `width` bits for all slots of these blocks; `None` if they cannot be allocated.
     pub(crate) fn new(blocks: u64, width: u32) -> Option<Rests> {
         let size = usize::try_from(blocks).ok()?.checked_mul(stride(width))?.checked_add(PADDING)?;
         let mut bytes = Vec::new();
@@ -27,7 +27,7 @@ impl Rests {
         Some(Rests { width, bytes })
     }
 
-    /// Numbers that were saved; `None` where they are not as many.
+    /// Saved numbers; `None` if their count is wrong.
     pub(crate) fn from_bytes(blocks: u64, width: u32, saved: &[u8]) -> Option<Rests> {
         let size = usize::try_from(blocks).ok()?.checked_mul(stride(width))?;
         if saved.len() != size {
@@ -55,7 +55,7 @@ impl Rests {
         exchange_bytes(&mut self.bytes, stride(self.width), changed);
     }
 
-    /// `true` if each of these is as long as a block.
+    /// `true` if each copy is as long as a block.
     pub(crate) fn accept(&self, changed: &ChangedBytes) -> bool {
         changed.values().all(|copy| copy.len() == stride(self.width))
     }
@@ -68,7 +68,7 @@ impl Rests<DraftBytes<'_>> {
 }
 
 impl<B: BlockBytes> Rests<B> {
-    /// Where a slot's number is: its block, the byte in it, and the bit in that.
+    /// The position of a slot's number: its block, the byte in it, and the bit in that.
     #[inline]
     fn place(&self, slot: u64) -> (u64, usize, u32) {
         let bit = (slot % SLOTS) as usize * self.width as usize;
@@ -105,7 +105,7 @@ impl<B: BlockBytes> Rests<B> {
         self.bytes.part_mut(block, stride(self.width), start, end - start)
     }
 
-    /// Puts a number into slot `from`. Those of `from..to` move one slot up, and that of `to` is gone.
+    /// Inserts a number at slot `from`. Those of `from..to` move one slot up, and that of `to` is lost.
     pub(crate) fn insert(&mut self, from: u64, to: u64, value: u32) {
         for (block, slots) in by_block(from..to + 1).rev() {
             let first = slots.start;
@@ -116,7 +116,7 @@ impl<B: BlockBytes> Rests<B> {
         }
     }
 
-    /// Takes the number of slot `from` out. Those of `from + 1..=to` move one slot down, and `to` has none.
+    /// Removes the number of slot `from`. Those of `from + 1..=to` move one slot down, and `to` becomes 0.
     pub(crate) fn remove(&mut self, from: u64, to: u64) {
         for (block, slots) in by_block(from..to + 1) {
             let last = slots.end - 1;

@@ -1,22 +1,22 @@
 //! The rules that the broom filter's promise rests on, each with a switch for tests.
 
-/// A rule of the broom filter: see `docs/broom.md`. Tests turn one off at a time and show who wins then.
+/// A rule of the broom filter: see `docs/broom.md`. Tests turn off one at a time and show that an attack then succeeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "testing"), expect(unreachable_pub, reason = "only tests name rules"))]
 pub enum BroomRule {
     /// A removed key leaves a ghost of its adaptivity bits (001 section 4.3).
     RemovalGhosts,
-    /// A key that comes takes bits up to the first that differs from each ghost of its base, of either age. Without it, only
-    /// those of a ghost of its own age that it agrees with.
+    /// A new key takes bits up to the first that differs from each ghost of its base, of either age. Without it, only the
+    /// bits of ghosts of its own age that it agrees with.
     FirstDifference,
-    /// A mistake about a fingerprint that has adaptivity bits already leaves these bits as a ghost of the query's age.
+    /// A mistake about a fingerprint that already has adaptivity bits leaves these bits as a ghost of the query's age.
     SecondMistake,
-    /// The frontier moves in an order by hash and by a share of the range. Without it, in the order of the keys' bytes and by a
-    /// number of keys.
+    /// The frontier moves in an order by hash and by a share of the range. Without it, it moves in the order of the keys'
+    /// bytes and by a number of keys.
     HashOrder,
-    /// A filter that forgets what it has learned, because its table or its hash key is replaced, takes new functions.
+    /// A filter that loses what it has learned, because its table or its hash key is replaced, takes new functions.
     NewFunctions,
-    /// Whether a key is refused depends on the number of keys alone.
+    /// Whether a key is refused depends only on the number of keys.
     RoomForAll,
 }
 
@@ -53,7 +53,7 @@ impl Rules {
         }
     }
 
-    /// The same rules without one.
+    /// The same rules except one.
     #[cfg(feature = "testing")]
     pub(crate) fn without(self, rule: BroomRule) -> Rules {
         Rules { off: self.off | 1 << rule as u8 }

@@ -19,18 +19,18 @@ use crate::remote::{Frontier, Generation};
 use crate::sizing;
 use std::io;
 
-/// Broom filters whose keys took their functions in byte order.
+/// Old broom filters, whose frontier moved in byte order.
 const KIND_IN_BYTE_ORDER: u16 = 9;
 
-/// The bytes of a ghost: age, level, quotient, remainder, length, bits.
+/// The length of a ghost: age, level, quotient, remainder, length, bits.
 const GHOST: usize = 1 + 1 + 8 + 4 + 1 + 8;
 
-/// The bytes of a hash that has overflown: quotient, and remainder with what comes behind it.
+/// The length of an overflowed hash: quotient, and remainder with the bits after it.
 const OVERFLOWN: usize = 8 + 8;
 
 impl BroomFilter {
-    /// While keys go from one table to another, both are written, and a filter that is loaded goes on with it. A re-keying
-    /// that has begun is not saved, nor is a rebuild that waits for its phase.
+    /// While keys move from one table to another, both are written, and a loaded filter continues. A re-keying that has
+    /// begun is not saved, nor is a rebuild that waits for its phase.
     pub(super) fn save_at(&self, sequence: u64, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
         let local = &self.local;
         let mut fields = Writer::new();
@@ -53,8 +53,8 @@ impl BroomFilter {
     }
 
     /// Reads a filter that [`Backed::save`](crate::filter::Backed::save) wrote, and the number of its remote's last commit.
-    /// If the remote may have lost commits in a crash, recover the filter instead: what it had learned in them is known to
-    /// others, and would be wrong once more.
+    /// If the remote may have lost commits in a crash, recover the filter instead: others know what it had learned in them,
+    /// and it would repeat those mistakes.
     pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<(BroomFilter, u64), LoadError> {
         let mut from = Reader::open(source)?;
         if from.kind() == KIND_IN_BYTE_ORDER {
@@ -151,7 +151,7 @@ fn read_yard(words: &[u8], overflown: &[u8], slots: u64, shape: &Shape) -> Resul
     let overflown: Vec<_> = entries.iter().map(|entry| (number(&entry[..8]), number(&entry[8..]))).collect();
     let sound = rest.is_empty() && more.is_empty() && overflown.iter().all(|(quotient, _)| *quotient < slots);
     let yard = BackYard::from_words(&words, &overflown, shape.buckets(slots), shape.width).filter(|_| sound);
-    yard.ok_or_else(|| LoadError::invalid("its back yard cannot be"))
+    yard.ok_or_else(|| LoadError::invalid("its back yard is invalid"))
 }
 
 fn read_ghosts(bytes: &[u8], levels: &[Level], shape: &Shape) -> Result<Ghosts, LoadError> {
@@ -173,11 +173,11 @@ fn read_ghosts(bytes: &[u8], levels: &[Level], shape: &Shape) -> Result<Ghosts, 
         let slots = levels.get(usize::from(level)).map_or(0, Level::slots);
         let in_table = quotient < slots && remainder >> widths[usize::from(level.min(1))] == 0;
         if !in_table || !(1..=64).contains(&bits.len) || Bits::prefix(bits.bits, bits.len) != bits {
-            return Err(LoadError::invalid("a ghost is of no slot, or has bits that cannot be"));
+            return Err(LoadError::invalid("a ghost belongs to no slot, or has invalid bits"));
         }
         ghosts.push((age, (Base { level, quotient, remainder: remainder as u32 }, bits)));
     }
-    // In order they come in without a search, and none comes twice.
+    // Sorted ghosts are added without a search, and none is added twice.
     match ghosts.is_sorted_by(|a, b| a < b) {
         true => Ok(Ghosts::from_sorted(&ghosts, widths)),
         false => Err(LoadError::invalid("its ghosts are not in order")),

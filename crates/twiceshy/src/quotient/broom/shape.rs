@@ -4,18 +4,18 @@ use super::back_yard;
 use crate::packed::PackedCells;
 use crate::sizing;
 
-/// Where a broom filter keeps the keys that its first level has no place for.
+/// Where a broom filter keeps the keys that do not fit into its first level.
 ///
-/// Both make the same promises. The paper takes the first where remainders have at most 2·log log n bits, the second where
-/// they have more, and so does a filter that is not told otherwise.
+/// Both make the same promises. The paper uses the first if remainders have at most 2·log log n bits, and the second if
+/// they have more. This is also the default here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BroomForm {
-    /// For small remainders (5.3): a second level, a small table like the first under hash words of its own. The remote keeps
+    /// For small remainders (5.3): a second level, a small table like the first under its own hash words. The remote keeps
     /// three entries for each key: one for each level, and one for its position.
     TwoLevels,
-    /// For large remainders (5.4): the first bits of a remainder are a *signature*, compared before the rest; a key whose
-    /// signature is taken, or that finds no free slot, goes to a back yard of whole hashes. The remote keeps two entries for
-    /// each key.
+    /// For large remainders (5.4): the first bits of a remainder are a *signature*, compared before the rest. A key whose
+    /// signature is taken, or that finds no free slot, goes to a back yard of whole hashes. The remote keeps two entries
+    /// for each key.
     BackYard,
 }
 
@@ -23,14 +23,14 @@ pub enum BroomForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) form: BroomForm,
-    /// The bits of a remainder.
+    /// The width of a remainder.
     pub(crate) width: u32,
-    /// How many of them are compared first, and stand beside the metadata.
+    /// The number of its bits that are compared first, and stored beside the metadata.
     pub(crate) signature: u32,
 }
 
 impl Shape {
-    /// The shape for a table of `slots` slots; the form is the paper's choice unless one is given.
+    /// The shape for a table of `slots` slots. The form follows the paper unless one is given.
     pub(crate) fn new(slots: u64, width: u32, form: Option<BroomForm>) -> Shape {
         let signature = signature_bits(slots);
         let rule = if width > signature { BroomForm::BackYard } else { BroomForm::TwoLevels };
@@ -40,7 +40,7 @@ impl Shape {
         }
     }
 
-    /// The hash functions that a key has in each phase, one for each level: the orders of the remote.
+    /// The number of levels. Each has its own order in the remote.
     pub(crate) fn levels(&self) -> usize {
         match self.form {
             BroomForm::TwoLevels => 2,
@@ -53,13 +53,13 @@ impl Shape {
         (0..self.levels()).map(move |level| self.slots_of(level, first))
     }
 
-    /// The slots of a level, where the first has this many.
+    /// The slots of a level if the first has this many.
     pub(crate) fn slots_of(&self, level: usize, first: u64) -> u64 {
         if level == 0 { first } else { second_slots(first) }
     }
 
-    /// The bits of a remainder in a level, and how many of them are its signature. The second level is small, and a query asks
-    /// it too: with four bits more it adds next to nothing to the rate.
+    /// The width of a remainder in a level, and of its signature. The second level is small, but every query reads it: with
+    /// four more bits it adds almost nothing to the rate.
     #[inline]
     pub(crate) fn widths(&self, level: usize) -> (u32, u32) {
         match level {
@@ -68,12 +68,12 @@ impl Shape {
         }
     }
 
-    /// The bits of a remainder in each of two levels.
+    /// The width of a remainder in each of two levels.
     pub(crate) fn remainders(&self) -> [u32; 2] {
         [self.widths(0).0, self.widths(1).0]
     }
 
-    /// The most keys of a filter with this many slots: with more, too many find no room in the first level.
+    /// The maximum number of keys in this many slots: with more, too many find no room in the first level.
     pub(crate) fn most(&self, slots: u64) -> u64 {
         match self.form {
             BroomForm::TwoLevels => slots - slots.div_ceil(33),
@@ -82,8 +82,9 @@ impl Shape {
         .max(1)
     }
 
-    /// The buckets of the back yard. With two levels it has none, and holds only what neither has room for. With wide remainders a
-    /// word would have too few bits behind them to tell keys apart that are known to be alike, and all hashes go to the ordered set.
+    /// The number of buckets of the back yard. With two levels there are none, and the yard holds only what neither level
+    /// has room for. With wide remainders a word would have too few bits after them to distinguish keys that are known to
+    /// collide, so all hashes go to the ordered set.
     pub(crate) fn buckets(&self, slots: u64) -> u64 {
         match self.form {
             BroomForm::BackYard if self.width <= back_yard::WIDEST => back_yard::buckets(slots, self.signature),
@@ -91,7 +92,7 @@ impl Shape {
         }
     }
 
-    /// How many keys beside the first level there is room for before it is crowded.
+    /// The number of keys that fit beside the first level before it counts as crowded.
     pub(crate) fn room_aside(&self, slots: u64) -> u64 {
         let room = match self.form {
             BroomForm::BackYard => back_yard::buckets(slots, self.signature) * back_yard::BUCKET as u64,
@@ -101,7 +102,7 @@ impl Shape {
     }
 }
 
-/// 2·log log n of the paper, in whole bits and no fewer than a table takes.
+/// 2·log log n of the paper, in whole bits and at least a table's minimum.
 fn signature_bits(slots: u64) -> u32 {
     let log = (slots.max(2) as f64).log2();
     (2.0 * log.log2()).ceil().max(2.0) as u32
@@ -111,8 +112,8 @@ fn second_width(width: u32) -> u32 {
     (width + 4).min(PackedCells::MAX_WIDTH)
 }
 
-/// The rate of keys never asked for: of a first level at this load, and of what stands beside it with a key in a hundred, which
-/// is more than was seen.
+/// The false-positive rate for keys never asked before: of a first level at this load, and of what is beside it with one
+/// key in a hundred, which is more than was measured.
 pub(crate) fn static_rate(slots: u64, keys: u64, width: u32, form: Option<BroomForm>) -> f64 {
     let first = sizing::quotient_rate(keys as f64 / slots as f64, width);
     match Shape::new(slots, width, form).form {
@@ -124,8 +125,8 @@ pub(crate) fn static_rate(slots: u64, keys: u64, width: u32, form: Option<BroomF
     }
 }
 
-/// The slots of the second level. Up to 1 % of the keys were seen there at 95 % load, over many phases. What it has no room for goes
-/// to the yard.
+/// The slots of the second level. Up to 1 % of the keys were measured there at 95 % load, over many phases. Keys that do
+/// not fit go to the yard.
 fn second_slots(slots: u64) -> u64 {
     slots / 64 + 64
 }

@@ -1,22 +1,22 @@
-//! The adaptivity bits of 64 slots that have more than three words hold.
+//! The adaptivity bits of 64 slots if they do not fit into three words.
 
 use super::bit_string::{BitReader, BitWriter};
 use super::strings::{Bits, SLOTS};
 use crate::touched;
 
-/// 64 strings: for each, as many zeros as it has bits, a one, and these bits. A block in 200 has one when nobody attacks, and many
-/// when keys that are alike are inserted; with 16 bytes for each string it came to 20 bits for each key of the filter then.
+/// 64 strings: for each, a zero for each of its bits, a one, and the bits. One block in 200 has this without an attack, and
+/// many if colliding keys are inserted; with 16 bytes for each string it took 20 bits for each key of the filter then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spilled(Box<[u8]>);
 
-/// What one takes beside its bytes: its entry in the map, with what a node of it leaves empty, and the allocation.
+/// The memory besides the bytes: the map entry, including unused space in the node, and the allocation.
 const BESIDE: u64 = 48 * 8;
 
 impl Spilled {
     pub(super) fn new(strings: &[Bits]) -> Spilled {
         let mut out = BitWriter::default();
         for string in strings {
-            // A string of 64 bits needs one zero more than a word has behind its one.
+            // A string of 64 bits needs one zero more than fits into a word after its one.
             out.put_zeros(string.len.min(63));
             if string.len >= 63 {
                 out.put(u64::from(string.len == 64), 1);
@@ -30,14 +30,14 @@ impl Spilled {
         &self.0
     }
 
-    /// Strings in the bytes of [`Spilled::as_bytes`]; `None` for bytes that it never gives out.
+    /// Reads the bytes of [`Spilled::as_bytes`]; `None` if they are invalid.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> Option<Spilled> {
         let spilled = Spilled(bytes.into());
         let strings: Vec<Bits> = spilled.iter().collect();
         (Spilled::new(&strings) == spilled).then_some(spilled)
     }
 
-    /// The strings, that of slot 0 first.
+    /// The strings, starting with slot 0.
     pub(super) fn iter(&self) -> impl Iterator<Item = Bits> + '_ {
         self.note();
         let mut from = BitReader::new(&self.0);
@@ -56,7 +56,7 @@ impl Spilled {
         self.0.len() as u64 * 8 + BESIDE
     }
 
-    /// Its words are touched.
+    /// Records that its words are touched.
     #[inline(always)]
     pub(super) fn note(&self) {
         touched::note_slice(&self.0);

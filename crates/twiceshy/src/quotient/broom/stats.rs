@@ -1,6 +1,6 @@
 //! What a broom filter counts about itself.
 
-/// Counts since the filter was made or loaded, and what it holds now.
+/// Counts since the filter was created or loaded, and its current contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -18,25 +18,25 @@ pub struct Stats {
     pub phases: u64,
     /// Tables that were replaced by growing, and re-keyings that ended.
     pub rebuilds: u64,
-    /// Adaptivity bits now.
+    /// The current number of adaptivity bits.
     pub adaptivity_bits: u64,
-    /// The adaptivity bits of the block that has most, now.
+    /// The current largest number of adaptivity bits in a block.
     pub largest_group: u64,
-    /// Blocks whose adaptivity bits do not fit into their words, now.
+    /// The current number of blocks whose adaptivity bits do not fit into their words.
     pub spilled_groups: u64,
-    /// Keys in the second level or the back yard, now.
+    /// The current number of keys in the second level or the back yard.
     pub second_level: u64,
-    /// The bits that the second level or the back yard takes, now.
+    /// The current memory of the second level or the back yard, in bits.
     pub second_level_bits: u64,
-    /// Fingerprints that are remembered although they are no more, now.
+    /// The current number of ghosts: remembered fingerprints that no longer exist.
     pub ghosts: u64,
-    /// The bits that they take, now.
+    /// The current memory of the ghosts, in bits.
     pub ghost_bits: u64,
-    /// Keys that are owed to the new function, now.
+    /// The current number of keys that still have to move to the new function.
     pub debt: u64,
 }
 
-/// What is counted, as opposed to what there is now.
+/// The counts, without the current contents.
 pub(super) type Counts = [u64; 7];
 
 impl Stats {
@@ -49,12 +49,12 @@ impl Stats {
         Stats { insertions, removals, adapts, extends, moved, phases, rebuilds, ..Stats::default() }
     }
 
-    /// These counts and more.
+    /// Adds counts.
     pub(super) fn plus(&self, more: Counts) -> Stats {
         self.with(more, u64::wrapping_add)
     }
 
-    /// These counts without those.
+    /// Subtracts counts.
     pub(super) fn minus(&self, less: Counts) -> Stats {
         self.with(less, u64::wrapping_sub)
     }

@@ -1,7 +1,7 @@
-//! Where the parts of L are: in the filter's own memory, or in a draft over it.
+//! Where the parts of L are stored: in the filter's own memory, or in a draft on top of it.
 //!
-//! A look-up reads the filter's own parts, and an operation is planned on a draft: see [`overlay`](super::overlay). What both do is
-//! written once, over a [`Storage`]. The compiler makes two versions of it, so a look-up never asks which of the two it has.
+//! A look-up reads the filter's own parts, and an operation is planned on a draft: see [`overlay`](super::overlay). Code
+//! for both is generic over a [`Storage`]. The compiler makes two versions of it, so a look-up has no overhead.
 
 use crate::quotient::block::BlockBytes;
 use crate::touched;
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
-/// The kinds of parts that L is made of.
+/// The kinds of parts of L.
 pub(crate) trait Storage: Clone + Debug + PartialEq {
     type Bytes: BlockBytes + Clone + Debug + PartialEq;
     type Row<T: Value + Copy>: Row<T> + Clone + Debug + PartialEq;
     type Map<K: Value + Copy + Ord, V: Value>: Map<K, V> + Clone + Debug + PartialEq;
 }
 
-/// What rows and maps hold.
+/// Values of rows and maps.
 pub(crate) trait Value: Clone + Debug + PartialEq + 'static {}
 
 impl<T: Clone + Debug + PartialEq + 'static> Value for T {}
@@ -30,7 +30,7 @@ pub(crate) trait Row<T> {
     fn at_mut(&mut self, index: usize) -> &mut T;
 }
 
-/// Values in the order of their keys.
+/// Values ordered by their keys.
 pub(crate) trait Map<K, V> {
     fn len(&self) -> usize;
 
@@ -38,7 +38,7 @@ pub(crate) trait Map<K, V> {
 
     fn insert(&mut self, key: K, value: V);
 
-    /// `false` where there is no such key.
+    /// `false` if there is no such key.
     fn remove(&mut self, key: &K) -> bool;
 
     /// The entries of a range, in any order.

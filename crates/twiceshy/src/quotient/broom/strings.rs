@@ -1,4 +1,4 @@
-//! The adaptivity bits of 64 slots, close together in three words (001 section 5.1 and appendix A).
+//! The adaptivity bits of 64 slots, packed in three words (001 section 5.1 and appendix A).
 //!
 //! A slot's string of l bits takes l zeros and a one in `ends`, and its bits, first one lowest, lie in `bits` behind those
 //! of the slots before it:
@@ -9,16 +9,16 @@
 //!   bits, from bit 0       1 0         1 …
 //! ```
 //!
-//! So the zeros of `ends` are the places of `bits`, and all strings can be compared with a query at once: put the bits where
-//! the zeros are, and go from the strings' beginnings one bit at a time, dropping those that differ. There are as many steps
-//! as the longest match has bits, whatever the number of strings.
+//! So the zeros of `ends` are the places of `bits`, and all strings can be compared with a query at once: put the bits
+//! where the zeros are, and go from the strings' beginnings one bit at a time, dropping those that differ. The number of
+//! steps is the length of the longest match, whatever the number of strings.
 
 use crate::packed::word::Word64;
 
-/// How many strings there are.
+/// The number of strings.
 pub(crate) const SLOTS: u32 = 64;
 
-/// How many bits they have together, at most.
+/// The maximum number of bits in all strings together.
 const MOST_BITS: u32 = 64;
 
 /// A string of up to 64 bits, the first one lowest.
@@ -41,7 +41,7 @@ impl Bits {
         (self.bits ^ query) & low(self.len) == 0
     }
 
-    /// How many bits agree with a query from the beginning on, at most all.
+    /// The length of the common prefix with a query.
     pub(crate) fn shared(self, query: u64) -> u32 {
         (self.bits ^ query).trailing_zeros().min(self.len)
     }
@@ -82,7 +82,7 @@ impl Strings {
         [self.ends as u64, (self.ends >> 64) as u64, self.bits]
     }
 
-    /// The strings that three words stand for; `None` where they stand for none.
+    /// The strings in three words; `None` if the words are invalid.
     pub(crate) fn from_words([first, second, bits]: [u64; 3]) -> Option<Strings> {
         let strings = Strings { ends: u128::from(second) << 64 | u128::from(first), bits };
         let whole = strings.ends.count_ones() == SLOTS && 128 - strings.ends.leading_zeros() - SLOTS <= MOST_BITS;
@@ -95,7 +95,7 @@ impl Strings {
         (first | second != 0).then_some(Strings { ends: u128::from(second) << 64 | u128::from(first), bits })
     }
 
-    /// A list of 64 strings; `None` where their bits do not fit.
+    /// Packs a list of 64 strings; `None` if their bits do not fit.
     pub(crate) fn pack<W: Word64>(list: &[Bits]) -> Option<Strings> {
         let mut strings = Strings::EMPTY;
         for (slot, string) in (0..SLOTS).zip(list) {
@@ -104,12 +104,12 @@ impl Strings {
         Some(strings)
     }
 
-    /// The bits of all strings together.
+    /// The number of bits of all strings together.
     pub(crate) fn total(&self) -> u32 {
         (128 - self.ends.leading_zeros()).saturating_sub(self.ends.count_ones())
     }
 
-    /// Where one number `nth` of `ends` is.
+    /// The position of one number `nth` of `ends`.
     fn end<W: Word64>(&self, nth: u32) -> u32 {
         let (first, second) = (self.ends as u64, (self.ends >> 64) as u64);
         match W::select(first, nth) {
@@ -118,7 +118,7 @@ impl Strings {
         }
     }
 
-    /// Where a slot's string begins in `ends`, and how long it is.
+    /// The start of a slot's string in `ends`, and its length.
     fn place<W: Word64>(&self, slot: u32) -> (u32, u32) {
         let begin = if slot == 0 { 0 } else { self.end::<W>(slot - 1) + 1 };
         (begin, self.end::<W>(slot) - begin)
@@ -127,11 +127,11 @@ impl Strings {
     /// The string of a slot.
     pub(crate) fn get<W: Word64>(&self, slot: u32) -> Bits {
         let (begin, len) = self.place::<W>(slot);
-        // Before it there are `begin − slot` bits: the zeros, without the ends of the slots before.
+        // There are `begin − slot` bits before it: the zeros, without the ends of the slots before.
         Bits { len, bits: self.bits.checked_shr(begin - slot).unwrap_or(0) & low(len) }
     }
 
-    /// Takes a slot's string out; the strings behind it move down by one slot.
+    /// Removes a slot's string. The strings after it move down by one slot.
     fn take<W: Word64>(&mut self, slot: u32) -> Bits {
         let taken = self.get::<W>(slot);
         let (begin, len) = self.place::<W>(slot);
@@ -141,7 +141,8 @@ impl Strings {
         taken
     }
 
-    /// Puts a string before that of a slot; the strings from there on move up by one slot. There is room for its bits.
+    /// Inserts a string before that of a slot. The strings from there on move up by one slot. There must be room for its
+    /// bits.
     fn put<W: Word64>(&mut self, slot: u32, string: Bits) {
         let begin = if slot == 0 { 0 } else { self.end::<W>(slot - 1) + 1 };
         let at = begin - slot;
@@ -151,8 +152,8 @@ impl Strings {
         self.bits = self.bits & low(at) | string.bits.checked_shl(at).unwrap_or(0) | above;
     }
 
-    /// Takes string number `from` out and puts another in as number `to`; those between move by one slot. Gives out what was
-    /// taken; `None` where the bits do not fit, and nothing has changed.
+    /// Removes string number `from` and inserts another as number `to`. Those between move by one slot. Returns the removed
+    /// string; `None` if the bits do not fit, and then nothing changes.
     pub(crate) fn shift<W: Word64>(&mut self, from: u32, to: u32, string: Bits) -> Option<Bits> {
         let mut changed = *self;
         let taken = changed.take::<W>(from);
@@ -192,7 +193,7 @@ mod tests {
     use crate::packed::word::{Portable, Work, dispatch};
     use crate::rng::SplitMix64;
 
-    /// Any strings with this many bits together at most, most of them short.
+    /// Random strings with at most this many bits together, most of them short.
     fn drawn(rng: &mut SplitMix64, most: u32) -> Vec<Bits> {
         let mut left = most;
         let mut strings = vec![Bits::EMPTY; SLOTS as usize];

@@ -1,4 +1,5 @@
-//! The tables of L: one, or two while it is being replaced. One is what nearly every draft and edit has, so it takes no allocation.
+//! The tables of L: one, or two while it is being replaced. Nearly every draft and edit has one, so that case needs no
+//! allocation.
 
 use std::ops::{Index, IndexMut};
 
@@ -29,17 +30,17 @@ impl<T> Tables<T> {
         Tables { first: change(self.first), second: self.second.map(|second| Box::new(change(*second))) }
     }
 
-    /// The same of a filter, by reference.
+    /// The same, by reference.
     pub(crate) fn map_ref<'a, U>(&'a self, mut change: impl FnMut(&'a T) -> U) -> Tables<U> {
         Tables { first: change(&self.first), second: self.second.as_deref().map(|second| Box::new(change(second))) }
     }
 
-    /// Puts a table behind the first, and gives out what was there.
+    /// Puts a table after the first, and returns the previous second one.
     pub(crate) fn set_second(&mut self, second: Option<Box<T>>) -> Option<Box<T>> {
         std::mem::replace(&mut self.second, second)
     }
 
-    /// The second table becomes the first; `None` where there is only one, which stays.
+    /// Removes and returns the first table, and the second becomes the first; `None` if there is only one, which stays.
     pub(crate) fn take_first(&mut self) -> Option<Box<T>> {
         let mut first = self.second.take()?;
         std::mem::swap(&mut self.first, &mut first);
@@ -53,7 +54,7 @@ impl<T> Tables<T> {
     }
 }
 
-/// Number 0 is the first, and 1 the second; where there is only one, every number is the first.
+/// 0 is the first table, and 1 the second. If there is only one, every number is the first.
 impl<T> Index<usize> for Tables<T> {
     type Output = T;
 

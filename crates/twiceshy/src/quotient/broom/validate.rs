@@ -1,4 +1,4 @@
-//! Every invariant of a broom filter, checked against its remote.
+//! Checks every invariant of a broom filter against its remote.
 
 use super::filter::BroomFilter;
 use super::functions::Age;
@@ -9,7 +9,7 @@ use crate::packed::word::Portable;
 use crate::remote::{Key, Keys};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first thing that is wrong, in words.
+/// Returns the first problem found.
 pub(crate) fn check(filter: &BroomFilter, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
     let functions = &filter.local.functions;
     let mut count = 0;
@@ -29,7 +29,7 @@ pub(crate) fn check(filter: &BroomFilter, stored: &[Key], keys: &dyn Keys) -> Re
     filter.local.tables.iter().try_for_each(check_ghosts)
 }
 
-/// No fingerprint is a proper prefix of a ghost, so no mistake can cross what a ghost marks (`docs/broom.md`, Lemma 2).
+/// No fingerprint is a proper prefix of a ghost, so no mistake can cross a ghost (`docs/broom.md`, Lemma 2).
 fn check_ghosts(prints: &Prints) -> Result<(), String> {
     for (_, (base, ghost)) in prints.ghosts.iter() {
         let level = &prints.levels[usize::from(base.level)];
@@ -52,7 +52,7 @@ fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
     if let Some(lost) = keys.iter().find(|key| !local.contains(key)) {
         return Err(format!("the stored key {:02x?} is not found", &lost[..lost.len().min(16)]));
     }
-    // Each key matches one slot in a level at most; together they must have one each. Those in the yard have none.
+    // Each key matches at most one slot in a level, and each must have its own. Those in the yard have none.
     let (in_yard, in_slots): (Vec<&Key>, Vec<&Key>) = keys.iter().partition(|key| local.is_in_yard(key));
     let yards: u64 = local.tables.iter().map(|prints| prints.yard.used()).sum();
     if in_yard.len() as u64 != yards {
@@ -67,14 +67,14 @@ fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
         return Err(format!("{} keys match {} of {slots} slots", spots.len(), numbers.len()));
     }
     let ends = spots.iter().map(|own| (numbers[&own[0]], numbers[&own[own.len() - 1]]));
-    if each_can_have_one(numbers.len(), ends) { Ok(()) } else { Err("the keys cannot all have a slot".into()) }
+    if each_can_have_one(numbers.len(), ends) { Ok(()) } else { Err("not every key can have its own slot".into()) }
 }
 
-/// Whether keys that match one slot or two can have a slot each.
+/// `true` if keys that match one or two slots can have one slot each.
 ///
-/// Let slots be the nodes of a graph and keys its edges. Slots that hang together have room for the keys between them exactly
-/// where those are no more: a connected graph with as many edges as nodes has one circle, and every other edge can point away
-/// from it. So it is enough to count, which takes hardly longer than a walk over the keys.
+/// Let slots be the nodes of a graph and keys its edges. Connected slots have room for the keys between them exactly if
+/// there are no more keys than slots: a connected graph with as many edges as nodes has one cycle, and every other edge can
+/// point away from it. So it is enough to count, which takes hardly longer than a walk over the keys.
 fn each_can_have_one(slots: usize, keys: impl Iterator<Item = (usize, usize)>) -> bool {
     let mut above: Vec<usize> = (0..slots).collect();
     let mut free = vec![1usize; slots];
@@ -90,7 +90,7 @@ fn each_can_have_one(slots: usize, keys: impl Iterator<Item = (usize, usize)>) -
     true
 }
 
-/// The slot that stands for all that hang together with one.
+/// The representative of the slots connected with one.
 fn topmost(above: &mut [usize], mut slot: usize) -> usize {
     while above[slot] != slot {
         above[slot] = above[above[slot]];

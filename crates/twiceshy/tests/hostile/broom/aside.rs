@@ -110,7 +110,7 @@ fn ghosts_that_cannot_be_are_refused() {
             refused_saying(&with(ghost(1, level, quotient, 3, 5)), "a ghost of no quotient", "no slot");
         }
         for (len, bits) in [(0, 0), (65, 1), (255, 1), (3, 8), (1, 2), (63, u64::MAX)] {
-            refused_saying(&with(ghost(1, 0, 7, len, bits)), "bits that cannot be", "bits that cannot be");
+            refused_saying(&with(ghost(1, 0, 7, len, bits)), "bits that cannot be", "invalid bits");
         }
         for (level, width) in [(0, sound.width), (1, sound.width + 4)].into_iter().take(sound.levels.into()) {
             let remainder = 1 << width;

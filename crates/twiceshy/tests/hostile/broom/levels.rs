@@ -133,7 +133,7 @@ fn spilled_strings_that_cannot_be_are_refused() {
             refused(&block(other), "strings of another block");
         }
         for none in [blocks, blocks + 1, 1 << 40, u64::MAX] {
-            refused_saying(&block(none), "strings of no block", "adaptivity bits are of no block");
+            refused_saying(&block(none), "strings of no block", "adaptivity bits belong to no block");
         }
         let entry = spilled[..SPILLED].to_vec();
         refused_saying(
@@ -155,11 +155,11 @@ fn spilled_strings_that_cannot_be_are_refused() {
             let at = 8 + 9 * slot;
             for len in [65, 66, 255] {
                 let long = with(&sound, 0, |table| table.spilled[at] = len);
-                refused_saying(&long, "more than 64 bits", "adaptivity bits that cannot be");
+                refused_saying(&long, "more than 64 bits", "invalid adaptivity bits");
             }
             if spilled[at] < 64 {
                 let behind = with(&sound, 0, |table| table.spilled[at + 8] |= 0x80);
-                refused_saying(&behind, "a bit behind the last", "adaptivity bits that cannot be");
+                refused_saying(&behind, "a bit behind the last", "invalid adaptivity bits");
             }
         }
     }

@@ -5,7 +5,8 @@ mod who;
 
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
 use flags::{Bounds, FormArg, Geometry};
-use twiceshy::quotient::BroomFilter;
+// broom: use twiceshy::Kind;
+// broom: use twiceshy::quotient::BroomFilter;
 use twiceshy_lab::game::{Recipe, Report, Search, Settings, run_many};
 use twiceshy_lab::replay::FilterName;
 use who::Who;
@@ -86,9 +87,11 @@ fn recipe(args: &Args) -> anyhow::Result<(Recipe, f64)> {
     }
     let recipe = match args.form {
         None => Recipe::named(args.filter, args.keys, args.fpr)?,
-        Some(form) if args.filter == FilterName::Broom => {
+        /* broom:
+        Some(form) if args.filter == Kind::Broom.into() => {
             Recipe::broom(BroomFilter::options(args.keys, args.fpr)?.form(form.into()), args.keys)?
         }
+        */
         Some(_) => anyhow::bail!("--form is an option of --filter broom, not of {}", args.filter),
     };
     Ok((recipe, args.fpr))

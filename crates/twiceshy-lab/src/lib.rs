@@ -2,7 +2,7 @@
 
 pub mod advise;
 pub mod baseline;
-pub mod broom;
+// broom: pub mod broom;
 pub mod experiment;
 pub mod experiments;
 pub mod fixed_set;

@@ -1,7 +1,7 @@
 //! The flags of `attack` beyond the common ones: the filter's geometry, and how far an adversary goes.
 
 use clap::ValueEnum;
-use twiceshy::quotient::BroomForm;
+// broom: use twiceshy::quotient::BroomForm;
 use twiceshy_lab::game::{AdversaryName, Tactics};
 use twiceshy_lab::replay::{FilterName, FilterSpec, RemoteName};
 
@@ -43,6 +43,7 @@ pub(super) enum FormArg {
     BackYard,
 }
 
+/* broom:
 impl From<FormArg> for BroomForm {
     fn from(form: FormArg) -> BroomForm {
         match form {
@@ -51,6 +52,7 @@ impl From<FormArg> for BroomForm {
         }
     }
 }
+*/
 
 impl Geometry {
     /// The filter's description; `None` where the geometry is left to the filter.

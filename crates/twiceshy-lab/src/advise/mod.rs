@@ -45,7 +45,7 @@ pub const DEFAULT_RATIO: f64 = 10.0;
 pub fn advise(settings: &Settings, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Advice, ReplayError> {
     check(settings)?;
     let ratio = ratio(settings)?;
-    let candidates = Candidate::ALL;
+    let candidates = Candidate::all();
     let next = std::sync::atomic::AtomicUsize::new(0);
     let done = std::sync::atomic::AtomicUsize::new(0);
     let fitted = std::sync::Mutex::new(Vec::new());

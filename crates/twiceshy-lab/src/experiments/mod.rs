@@ -1,13 +1,13 @@
 //! The experiments themselves, a file each, in the order of the papers.
 
 mod adapting_on_flows;
-mod adaptivity_bits;
+// broom: mod adaptivity_bits;
 mod adaptivity_game;
 mod cuckooing_on_flows;
 mod cyclic_attack;
 mod firehose;
 mod flows;
-mod frontier_or_rebuild;
+// broom: mod frontier_or_rebuild;
 mod games;
 mod insertion_cost;
 mod load_thresholds;
@@ -38,8 +38,8 @@ pub const ALL: &[&dyn Experiment] = &[
     &mutually_unfixable::MutuallyUnfixable,
     &adaptivity_game::AdaptivityGame,
     &timing_attack::TimingAttack,
-    &adaptivity_bits::AdaptivityBits,
-    &frontier_or_rebuild::FrontierOrRebuild,
+    // broom: &adaptivity_bits::AdaptivityBits,
+    // broom: &frontier_or_rebuild::FrontierOrRebuild,
     &load_thresholds::LoadThresholds,
     &insertion_cost::InsertionCost,
     &uniform_queries::UniformQueries,

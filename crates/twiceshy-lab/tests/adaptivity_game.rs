@@ -85,7 +85,7 @@ fn who_makes_a_telescoping_filter_learn_more_than_its_blocks_hold_beats_it() {
     let report = played(&small);
     assert!(report.win_rate > 0.4 && report.win_rate < 0.8, "{}", report.win_rate);
     // A byte for each selector does not overflow.
-    let report = played(&Settings { filter: Kind::TelescopingPlain, ..small });
+    let report = played(&Settings { filter: Kind::TelescopingPlain.into(), ..small });
     assert!(report.deviations_above(report.epsilon) <= 4.0, "{}", report.win_rate);
 }
 

@@ -5,36 +5,55 @@ use crate::replay::FilterSpec;
 use twiceshy::Kind;
 
 /// A filter that may be recommended, with its defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate(Kind);
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    kind: Kind,
+    /// The filter for formulas, by the width of a cell or remainder.
+    design: fn(u32) -> Design,
+}
 
 impl Candidate {
-    /// All of them, those that do not learn first. The plain form of the telescoping filter takes more memory and is for
-    /// experiments.
+    /// All of them, those that do not learn first.
     pub fn all() -> Vec<Candidate> {
-        let (learning, plain): (Vec<Kind>, Vec<Kind>) = Kind::ALL.iter().partition(|kind| kind.learns());
-        let all = plain.into_iter().chain(learning);
-        all.filter(|kind| *kind != Kind::TelescopingPlain).map(Candidate).collect()
+        let mut all: Vec<Candidate> = Kind::ALL.iter().filter_map(|kind| Candidate::of(*kind)).collect();
+        all.sort_by_key(|candidate| candidate.learns());
+        all
+    }
+
+    /// `None` of a filter that nobody should choose: the telescoping filter's plain form is for experiments.
+    fn of(kind: Kind) -> Option<Candidate> {
+        let design: fn(u32) -> Design = match kind {
+            Kind::FullKey => |bits| Design::Cuckoo { tables: 4, cells: 1, bits },
+            Kind::Cuckooing => |bits| Design::Cuckooing { tables: 4, cells: 1, bits },
+            Kind::Cyclic => |bits| Design::Cyclic { tables: 4, bits, selector_bits: 1 },
+            Kind::Swapping => |bits| Design::Swapping { tables: 2, cells: 4, bits },
+            Kind::Quotient => |bits| Design::Quotient { bits },
+            Kind::Telescoping => |bits| Design::Telescoping { bits },
+            Kind::Extension => |bits| Design::Extension { bits },
+            // broom: Kind::Broom => |bits| Design::BroomTwoLevels { bits },
+            _ => return None,
+        };
+        Some(Candidate { kind, design })
     }
 
     /// The filter.
     pub fn kind(self) -> Kind {
-        self.0
+        self.kind
     }
 
     /// Whether it learns from its mistakes.
     pub fn learns(self) -> bool {
-        self.0.learns()
+        self.kind.learns()
     }
 
     /// `true` if it keeps its rate whatever its clients ask, insert and remove: see `docs/broom.md`.
     pub fn is_adaptive(self) -> bool {
-        false // broom: self.0 == Kind::Broom
+        false // broom: self.kind == Kind::Broom
     }
 
     /// The widths of a cell or remainder that it can have.
     pub(super) fn widths(self) -> std::ops::RangeInclusive<u32> {
-        match self.0 {
+        match self.kind {
             // A selector bit, and two of a fingerprint.
             Kind::Cyclic => 3..=32,
             // c is 3, and no more than half of the values.
@@ -44,22 +63,11 @@ impl Candidate {
     }
 
     pub(super) fn spec(self, width: u32) -> FilterSpec {
-        FilterSpec::new(self.0, width)
+        FilterSpec::new(self.kind, width)
     }
 
     /// The filter for formulas.
     pub(super) fn design(self, width: u32) -> Design {
-        let bits = width;
-        match self.0 {
-            Kind::Cuckooing => Design::Cuckooing { tables: 4, cells: 1, bits },
-            Kind::Cyclic => Design::Cyclic { tables: 4, bits, selector_bits: 1 },
-            Kind::Swapping => Design::Swapping { tables: 2, cells: 4, bits },
-            Kind::Quotient => Design::Quotient { bits },
-            Kind::Telescoping => Design::Telescoping { bits },
-            Kind::TelescopingPlain => Design::TelescopingPlain { bits },
-            Kind::Extension => Design::Extension { bits },
-            // broom: Kind::Broom => Design::BroomTwoLevels { bits },
-            _ => Design::Cuckoo { tables: 4, cells: 1, bits },
-        }
+        (self.design)(width)
     }
 }

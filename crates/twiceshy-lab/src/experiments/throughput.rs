@@ -2,7 +2,7 @@
 
 use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, line};
 use crate::fixed_set::FixedSet;
-use crate::replay::{AnyFilter, FilterSpec};
+use crate::replay::{FilterSpec, told};
 use crate::workload::firehose::Firehose;
 use crate::workload::firehose::life::PowExp;
 use crate::workload::keys::Keys;
@@ -10,7 +10,7 @@ use crate::workload::rng::Rng;
 use std::time::Instant;
 use twiceshy::Kind;
 use twiceshy::hash::HashKey;
-use twiceshy::remote::{Key, Keys as _};
+use twiceshy::remote::Key;
 
 /// Telescoping inserts like the others and pays for its code in queries.
 pub(super) struct Throughput;
@@ -38,18 +38,6 @@ const CELL: u32 = 11;
 /// Passes over the queries at each load, the median of which counts.
 const PASSES: usize = 5;
 
-/// Adapts; a filter that does not learn asks the remote, as every mistake does.
-fn answer(filter: &mut AnyFilter<FixedSet>, query: &[u8]) -> Result<(), TaskError> {
-    if filter.filter().kind().learns() {
-        return filter.was_wrong(query).map(drop).map_err(TaskError::new);
-    }
-    for place in filter.filter().lookup(query) {
-        filter.remote().candidates(&place, &mut |_| ()).map_err(TaskError::new)?;
-    }
-    Ok(())
-}
-
-#[derive(Clone)]
 struct Run {
     filter: &'static str,
     spec: FilterSpec,
@@ -59,8 +47,8 @@ struct Run {
 }
 
 impl Run {
-    fn measure(self) -> Result<Vec<Line>, TaskError> {
-        let Run { filter: name, spec, slots, queries, seed } = self;
+    fn measure(&self) -> Result<Vec<Line>, TaskError> {
+        let &Run { filter: name, ref spec, slots, queries, seed } = self;
         let most = (slots as f64 * LOADS[LOADS.len() - 1]) as u64;
         let firehose = Firehose::ActiveSet(PowExp::DEFAULT);
         let keys = Keys::new(most, u64::from(u32::MAX), seed).ok_or_else(|| TaskError::new("too many keys"))?;
@@ -84,7 +72,7 @@ impl Run {
                 let begun = Instant::now();
                 for query in &asked {
                     if filter.contains(query) {
-                        answer(&mut filter, query)?;
+                        told(&mut filter, query).map_err(TaskError::new)?;
                     }
                 }
                 passes.push(asked.len() as f64 / begun.elapsed().as_secs_f64());
@@ -151,7 +139,7 @@ impl Experiment for Throughput {
         let task = |(filter, _, kind, bits): (&'static str, usize, Kind, u32)| {
             let work = slots as f64 * 3e-6 + queries as f64 * 7.0 * 1e-7;
             let run = Run { filter, spec: FilterSpec::new(kind, bits), slots, queries, seed };
-            Task::new(filter, work, move || run.clone().measure())
+            Task::new(filter, work, move || run.measure())
         };
         FILTERS.map(task).into()
     }

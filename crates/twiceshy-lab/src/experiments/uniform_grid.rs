@@ -115,14 +115,16 @@ impl Point {
         let model = self.model(cells, absent, queries, effort, seed)?;
         let asking = Asking { absent: absent as u32, queries, skips: model.0 * 4.0 * (self.ratio as f64) < 1.0 };
         let spec = self.kind.contender(self.bits).spec;
+        let (tables, per_bucket) = spec.buckets();
+        let shape = Shape::with_cells(tables, per_bucket, cells).map_err(TaskError::new)?;
         let (mut rates, mut wrong, mut bits_per_key) = (Vec::new(), 0.0, 0.0);
         for trial in 0..effort.trials {
             let rng = &mut Rng::stream(seed, trial);
             let (mut filter, keys) = filled(&spec, cells, stored, absent, rng)?;
             bits_per_key = filter.local_bits() as f64 / stored as f64;
-            let false_positives = match self.kind {
-                Kind::Plain => plain(&filter, &keys, asking),
-                _ => adapting(&mut filter, self.shape(cells)?, &keys, asking, rng)?,
+            let false_positives = match filter.filter().kind().learns() {
+                true => adapting(&mut filter, shape, &keys, asking, rng)?,
+                false => plain(&filter, &keys, asking),
             };
             rates.push(false_positives / queries as f64);
             wrong += false_positives;
@@ -147,11 +149,6 @@ impl Point {
             model.0,
             model.1
         ]])
-    }
-
-    fn shape(self, cells: u64) -> Result<Shape, TaskError> {
-        let per_bucket = if self.kind == Kind::Swapping { 4 } else { 1 };
-        Shape::with_cells(self.kind.tables(), per_bucket, cells).map_err(TaskError::new)
     }
 
     /// What the model says, and its own standard error.

@@ -16,7 +16,7 @@ mod work;
 
 pub(crate) use layout::Layout;
 pub use names::FilterName;
-pub(crate) use options::{AnyFilter, AnyRemote, Make, has_room};
+pub(crate) use options::{AnyFilter, AnyRemote, Make, has_room, told};
 pub use report::{Phase, Report};
 pub use spec::{FilterSpec, Insertion, MovesName, RemoteName};
 pub use table_counts::{TableCount, TableCounts};

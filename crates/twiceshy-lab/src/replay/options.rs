@@ -6,7 +6,7 @@ use super::work::Work;
 use std::any::Any;
 use std::fmt::Debug;
 use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, SwappingFilter};
-use twiceshy::filter::Backed;
+use twiceshy::filter::{Adapted, Backed};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
     self, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, TelescopingFilter,
@@ -117,6 +117,18 @@ fn boxed<F: Backed, R: Remote>(made: AdaptiveFilter<F, R>) -> Result<AnyFilter<R
 fn work<F: Backed>(filter: &dyn Backed, of: impl Fn(&F) -> Work) -> Work {
     let filter: &dyn Any = filter;
     filter.downcast_ref().map_or_else(Work::default, of)
+}
+
+/// Tells a filter that it was wrong about a query. One that does not learn asks the remote, as every false positive does, and
+/// answers `None`.
+pub(crate) fn told<R: Remote>(filter: &mut AnyFilter<R>, query: &[u8]) -> Result<Option<Adapted>, Error> {
+    if filter.filter().kind().learns() {
+        return filter.was_wrong(query).map(Some);
+    }
+    for place in filter.filter().lookup(query) {
+        filter.remote().candidates(&place, &mut |_| ()).map_err(Error::Remote)?;
+    }
+    Ok(None)
 }
 
 /// `false` if there is no room for the keys.

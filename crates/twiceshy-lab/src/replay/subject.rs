@@ -1,11 +1,11 @@
 //! A filter as a trial drives it.
 
-use super::options::{AnyFilter, AnyRemote, Make, has_room};
+use super::options::{AnyFilter, AnyRemote, Make, has_room, told};
 use super::work::Work;
 use super::{FilterSpec, ReplayError, Settings, baseline};
 use twiceshy::filter::{Adapted, Filter};
 use twiceshy::hash::HashKey;
-use twiceshy::remote::{Counting, Counts, Keys};
+use twiceshy::remote::{Counting, Counts};
 
 /// A filter of this project, or a rival.
 pub(super) enum Subject {
@@ -57,7 +57,7 @@ impl Subject {
     /// Hears that a query was a false positive; `None` from a filter that does not learn.
     pub(super) fn was_wrong(&mut self, query: &[u8]) -> Result<Option<Adapted>, ReplayError> {
         match self {
-            Subject::Ours(ours) => ours.learn(query),
+            Subject::Ours(ours) => Ok(told(&mut ours.filter, query)?),
             Subject::Rival(rival) => {
                 rival.was_wrong(query);
                 Ok(None)
@@ -99,18 +99,6 @@ impl Ours {
         let Some(options) = spec.options(cells).filter(|_| !spec.partial_key) else { return Ok(None) };
         let filter = options.build(hash, Counting::new(spec.remote.open()))?;
         Ok(Some(Ours { filter, options }))
-    }
-
-    /// A filter that does not adapt asks the remote, as every false positive does, and learns nothing.
-    fn learn(&mut self, query: &[u8]) -> Result<Option<Adapted>, ReplayError> {
-        if self.filter.filter().kind().learns() {
-            return Ok(Some(self.filter.was_wrong(query)?));
-        }
-        for place in self.filter.filter().lookup(query) {
-            let read = self.filter.remote().candidates(&place, &mut |_| ());
-            read.map_err(|error| ReplayError::Seam(error.to_string()))?;
-        }
-        Ok(None)
     }
 }
 

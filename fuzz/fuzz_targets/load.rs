@@ -6,21 +6,20 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::cuckoo::{
-    CuckooFilter, Cuckooing, CuckooingFilter, Cyclic, CyclicFilter, FullKeyCuckoo, Plain, Rule, Saved, Swapping,
-    SwappingFilter,
-};
-use twiceshy::filter::{Adaptive, Backed, Filter, Progress};
-use twiceshy::hash::{HashKey, HashKind};
+use twiceshy::cuckoo::CuckooFilter;
+use twiceshy::filter::{Backed, Filter, Operation, Progress};
+use twiceshy::hash::HashKey;
 use twiceshy::persist::Writer;
-use twiceshy::quotient::{
-    BroomFilter, ExtensionFilter, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingFilter,
-    RankSelectFilter, Saved as SavedQuotient, Selectors, TelescopingFilter,
-};
-use twiceshy::remote::{ByHash, Frontier, Generation, OrderWords, Plan, Remote, Schema, Write};
+use twiceshy::plan::Plan;
+use twiceshy::remote::{ByHash, Commit, Remote, Write};
+use twiceshy::testing::saved;
+use twiceshy::{AdaptiveFilter, Kind};
 
 /// Larger tables than this are loaded, and only looked at.
 const MOST_CELLS: u64 = 4_096;
+
+/// The kind of a plan's container.
+const PLAN: u16 = 0x504C;
 
 /// Where a header has the low byte of the kind.
 const KIND_AT: usize = 10;
@@ -32,7 +31,8 @@ const LONG_BOUNDS: [std::ops::Range<usize>; 2] = [68..70, 74..76];
 fuzz_target!(|input: &[u8]| {
     use_as_every_kind(input);
     if let Some((header, payload)) = input.split_first_chunk::<64>() {
-        let kind = u16::from(header[KIND_AT] % 11);
+        let kind = u16::from(header[KIND_AT] % 12);
+        let kind = if kind == 11 { PLAN } else { kind };
         let mut payload = payload.to_vec();
         let bounds = match kind {
             4 => 2,
@@ -59,17 +59,8 @@ fn sealed(kind: u16, payload: &[u8]) -> Vec<u8> {
 
 fn use_as_every_kind(file: &[u8]) {
     use_partial_key(file);
-    use_full_key::<Plain>(file, |_, _, _| ());
-    use_full_key::<Cyclic>(file, |filter: &mut CyclicFilter, query, remote| drop(filter.adapt(query, remote)));
-    use_full_key::<Swapping>(file, |filter: &mut SwappingFilter, query, remote| drop(filter.adapt(query, remote)));
-    use_full_key::<Cuckooing>(file, |filter: &mut CuckooingFilter, query, remote| drop(filter.adapt(query, remote)));
-    use_quotient::<PlainRemainders>(file, |_, _, _| ());
-    use_quotient::<Selectors>(file, |filter: &mut TelescopingFilter, query, remote| drop(filter.adapt(query, remote)));
-    use_quotient::<PlainSelectors>(file, |filter: &mut PlainTelescopingFilter, query, remote| {
-        drop(filter.adapt(query, remote))
-    });
-    use_quotient::<Extensions>(file, |filter: &mut ExtensionFilter, query, remote| drop(filter.adapt(query, remote)));
-    use_broom(file);
+    Kind::ALL.iter().for_each(|kind| use_kind(*kind, file));
+    use_plan(file);
 }
 
 fn keys() -> impl Iterator<Item = [u8; 2]> {
@@ -88,131 +79,64 @@ fn use_partial_key(mut file: &[u8]) {
     filter.validate().expect("it still counts its cells");
 }
 
-fn use_full_key<R: Rule + Saved>(mut file: &[u8], adapt: impl Fn(&mut FullKeyCuckoo<R>, &[u8], &mut ByHash)) {
-    let Ok(filter) = FullKeyCuckoo::<R>::load(&mut file) else { return };
-    let mut saved = Vec::new();
-    filter.save(&mut saved).expect("a loaded filter is not in doubt");
-    FullKeyCuckoo::<R>::load(&mut saved.as_slice()).expect("what was saved loads");
+fn use_kind(kind: Kind, mut file: &[u8]) {
+    let Ok((filter, sequence)) = kind.load(&mut file) else { return };
+    kind.load(&mut saved(&filter).as_slice()).expect("what was saved loads");
     if filter.cells() > MOST_CELLS {
         return;
     }
     let remote = remote_for(&filter);
-    use_all(filter, remote, adapt);
-}
-
-fn use_quotient<R: SavedQuotient>(mut file: &[u8], adapt: impl Fn(&mut RankSelectFilter<R>, &[u8], &mut ByHash)) {
-    let Ok(filter) = RankSelectFilter::<R>::load(&mut file) else { return };
-    let mut saved = Vec::new();
-    filter.save(&mut saved).expect("a loaded filter is not in doubt");
-    RankSelectFilter::<R>::load(&mut saved.as_slice()).expect("what was saved loads");
-    if filter.cells() > MOST_CELLS {
-        return;
+    if let Ok(pair) = AdaptiveFilter::from_parts(filter, sequence, remote) {
+        use_all(pair);
     }
-    let schema = Schema { hash: filter.hash_key(), orders: 1, cells: filter.cells(), cells_per_bucket: 1 };
-    let remote = remote_with(generation_of(&filter), schema);
-    use_all(filter, remote, adapt);
 }
 
-fn use_broom(file: &[u8]) {
-    let Ok(filter) = BroomFilter::load(&mut &*file) else { return };
-    let mut saved = Vec::new();
-    filter.save(&mut saved).expect("a loaded filter is not in doubt");
-    assert!(saved == file, "a file that loads is written as it was read");
-    let _ = filter.stats();
-    if filter.cells() > MOST_CELLS {
-        return;
-    }
-    let remote = phase_for(file, filter.cells());
-    use_all(filter, remote, |filter, query, remote| drop(filter.adapt(query, remote)));
-}
-
-/// The fields of a saved broom filter, by the offsets of `docs/format.md`: behind the header, each field behind the one before.
-mod broom {
-    /// `true` if each function has a table of its own; behind it the slots of both tables, and the widths.
-    pub const APART: usize = 64;
-    pub const LEVELS: usize = APART + 1 + 8 + 8 + 1 + 1;
-    /// Behind the levels, the pace and whether a rebuild reclaims: the kind of each function, the length of its key, and the key.
-    pub const OLD: usize = LEVELS + 1 + 1 + 1;
-    pub const KEY_IN_FUNCTION: usize = 1 + 8;
-    pub const NEW: usize = OLD + KEY_IN_FUNCTION + 16;
-    pub const FRONTIER: usize = NEW + KEY_IN_FUNCTION + 16;
-    pub const GENERATION: usize = FRONTIER + 8;
-}
-
-/// A remote in the phase that the file of a broom filter names, with a few keys of its own.
-fn phase_for(file: &[u8], cells: u64) -> ByHash {
-    fn bytes<const N: usize>(file: &[u8], at: usize) -> [u8; N] {
-        *file[at..].first_chunk().expect("it was loaded")
-    }
-    let hash_key = |at: usize| {
-        let kind = if file[at] == 1 { HashKind::SipHash13 } else { HashKind::Xxh3 };
-        HashKey::from_bytes(kind, bytes(file, at + broom::KEY_IN_FUNCTION))
-    };
-    let levels = file[broom::LEVELS];
-    let frontier = Frontier(u64::from_le_bytes(bytes(file, broom::FRONTIER)));
-    let generation = u32::from_le_bytes(bytes(file, broom::GENERATION));
-    let old = (hash_key(broom::OLD), Generation(generation));
-    let new = (hash_key(broom::NEW), Generation(generation.saturating_add(1)));
-    let schema = |hash| Schema { hash, orders: levels + 1, cells, cells_per_bucket: 1 };
-    let mut writes: Vec<Write> =
-        [old, new].map(|(hash, generation)| Write::Begin { generation, schema: schema(hash) }).into();
-    let position = |hash: &HashKey, key: &[u8]| hash.words(key).word(0).rotate_left(32).min(u64::MAX - 1);
+/// A remote at commit 1 and in the filter's generation, with a few keys of its own.
+fn remote_for(filter: &Box<dyn Backed>) -> ByHash {
+    let mut writes = filter.opening();
     for key in keys().step_by(3) {
-        let (hash, generation) = if position(&old.0, &key) < frontier.0 { new } else { old };
-        let mut words: Vec<u64> = [0, 1 << 32].map(|first| hash.words(&key).word(first)).into();
-        words.truncate(levels.into());
-        words.push(position(&hash, &key));
-        writes.push(Write::Add { generation, key: key[..].into(), words: OrderWords::new(&words), cell: None });
+        let (generation, words) = filter.entries(&key);
+        writes.push(Write::Add { generation, key: key[..].into(), words, cell: None });
     }
-    writes.push(Write::Frontier { at: frontier });
     let mut remote = ByHash::new();
-    remote.commit(&Plan { sequence: 1, writes }).expect("two generations can begin");
+    remote.commit(&Commit { sequence: 1, writes }).expect("a generation can begin");
     remote
 }
 
-fn use_all<F: Backed, R: Remote>(mut filter: F, mut remote: R, adapt: impl Fn(&mut F, &[u8], &mut R)) {
+fn use_all(mut pair: AdaptiveFilter) {
     for key in keys() {
-        assert_eq!(filter.lookup(&key).is_some(), filter.contains(&key));
-        let _ = filter.insert(&key, &mut remote);
-        adapt(&mut filter, &key, &mut remote);
+        assert_eq!(pair.filter().lookup(&key).is_empty(), !pair.contains(&key));
+        let _ = pair.insert(&key);
+        let _ = pair.was_wrong(&key);
         if key[0] % 3 == 0 {
-            let _ = filter.remove(&key, &mut remote);
+            let _ = pair.remove(&key);
         }
     }
-    let _ = (filter.validate(&remote), filter.resolve(&remote), filter.wants_rebuild(), filter.local_bits());
+    let _ = (pair.validate(), pair.resolve(), pair.wants_rebuild(), pair.local_bits());
     for rekey in [false, true] {
-        let begun = if rekey {
-            filter.begin_rekey(HashKey::fixed(1), &mut remote)
-        } else {
-            filter.begin_grow(filter.cells() + 5, &mut remote)
-        };
-        while begun.is_ok() && matches!(filter.rebuild_step(7, &mut remote), Ok(Progress::More)) {}
+        let cells = pair.filter().cells() + 5;
+        let begun = if rekey { pair.begin_rekey(HashKey::fixed(1)) } else { pair.begin_grow(cells) };
+        while begun.is_ok() && matches!(pair.rebuild_step(7), Ok(Progress::More)) {}
     }
 }
 
-/// The generation that a filter is in, which it names only with a match.
-fn generation_of(filter: &impl Backed) -> Generation {
-    let matching = (0..20_000u64).find_map(|number| filter.lookup(&number.to_le_bytes())?.next());
-    matching.map_or(Generation(0), |place| place.generation)
-}
-
-fn remote_for<R: Rule>(filter: &FullKeyCuckoo<R>) -> ByHash {
-    let (shape, hash) = (filter.shape(), filter.hash_key());
-    let schema =
-        Schema { hash, orders: shape.tables(), cells: shape.cells(), cells_per_bucket: shape.cells_per_bucket() };
-    remote_with(generation_of(filter), schema)
-}
-
-/// A remote at the filter's commit and in its generation, with a few keys of its own.
-fn remote_with(generation: Generation, schema: Schema) -> ByHash {
-    let mut writes = vec![Write::Begin { generation, schema }];
-    for key in keys().step_by(3) {
-        let words: Vec<u64> = (0..u32::from(schema.orders))
-            .map(|order| schema.hash.words(&key).word(u64::from(order / 2)).rotate_left(order % 2 * 32))
-            .collect();
-        writes.push(Write::Add { generation, key: key[..].into(), words: OrderWords::new(&words), cell: None });
+/// Offers a plan to small filters of every kind, in the place of one of their own.
+fn use_plan(file: &[u8]) {
+    if Plan::from_bytes(file).is_err() {
+        return;
     }
-    let mut remote = ByHash::new();
-    remote.commit(&Plan { sequence: 1, writes }).expect("a generation can begin");
-    remote
+    for kind in Kind::ALL {
+        let pair = kind.build(50, 0.05, HashKey::fixed(1), ByHash::new()).expect("an empty remote");
+        let mut filter = pair.filter().clone();
+        let own = filter.plan(Operation::Insert(b"owl"), pair.remote()).expect("there is room").to_bytes();
+        // The stamp that a plan was made for is its first field.
+        let payload = [&own[64..80], file.get(80..).unwrap_or_default()].concat();
+        let Ok(plan) = Plan::from_bytes(&sealed(PLAN, &payload)) else { return };
+        let before = saved(&filter);
+        if let Ok(undo) = filter.apply(plan) {
+            kind.load(&mut saved(&filter).as_slice()).expect("the filter has as many keys as it counts");
+            filter.undo(undo).expect("it was applied last");
+        }
+        assert!(saved(&filter) == before, "a plan left a trace");
+    }
 }

@@ -5,7 +5,6 @@
 use libfuzzer_sys::fuzz_target;
 use twiceshy::remote::{ByHash, Mirror};
 use twiceshy::testing::{Variant, decode, run};
-use twiceshy::with_variant;
 
 /// More operations than this only make an input slow.
 const MOST_BYTES: usize = 3 * 2_000;
@@ -18,13 +17,11 @@ fuzz_target!(|input: &[u8]| {
     let bits = variant.narrowest() + u32::from(extra_bits % 14);
     let operations = decode(&operations[..operations.len().min(MOST_BYTES)]);
     let seed = u64::from(*seed);
-    let ended = with_variant!(variant, |Kind| {
-        if mirror % 2 == 0 || !variant.has_cells() {
-            run::<Kind, _>(variant, cells, bits, seed, ByHash::new(), &operations)
-        } else {
-            run::<Kind, _>(variant, cells, bits, seed, Mirror::new(), &operations)
-        }
-    });
+    let ended = if mirror % 2 == 0 || !variant.kind().has_cells() {
+        run(variant, cells, bits, seed, ByHash::new(), &operations)
+    } else {
+        run(variant, cells, bits, seed, Mirror::new(), &operations)
+    };
     if let Err(wrong) = ended {
         panic!("{variant:?}, {cells} cells of {bits} bits, seed {seed}: {wrong}");
     }

@@ -5,38 +5,38 @@ use std::path::PathBuf;
 use twiceshy_lab::advise::{Advice, Fitted, Settings, advise};
 use twiceshy_lab::workload::Workload;
 
-/// Measure the filters on a sample of your traffic, and recommend one and its size.
+/// Measure the filters on a sample of your traffic and recommend one, with its size.
 ///
-/// Every request of a trace is taken for a key that is not stored: that is what a filter is asked for in vain. Leave the others
-/// out of it.
+/// Every request in a trace counts as a key that is not stored. Leave requests for stored keys out of the trace.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("traffic").required(true)))]
 pub(crate) struct Args {
-    /// How many keys will be stored
+    /// The number of keys to store
     #[arg(long, value_name = "N")]
     keys: u64,
-    /// The rate of false positives that the traffic may see
+    /// The highest acceptable false-positive rate
     #[arg(long, value_name = "E")]
     fpr: f64,
-    /// A trace of requests: a text with one key a line, or a packet capture; plain, gzip, xz or zstd
+    /// A trace of requests: text with one key per line, or a packet capture; plain, gzip, xz or zstd
     #[arg(long, value_name = "FILE", group = "traffic")]
     trace: Option<PathBuf>,
-    /// A generated workload, as `replay` takes it: uniform, zipf:1.2, active-set, power-law, flows:chicago-a/40, …
+    /// A generated workload, named as in `replay`: uniform, zipf:1.2, active-set, power-law, flows:chicago-a/40, …
     #[arg(long, group = "traffic")]
     workload: Option<Workload>,
     /// A/S: distinct absent keys over stored keys [default: the trace's distinct keys over N; 10 for a workload]
     #[arg(long)]
     ratio: Option<f64>,
-    /// Queries for each absent key of uniform and zipf, on average [default: 100]
+    /// Queries per absent key for uniform and zipf, on average [default: 100]
     #[arg(long)]
     per_key: Option<u64>,
-    /// Clients may choose what they ask, insert and delete to do harm: recommends the broom filter, and says what it costs
+    /// Clients may attack the filter with the keys they ask for, insert and delete: recommend the broom filter and
+    /// show its cost
     #[arg(long)]
     hostile: bool,
-    /// Where all randomness comes from
+    /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many filters are measured at once [default: one for each processor]
+    /// How many filters to measure in parallel [default: one per processor]
     #[arg(long)]
     jobs: Option<usize>,
     /// Print one JSON object
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Whether there is a filter to recommend.
+/// `true` if a filter can be recommended.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let trace = args.trace.clone().map(Workload::Misses);
     let Some(workload) = trace.or_else(|| args.workload.clone()) else {
@@ -81,7 +81,7 @@ fn words(advice: &Advice) -> String {
     rows.extend(advice.candidates.iter().map(row));
     let reasons: String = advice.reasons.iter().map(|reason| format!("- {reason}\n")).collect();
     format!(
-        "{}, A/S {:.3}: the narrowest cells that keep a rate of {}\n\n{}\n{}\n{reasons}",
+        "{}, A/S {:.3}: the narrowest cells with a rate of at most {}\n\n{}\n{}\n{reasons}",
         advice.workload,
         advice.ratio,
         rate(advice.fpr),
@@ -91,7 +91,7 @@ fn words(advice: &Advice) -> String {
 }
 
 fn row(candidate: &Fitted) -> Vec<String> {
-    let width = candidate.width.map_or("none will do".to_owned(), |width| width.to_string());
+    let width = candidate.width.map_or("none works".to_owned(), |width| width.to_string());
     vec![
         candidate.filter.clone(),
         width,
@@ -106,7 +106,7 @@ fn recommendation(advice: &Advice) -> String {
     let (Some(filter), Some(width), Some(cells), Some(bytes), Some(ask_for)) =
         (&advice.filter, advice.width, advice.cells, advice.bytes, advice.ask_for)
     else {
-        return "There is nothing to recommend:\n".into();
+        return "No filter can be recommended:\n".into();
     };
     format!(
         "Choose {filter} with {width} bits: {} cells, {} bytes for {} keys.\n\n  twiceshy create STORE --filter {filter} \

@@ -5,48 +5,49 @@ mod who;
 
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
 use flags::{Bounds, FormArg, Geometry};
-// broom: use twiceshy::Kind;
-// broom: use twiceshy::quotient::BroomFilter;
+use twiceshy::Kind;
+use twiceshy::quotient::BroomFilter;
 use twiceshy_lab::game::{Recipe, Report, Search, Settings, run_many};
 use twiceshy_lab::replay::FilterName;
 use who::Who;
 
-/// Play the adaptivity game: an adversary asks, inserts and deletes, names an absent key, and wins if the filter calls it
-/// present.
+/// Play the adaptivity game: an adversary asks, inserts and deletes, then names an absent key. It wins if the
+/// filter calls that key present.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom
     #[arg(long)]
     filter: FilterName,
-    /// The adversary, several with commas between, or `all` but those that search; --help explains each
+    /// The adversary, a comma-separated list, or `all` (every one except those that search); --help explains each
     #[arg(long, required = true, value_delimiter = ',', long_help = who::help())]
     adversary: Vec<Who>,
-    /// n, the keys that the filter is made for and holds
+    /// n, the number of keys that the filter is built for and holds
     #[arg(long, default_value_t = 500)]
     keys: u64,
-    /// ε, the rate of false positives that the filter is made for
+    /// ε, the false-positive rate that the filter is built for
     #[arg(long, default_value_t = 0.01)]
     fpr: f64,
     #[command(flatten)]
     geometry: Geometry,
-    /// broom: where it keeps keys that its first level has no place for [default: by the size of remainders]
+    /// broom: where to keep keys that do not fit into the first level [default: depends on the size of the
+    /// remainders]
     #[arg(long, conflicts_with = "bits")]
     form: Option<FormArg>,
     #[command(flatten)]
     bounds: Bounds,
-    /// How often a broom filter's frontier has gone round, and half way again, when the adversary begins
+    /// How many phases of a broom filter's frontier are over when the adversary begins (plus half of one, if above 0)
     #[arg(long, default_value_t = 0)]
     phases: u64,
-    /// How many games, each against a filter of its own under a hash key of its own
+    /// The number of games, each against a new filter with a new hash key
     #[arg(long, default_value_t = 1000)]
     games: u64,
-    /// Where all randomness comes from
+    /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many games are played at once [default: one for each processor]
+    /// How many games to play in parallel [default: one per processor]
     #[arg(long)]
     jobs: Option<usize>,
-    /// Print one JSON object, or an array of them for several adversaries
+    /// Print one JSON object, or an array of objects for several adversaries
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +56,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let adversaries = who::names(&args.adversary);
     let tactics = args.bounds.tactics(&adversaries)?;
     let (recipe, epsilon) = recipe(args)?;
-    let Some(&adversary) = adversaries.first() else { anyhow::bail!("--adversary names nobody") };
+    let Some(&adversary) = adversaries.first() else {
+        anyhow::bail!("--adversary is empty: name at least one adversary")
+    };
     let settings = Settings {
         filter: args.filter,
         adversary,
@@ -78,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// The filter that is attacked, and the ε that it must keep.
+/// The filter under attack, and the ε that it must keep.
 fn recipe(args: &Args) -> anyhow::Result<(Recipe, f64)> {
     if let Some(spec) = args.geometry.spec(args.filter) {
         let recipe = Recipe::shaped(&spec, args.keys, args.geometry.load)?;
@@ -87,17 +90,15 @@ fn recipe(args: &Args) -> anyhow::Result<(Recipe, f64)> {
     }
     let recipe = match args.form {
         None => Recipe::named(args.filter, args.keys, args.fpr)?,
-        /* broom:
         Some(form) if args.filter == Kind::Broom.into() => {
             Recipe::broom(BroomFilter::options(args.keys, args.fpr)?.form(form.into()), args.keys)?
         }
-        */
         Some(_) => anyhow::bail!("--form is an option of --filter broom, not of {}", args.filter),
     };
     Ok((recipe, args.fpr))
 }
 
-/// The reports of several adversaries for people, a row for each.
+/// The reports of several adversaries as text, one row each.
 fn overview(reports: &[Report]) -> String {
     let head = ["adversary", "win rate", "pool rate", "± error", "nameable", "wrong", "refused", "verdict"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -127,7 +128,7 @@ fn overview(reports: &[Report]) -> String {
     )
 }
 
-/// The report for people.
+/// The report as text.
 fn words(report: &Report) -> String {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let a_game = |count: u64| format!("{:.1}", count as f64 / report.games as f64);
@@ -137,10 +138,10 @@ fn words(report: &Report) -> String {
         row("win rate", rate(report.win_rate)),
         row("  standard deviation", rate(report.win_rate_sd)),
         row("  95 % interval", format!("{} to {}", rate(report.win_rate_low), rate(report.win_rate_high))),
-        row("keys that it might have named", grouped(report.nameable)),
+        row("keys that it could have named", grouped(report.nameable)),
         row("  that were false positives", grouped(report.nameable_wrong)),
         row("  rate, mean of the games", format!("{} ± {}", rate(report.pool_rate), rate(report.pool_rate_se))),
-        row("epsilon, as asked for", rate(report.epsilon)),
+        row("epsilon, as requested", rate(report.epsilon)),
         row("  static rate of the filter", rate(report.static_rate)),
         row("look-ups a game", a_game(report.queries)),
         row("  that were false positives", a_game(report.false_positives)),
@@ -156,16 +157,16 @@ fn words(report: &Report) -> String {
         rows.extend(searched(search, report.games));
     }
     for (name, count) in [
-        ("adaptations that nothing could make", report.unfixable),
+        ("adaptations that were impossible", report.unfixable),
         ("rebuilds", report.rebuilds),
-        ("  that had no room", report.rebuilds_refused),
+        ("  that found no room", report.rebuilds_refused),
     ] {
         if count > 0 {
             rows.push(row(name, grouped(count)));
         }
     }
     if let Some(load) = report.lowest_refused_load {
-        rows.push(row("insertions that the filter refused", grouped(report.refusals)));
+        rows.push(row("insertions refused by the filter", grouped(report.refusals)));
         rows.push(row("  lowest load at which it did", format!("{:.1} %", load * 100.0)));
     }
     let Report { adversary, filter, keys, seed, .. } = report;
@@ -173,7 +174,7 @@ fn words(report: &Report) -> String {
     format!("{adversary} against {filter}, {keys} keys, seed {seed}\n\n{}\n{}\n", columns(&rows), verdict(report))
 }
 
-/// How the search went, of an adversary that searches.
+/// The rows about the search, for an adversary that searches.
 fn searched(search: &Search, games: u64) -> Vec<Vec<String>> {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let a_game = |count: u64| format!("{:.1}", count as f64 / games as f64);
@@ -196,21 +197,21 @@ fn searched(search: &Search, games: u64) -> Vec<Vec<String>> {
     rows
 }
 
-/// What the rates mean.
+/// What the rates mean, in a sentence.
 fn verdict(report: &Report) -> String {
     let (won, epsilon) = (rate(report.win_rate), rate(report.epsilon));
     let Report { adversary, filter, .. } = report;
     if report.is_beaten(report.epsilon) {
         format!(
-            "An adaptive filter lets nobody win more often than epsilon; {adversary} wins {won} of its games against \
-             {filter}, {:.1} times epsilon. Of all keys that it might have named {} are wrong, {:.1} times epsilon.",
+            "No adversary wins against an adaptive filter more often than epsilon; {adversary} wins {won} of its games against \
+             {filter}, {:.1} times epsilon. Of all keys that it could have named, {} are wrong, {:.1} times epsilon.",
             report.win_rate / report.epsilon,
             rate(report.pool_rate),
             report.pool_rate / report.epsilon
         )
     } else {
         format!(
-            "Against {adversary} {filter} holds what an adaptive filter promises: it loses {won} of the games, not more \
+            "Against {adversary}, {filter} holds what an adaptive filter promises: it loses {won} of the games, not more \
              than epsilon ({epsilon}) as far as chance can tell."
         )
     }

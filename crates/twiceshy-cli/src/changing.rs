@@ -1,17 +1,17 @@
-//! What `insert` and `remove` share: lines that become changes, some at a time.
+//! Shared by `insert` and `remove`: reads lines and applies them in chunks.
 
 use crate::lines::Lines;
 use crate::output::counted;
 use anyhow::Context;
 
-/// How many lines are changed at once: as many as a guard commits together, so that it is known which of them are stored.
+/// Lines per chunk. One chunk is one commit of the guard, so it is known which lines are stored after an error.
 const LINES_AT_ONCE: usize = 1_000;
 
-/// How many bytes of lines are in memory at once, and one line more.
+/// Bytes of lines per chunk. The last line may exceed it.
 const BYTES_AT_ONCE: usize = 4 << 20;
 
-/// Reads all lines and hands them on in chunks. After an error the lines before it are handed on still, and it says how many
-/// they are.
+/// Reads all lines and passes them on in chunks. After an error, the lines before it are still passed on, and the
+/// error says how many lines that is.
 pub(crate) fn in_chunks<T>(
     lines: &mut Lines,
     done: &str,
@@ -37,7 +37,7 @@ enum Read {
     All,
 }
 
-/// The next lines, and what stopped the reading.
+/// The next lines, and why reading stopped.
 fn chunk<T>(lines: &mut Lines, parse: impl Fn(&[u8]) -> anyhow::Result<T>) -> (Vec<T>, anyhow::Result<Read>) {
     let (mut chunk, mut bytes) = (Vec::new(), 0);
     while chunk.len() < LINES_AT_ONCE && bytes < BYTES_AT_ONCE {

@@ -11,7 +11,7 @@ use std::time::Instant;
 /// Exit status: 0 if all is in order, 1 if something is wrong, 2 after an error.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the store
+    /// The store's folder
     path: PathBuf,
     /// Print one JSON object
     #[arg(long)]
@@ -22,17 +22,17 @@ pub(crate) struct Args {
 struct Report {
     path: String,
     ok: bool,
-    /// The first thing that is wrong.
+    /// The first problem found.
     wrong: Option<String>,
     keys: u64,
     seconds: f64,
 }
 
-/// Whether all is in order.
+/// `true` if the store is in order.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
     let (keys, wrong) = guarded::with(&args.path, |guard| {
-        let checked = || Ok((guard.len()?, guard.check()?.err()));
+        let checked = || Ok((guard.len()?, guard.check()?.problem()));
         checked().map_err(|error| refusal(&args.path, error))
     })?;
     let (path, ok, seconds) = (args.path.display().to_string(), wrong.is_none(), started.elapsed().as_secs_f64());

@@ -4,23 +4,24 @@ use crate::guarded::refusal;
 use crate::output::{grouped, print, print_json, rate};
 use serde::Serialize;
 use std::path::PathBuf;
-use twiceshy_store::{Error, FilterKind, Options};
+use twiceshy_store::{Error, Kind, Options};
 
-/// Make a new guarded store: a folder with a redb file that holds the keys, and a filter before it.
+/// Make a new guarded store: a folder with a redb file that holds the keys, and a filter in front of it.
 ///
-/// What else is in the folder stays as it is. A store that is there already is refused.
+/// Other files in the folder are left alone. Fails if the folder already holds a store.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the store, made where there is none
+    /// The store's folder; created if it does not exist
     path: PathBuf,
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom; cuckoo
-    /// and quotient do not learn from their mistakes
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or
+    /// broom; cuckoo and quotient do not learn from their mistakes
     #[arg(long, value_name = "KIND", default_value = "telescoping")]
-    filter: FilterKind,
-    /// The rate of false positives that the filter is made for [default: 1/256]
+    filter: Kind,
+    /// The false-positive rate that the filter is built for [default: 1/256]
     #[arg(long, value_name = "E")]
     fpr: Option<f64>,
-    /// How many keys to expect, so that the filter need not grow on the way; it grows beyond them by itself
+    /// The expected number of keys, so that the filter need not grow on the way; it grows beyond this number by
+    /// itself
     #[arg(long, value_name = "N", default_value_t = 0)]
     keys: u64,
     /// Print one JSON object
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let Report { path, filter, fpr, cells } = report;
     print(&format!(
-        "{path}: a new store behind a {filter} filter of {} cells, made for a false-positive rate of {}\n",
+        "{path}: a new store behind a {filter} filter of {} cells, built for a false-positive rate of {}\n",
         grouped(cells),
         rate(fpr)
     ))

@@ -13,42 +13,42 @@ use twiceshy::hash::HashKey;
 use twiceshy_lab::guarded::Delayed;
 use twiceshy_lab::workload::Distribution;
 use twiceshy_lab::workload::zipf::Exponent;
-use twiceshy_store::{Adapt, Durability, Error, FilterKind, Guard, Options, RedbError, RedbStore};
+use twiceshy_store::{Adapt, Durability, Error, Guard, Kind, Options, RedbError, RedbStore};
 
-/// Put a plain filter and five adaptive ones before the same store, and send skewed and hostile traffic.
+/// Put a plain filter and five adaptive ones in front of the same store, and send skewed and hostile traffic.
 ///
-/// The stores are redb files in a temporary folder, which is gone when the command ends.
+/// The stores are redb files in a temporary folder, which is deleted when the command ends.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Keys in the store
     #[arg(long, default_value_t = 50_000)]
     keys: u64,
-    /// The rate of false positives that the filters are made for [default: 1/256]
+    /// The false-positive rate that the filters are built for [default: 1/256]
     #[arg(long, value_name = "E", default_value_t = 1.0 / 256.0, hide_default_value = true)]
     fpr: f64,
-    /// Where all randomness comes from
+    /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Queries of the skewed visitors, for each key in the store.
+/// Queries of the skewed visitors per stored key.
 const SKEWED_PER_KEY: u64 = 10;
-/// Absent keys that visitors ask for, for each key in the store.
+/// Absent keys that visitors ask for, per stored key.
 const ABSENT_PER_KEY: u64 = 2;
-/// How often the attacker replays what was slow.
+/// How often the attacker replays each slow query.
 const REPLAYS: usize = 100;
 
-/// The plain filter, and those that learn.
-const FILTERS: [(&str, FilterKind, Adapt); 6] = [
-    ("plain cuckoo", FilterKind::Cuckoo, Adapt::Never),
-    ("cyclic", FilterKind::Cyclic, Adapt::Always),
-    ("swapping", FilterKind::Swapping, Adapt::Always),
-    ("cuckooing", FilterKind::Cuckooing, Adapt::Always),
-    ("telescoping", FilterKind::Telescoping, Adapt::Always),
-    ("extension", FilterKind::Extension, Adapt::Always),
+/// The plain filter and the adaptive ones.
+const FILTERS: [(&str, Kind, Adapt); 6] = [
+    ("plain cuckoo", Kind::FullKey, Adapt::Never),
+    ("cyclic", Kind::Cyclic, Adapt::Always),
+    ("swapping", Kind::Swapping, Adapt::Always),
+    ("cuckooing", Kind::Cuckooing, Adapt::Always),
+    ("telescoping", Kind::Telescoping, Adapt::Always),
+    ("extension", Kind::Extension, Adapt::Always),
 ];
 
-/// The name of a page that is in the store, or is not.
+/// The name of a page. Some numbers are stored, others are not.
 fn page(number: u64) -> String {
     format!("/article/{number:016x}")
 }
@@ -56,13 +56,13 @@ fn page(number: u64) -> String {
 type Guarded = Guard<Delayed<RedbStore>>;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    ensure!((1_000..=5_000_000).contains(&args.keys), "--keys {}: 1000 to 5000000 are possible here", args.keys);
-    ensure!((1e-6..=0.5).contains(&args.fpr), "--fpr {}: 0.000001 to 0.5 make sense here", args.fpr);
+    ensure!((1_000..=5_000_000).contains(&args.keys), "--keys must be 1000 to 5000000, not {}", args.keys);
+    ensure!((1e-6..=0.5).contains(&args.fpr), "--fpr must be 0.000001 to 0.5, not {}", args.fpr);
     let bar = progress_bar(3 * FILTERS.len() as u64, "filling stores and asking");
-    let mut skewed = vec![head("Visitors, most after the same few pages")];
-    let mut hostile = vec![head("An attacker who replays what was slow")];
+    let mut skewed = vec![head("Visitors, most of them asking for the same few pages")];
+    let mut hostile = vec![head("An attacker who replays slow queries")];
     for (name, kind, adapt) in FILTERS {
-        // Gone with all that is in it at the end of this round, also after an error.
+        // Deleted with its contents at the end of this round, also after an error.
         let folder = temporary::folder(None)?;
         let failed = |error| refusal(folder.path(), error);
         let guard = fill(args, folder.path(), kind, adapt).map_err(failed)?;
@@ -77,8 +77,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     print(&text(args, &skewed, &hostile))
 }
 
-/// A store with all its pages. It need not survive a crash, so nothing is synced and no snapshot is written.
-fn fill(args: &Args, folder: &Path, kind: FilterKind, adapt: Adapt) -> Result<Guarded, Error<RedbError>> {
+/// A store with all pages. Nothing is synced and no snapshot is written, since the store need not survive a crash.
+fn fill(args: &Args, folder: &Path, kind: Kind, adapt: Adapt) -> Result<Guarded, Error<RedbError>> {
     let store = RedbStore::open(folder.join("pages.redb")).map_err(Error::Store)?;
     let options = Options::new()
         .filter(kind)
@@ -101,18 +101,18 @@ fn head(title: &str) -> Vec<String> {
 fn text(args: &Args, skewed: &[Vec<String>], hostile: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = skewed.iter().cloned().chain([Vec::new()]).chain(hostile.iter().cloned()).collect();
     format!(
-        "{} pages are in a redb file, behind a filter that is made for a false-positive rate of {}.\n\
-         Everybody here asks for pages that do not exist. Where the filter is wrong, the store is read for nothing.\n\
+        "{} pages are in a redb file, behind a filter built for a false-positive rate of {}.\n\
+         All queries are for pages that do not exist. Each mistake of the filter costs a useless read.\n\
          The adaptive filters are told of each mistake and change.\n\n{}\n\
-         Nothing that is stored is ever turned away. Try `twiceshy create` next and put your own keys into a store, or\n\
-         `twiceshy replay --filter telescoping --workload trace:FILE` with your own requests (one key a line).\n",
+         A stored key is never turned away. Next, try `twiceshy create` and put your own keys into a store, or\n\
+         `twiceshy replay --filter telescoping --workload trace:FILE` with your own requests (one key per line).\n",
         grouped(args.keys),
         rate(args.fpr),
         columns(&rows)
     )
 }
 
-/// What one filter made of one kind of traffic.
+/// The result of one filter under one kind of traffic.
 #[derive(Default)]
 struct Score {
     queries: u64,
@@ -122,13 +122,13 @@ struct Score {
 }
 
 impl Score {
-    /// Asks for pages that do not exist. Those that reached the store.
+    /// Asks for pages that do not exist. Returns those that reached the store.
     fn ask(&mut self, guard: &Guarded, numbers: impl IntoIterator<Item = u64>) -> anyhow::Result<Vec<u64>> {
         let mut slow = Vec::new();
         for number in numbers {
             let (name, before) = (page(number), guard.store().gets());
             let found = guard.contains(name.as_bytes()).map_err(|error| anyhow!("{error}"))?;
-            ensure!(!found, "{name} was found, and nobody has stored it: please report this");
+            ensure!(!found, "{name} was found but never stored: this is a bug, please report it");
             self.queries += 1;
             if guard.store().gets() > before {
                 slow.push(number);
@@ -154,7 +154,7 @@ impl Score {
     }
 }
 
-/// Traffic by a Zipf law: a few absent pages are asked for again and again.
+/// Zipf traffic: a few absent pages are asked for again and again.
 fn visitors(args: &Args, guard: &Guarded) -> anyhow::Result<Score> {
     let absent = NonZeroU64::new(args.keys * ABSENT_PER_KEY).context("no absent page")?;
     let exponent: Exponent = "1.1".parse()?;
@@ -164,7 +164,7 @@ fn visitors(args: &Args, guard: &Guarded) -> anyhow::Result<Score> {
     Ok(score)
 }
 
-/// Somebody who looks for slow answers first, and then asks for nothing else.
+/// First looks for slow answers, then asks for nothing else.
 fn attacker(args: &Args, guard: &Guarded) -> anyhow::Result<Score> {
     let begin = args.keys * (1 + ABSENT_PER_KEY);
     let mut score = Score::default();

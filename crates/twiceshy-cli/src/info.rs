@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
 
-/// Describe a guarded store: its filter, what that takes, and how it was found.
+/// Describe a guarded store: its filter, the space it takes, and how it was opened.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the store
+    /// The store's folder
     path: PathBuf,
     /// Print one JSON object
     #[arg(long)]
@@ -27,13 +27,13 @@ struct Report {
     cells: u64,
     load: f64,
     local_bits: u64,
-    /// None where there is no key.
+    /// `None` if the store is empty.
     bits_per_key: Option<f64>,
     store_bytes: u64,
     snapshot_bytes: u64,
-    /// Whether the filter was made anew from the index, since no snapshot could be trusted.
+    /// `true` if the filter was rebuilt from the index because no snapshot was usable.
     rebuilt: bool,
-    /// Commits that the snapshot was brought forward over.
+    /// Commits replayed on top of the snapshot.
     rolled_forward: u64,
     open_seconds: f64,
 }
@@ -68,10 +68,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn size(file: &Path) -> anyhow::Result<u64> {
-    Ok(file.metadata().with_context(|| format!("{} cannot be read", file.display()))?.len())
+    Ok(file.metadata().with_context(|| format!("cannot read {}", file.display()))?.len())
 }
 
-/// The report for people.
+/// The report as text.
 fn words(report: &Report) -> String {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let bits_per_key = report.bits_per_key.map_or("no key".into(), |bits| format!("{bits:.2}"));

@@ -10,17 +10,18 @@ use std::path::PathBuf;
 use std::time::Instant;
 use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 
-/// Put keys into a guarded store, a line each.
+/// Put keys into a guarded store, one per line.
 ///
-/// A line is the bytes before its end of line, whatever they are; an empty line is the key of no bytes. A thousand lines at
-/// a time are stored together, and stay stored if a later one fails.
+/// A line is the bytes before its end of line, whatever they are; an empty line is the empty key. Each thousand
+/// lines are stored in one commit and stay stored if a later line fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the store: see `twiceshy create`
+    /// The store's folder: see `twiceshy create`
     path: PathBuf,
     #[command(flatten)]
     inputs: Inputs,
-    /// A line is a key, a tab and a value. A key that is there gets the new value; without this option it keeps its own
+    /// Each line is a key, a tab and a value. An existing key gets the new value; without this option it keeps its
+    /// old one
     #[arg(long)]
     values: bool,
     /// Print one JSON object
@@ -46,12 +47,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut new = 0;
     guarded::with(&args.path, |guard| {
         in_chunks(&mut lines, "stored", parse, |entries| {
-            let stored = if args.values { guard.insert_all(entries) } else { insert_unknown(guard, entries) };
+            let stored = if args.values { guard.insert_all(entries) } else { insert_absent(guard, entries) };
             new += stored.map_err(|error| refusal(&args.path, error))?;
             Ok(())
         })
     })?;
-    let lines = lines.so_far();
+    let lines = lines.lines_read();
     let path = args.path.display().to_string();
     let (were_there, seconds) = (lines - new, started.elapsed().as_secs_f64());
     if args.json {
@@ -65,8 +66,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     ))
 }
 
-/// Without values a key that is there stays as it is: its value is not ours to delete.
-fn insert_unknown(guard: &Guard<RedbStore>, entries: Vec<Entry>) -> Result<u64, Error<RedbError>> {
+/// Without --values, an existing key keeps its value.
+fn insert_absent(guard: &Guard<RedbStore>, entries: Vec<Entry>) -> Result<u64, Error<RedbError>> {
     let mut unknown = Vec::new();
     for (key, value) in entries {
         if !guard.contains(&key)? {
@@ -82,6 +83,6 @@ fn key_alone(line: &[u8]) -> anyhow::Result<Entry> {
 
 fn key_and_value(line: &[u8]) -> anyhow::Result<Entry> {
     let tab = line.iter().position(|byte| *byte == b'\t');
-    let tab = tab.context("no tab between a key and its value: add one, or leave --values out")?;
+    let tab = tab.context("no tab between a key and its value: add one, or omit --values")?;
     Ok((line[..tab].to_vec(), line[tab + 1..].to_vec()))
 }

@@ -1,4 +1,4 @@
-//! Keys from files or from standard input, a line each.
+//! Keys from files or standard input, one per line.
 
 use crate::output::{progress_bar, spinner};
 use anyhow::{Context, ensure};
@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 /// Where keys come from.
 #[derive(clap::Args)]
 pub(crate) struct Inputs {
-    /// Files with a key on each line; standard input where there is none, or for `-`
+    /// Files with one key per line; standard input if none is given, or for `-`
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
-/// How many bytes are read between two looks at the progress.
+/// Bytes read between two updates of the progress bar.
 const SHOWN_EVERY: u64 = 1 << 16;
 
 const BUFFER: usize = 1 << 16;
 
-/// The lines of the inputs, one after the other. Only one is in memory.
+/// The lines of all inputs, one input after another. Only one line is in memory.
 ///
-/// A line is the bytes before its `\n`, whatever they are; an empty line is the key of no bytes. The last line of an input
-/// may lack its `\n`.
+/// A line is the bytes before its `\n`, whatever they are; an empty line is the empty key. The last line of an
+/// input may lack its `\n`.
 pub(crate) struct Lines {
     inputs: std::vec::IntoIter<PathBuf>,
     source: Option<Source>,
@@ -35,7 +35,7 @@ pub(crate) struct Lines {
     bar_of_bytes: bool,
 }
 
-/// The input that is being read.
+/// The current input.
 struct Source {
     name: String,
     reader: Box<dyn BufRead>,
@@ -43,9 +43,10 @@ struct Source {
 }
 
 impl Inputs {
-    /// Refuses what is not there or no file before anything is read, so that a slip of the pen changes nothing.
+    /// Checks that every input exists and is a file before anything is read, so that a typo changes nothing.
     ///
-    /// The progress is shown where nobody types and, if the command prints as it reads, nobody reads.
+    /// Progress is shown if the input is not a terminal and, for a command that prints as it reads, the output is
+    /// not one either.
     pub(crate) fn lines(&self, what: &str, prints: bool) -> anyhow::Result<Lines> {
         let files = if self.files.is_empty() { vec![PathBuf::from("-")] } else { self.files.clone() };
         let mut total = Some(0);
@@ -63,18 +64,18 @@ impl Inputs {
     }
 }
 
-/// The bytes of a file; none where that is not known before it has been read.
+/// The size of a file in bytes; `None` if it is not known in advance.
 fn size(file: &Path) -> anyhow::Result<Option<u64>> {
     if file == Path::new("-") {
         return Ok(None);
     }
     let about = file.metadata().with_context(|| cannot_read(file))?;
-    ensure!(!about.is_dir(), "{} is a folder: name files with a key on each line", file.display());
+    ensure!(!about.is_dir(), "{} is a folder: name files with one key per line", file.display());
     Ok(about.is_file().then_some(about.len()))
 }
 
 fn cannot_read(file: &Path) -> String {
-    format!("{} cannot be read: name a file with a key on each line, or `-` for standard input", file.display())
+    format!("cannot read {}: name a file with one key per line, or `-` for standard input", file.display())
 }
 
 impl Source {
@@ -101,7 +102,7 @@ impl Lines {
             }
             let Some(source) = &mut self.source else { return Ok(None) };
             let got = source.reader.read_until(b'\n', &mut self.line);
-            read = got.with_context(|| format!("{} cannot be read after line {}", source.name, source.lines))?;
+            read = got.with_context(|| format!("cannot read {} after line {}", source.name, source.lines))?;
             source.lines += 1;
             if read == 0 {
                 self.source = None;
@@ -114,12 +115,12 @@ impl Lines {
         Ok(Some(&self.line))
     }
 
-    /// How many lines were read.
-    pub(crate) fn so_far(&self) -> u64 {
+    /// The number of lines read so far.
+    pub(crate) fn lines_read(&self) -> u64 {
         self.lines
     }
 
-    /// The place of the line that was read last, in words.
+    /// Where the last line came from, for messages.
     pub(crate) fn place(&self) -> String {
         self.source.as_ref().map_or_else(String::new, |source| format!("{}, line {}", source.name, source.lines))
     }
@@ -135,7 +136,7 @@ impl Lines {
 }
 
 impl Drop for Lines {
-    /// Nothing of the progress stays on the screen.
+    /// Removes the progress bar from the screen.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

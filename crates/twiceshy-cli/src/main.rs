@@ -39,9 +39,9 @@ enum Command {
     Info(info::Args),
     Check(check::Args),
     Advise(advise::Args),
-    /// Let an adversary play against a filter: how often does it find a key that the filter is wrong about?
+    /// Let an adversary play against a filter, and count how often it finds a key that the filter is wrong about.
     Attack(attack::Args),
-    /// A plain filter and five adaptive ones before the same set, under skewed and under hostile traffic.
+    /// Compare a plain filter and five adaptive ones on the same set, under skewed and hostile traffic.
     Demo(demo::Args),
     /// Experiments.
     #[command(subcommand)]
@@ -50,7 +50,7 @@ enum Command {
     Replay(Box<replay::Args>),
 }
 
-/// Exit status, as of grep: 0 is yes or done, 1 is no, 2 is an error.
+/// Exit status, as in grep: 0 for yes or done, 1 for no, 2 for an error.
 fn main() -> ExitCode {
     let done = |()| true;
     let outcome = match Cli::parse().command {
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::from(1),
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where nobody can be told, the status tells.
+            // If stderr is closed, the exit status still tells.
             let _ = writeln!(io::stderr(), "twiceshy: {error:#}");
             ExitCode::from(2)
         }

@@ -1,4 +1,4 @@
-//! What the subcommands share when they speak: numbers, tables, progress.
+//! Output shared by the subcommands: numbers, tables, progress.
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 
-/// Writes a text to standard output. A reader that has gone away is an error, not a panic.
+/// Writes a text to standard output. A closed pipe is an error, not a panic.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -19,17 +19,17 @@ pub(crate) fn print_json(report: &impl Serialize) -> anyhow::Result<()> {
     print(&format!("{text}\n"))
 }
 
-/// Whether the reader of the output has gone away, as `head` does.
+/// `true` if the reader of the output has closed the pipe, as `head` does.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// A bar on a terminal, and nothing elsewhere.
+/// A progress bar on a terminal, nothing elsewhere.
 pub(crate) fn progress_bar(total: u64, what: &str) -> ProgressBar {
     progress(Some(total), "{msg} {wide_bar} {percent:>3} %, {eta} left", what)
 }
 
-/// The same where nobody knows how much there is to do: it counts lines.
+/// A progress indicator for an unknown total: it counts lines.
 pub(crate) fn spinner(what: &str) -> ProgressBar {
     progress(None, "{spinner} {msg}, {human_pos} lines, {elapsed}", what)
 }
@@ -42,7 +42,7 @@ fn progress(total: Option<u64>, template: &str, what: &str) -> ProgressBar {
     bar
 }
 
-/// A whole number with thin groups: 1,234,567.
+/// A whole number with thousands separators: 1,234,567.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -55,12 +55,12 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A number of things: 1 key, 2,000 keys.
+/// A count with its noun: 1 key, 2,000 keys.
 pub(crate) fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// A rate or probability: percent where that is readable, else in powers of ten.
+/// A rate or probability: as a percentage if that is readable, else in powers of ten.
 pub(crate) fn rate(value: f64) -> String {
     if value == 0.0 {
         "0".into()
@@ -71,7 +71,7 @@ pub(crate) fn rate(value: f64) -> String {
     }
 }
 
-/// A time, with three digits or so.
+/// A time with about three digits.
 pub(crate) fn time(nanoseconds: u64) -> String {
     let time = nanoseconds as f64;
     match nanoseconds {
@@ -81,7 +81,7 @@ pub(crate) fn time(nanoseconds: u64) -> String {
     }
 }
 
-/// Rows in columns: the first to the left, the others to the right.
+/// Aligns rows in columns: the first column to the left, the others to the right.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thing_is_not_many() {
+    fn one_thing_has_no_plural() {
         assert_eq!([0, 1, 2000].map(|number| counted(number, "key")), ["0 keys", "1 key", "2,000 keys"]);
     }
 

@@ -9,37 +9,37 @@ use std::path::PathBuf;
 use std::time::Instant;
 use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 
-/// Ask a guarded store for keys, a line each, and print those that are there.
+/// Look up keys in a guarded store, one per line, and print those that are present.
 ///
-/// A line is the bytes before its end of line, whatever they are; an empty line is the key of no bytes. Lines are printed as
-/// they are found, in the order of the input.
+/// A line is the bytes before its end of line, whatever they are; an empty line is the empty key. Lines are printed
+/// in input order, as they are found.
 ///
-/// Exit status, as of grep: 0 if a line was selected, 1 if none was, 2 after an error.
+/// Exit status, as in grep: 0 if a line was selected, 1 if none was, 2 after an error.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the store
+    /// The store's folder
     path: PathBuf,
     #[command(flatten)]
     inputs: Inputs,
-    /// Select the keys that are not there
+    /// Select the keys that are absent
     #[arg(long)]
     absent: bool,
     /// Print a tab and the value after each key
     #[arg(long, conflicts_with = "absent")]
     values: bool,
-    /// Print only how many lines are selected
+    /// Print only the number of selected lines
     #[arg(long)]
     count: bool,
-    /// Print nothing, and stop at the first line that is selected: the exit status tells
+    /// Print nothing, and stop at the first selected line: the exit status is the answer
     #[arg(long)]
     quiet: bool,
-    /// Print one JSON object with the keys and what the filter did; with --count or --quiet without the keys. What is not
-    /// UTF-8 becomes U+FFFD
+    /// Print one JSON object with the keys and what the filter did; with --count or --quiet, without the keys.
+    /// Bytes that are not UTF-8 become U+FFFD
     #[arg(long)]
     json: bool,
 }
 
-/// What became of the queries; the end of the JSON object.
+/// Counts of the queries; the end of the JSON object.
 #[derive(Serialize)]
 struct Report {
     asked: u64,
@@ -47,13 +47,13 @@ struct Report {
     absent: u64,
     turned_away: u64,
     false_positives: u64,
-    /// Look-ups while there was no filter yet.
+    /// Look-ups answered without a filter, before it was ready.
     unfiltered: u64,
     adapted: u64,
     seconds: f64,
 }
 
-/// Whether a line was selected.
+/// `true` if a line was selected.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
     let form = args.form();
@@ -74,9 +74,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         guard.wait().map_err(|error| refusal(&args.path, error))?;
         let stats = guard.stats().map_err(|error| refusal(&args.path, error))?;
         let report = Report {
-            asked: lines.so_far(),
+            asked: lines.lines_read(),
             present,
-            absent: lines.so_far() - present,
+            absent: lines.lines_read() - present,
             turned_away: stats.turned_away,
             false_positives: stats.false_positives,
             unfiltered: stats.unfiltered,
@@ -99,7 +99,7 @@ impl Args {
     }
 }
 
-/// Whether a key is there, and its value if that is wanted.
+/// Looks up a key. Returns whether it is present, and its value if `values` is set.
 fn ask(guard: &Guard<RedbStore>, key: &[u8], values: bool) -> Result<(bool, Option<Vec<u8>>), Error<RedbError>> {
     if values {
         let value = guard.get(key)?;

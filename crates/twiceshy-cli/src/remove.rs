@@ -8,13 +8,13 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Take keys and their values out of a guarded store, a line each.
+/// Remove keys and their values from a guarded store, one key per line.
 ///
-/// A line is the bytes before its end of line, whatever they are; an empty line is the key of no bytes. A thousand lines at
-/// a time are removed together, and stay removed if a later one fails. Keys that are not there are counted, no more.
+/// A line is the bytes before its end of line, whatever they are; an empty line is the empty key. Each thousand
+/// lines are removed in one commit and stay removed if a later line fails. Absent keys are only counted.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the store
+    /// The store's folder
     path: PathBuf,
     #[command(flatten)]
     inputs: Inputs,
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             },
         )
     })?;
-    let lines = lines.so_far();
+    let lines = lines.lines_read();
     let path = args.path.display().to_string();
     let seconds = started.elapsed().as_secs_f64();
     if args.json {

@@ -11,41 +11,41 @@ use twiceshy_lab::replay::{
 };
 use twiceshy_lab::workload::Workload;
 
-/// Fill a filter to a load, ask it for absent keys, adapt on every false positive, and report what came of it.
+/// Fill a filter to a given load, ask it for absent keys, adapt on every false positive, and report.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension, broom; or a rival: bloom,
-    /// blocked-bloom, cuckoo-cache, bloom-listed
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension, broom;
+    /// or a baseline: bloom, blocked-bloom, cuckoo-cache, bloom-listed
     #[arg(long)]
     filter: FilterName,
-    /// Cells of the filter (rounded up to whole buckets), or slots [default: 16384; for uniform and zipf only]
+    /// The filter's cells (rounded up to whole buckets) or slots [default: 16384; for uniform and zipf only]
     #[arg(long)]
     cells: Option<u64>,
-    /// Keys over cells
+    /// The load: keys over cells
     #[arg(long, default_value_t = 0.95)]
     load: f64,
-    /// Bits of a cell, fingerprint and selector together; in the quotient family the bits of a remainder
+    /// Bits of a cell, fingerprint and selector together; in the quotient family, bits of a remainder
     #[arg(long, default_value_t = 12)]
     bits: u32,
     /// A/S: distinct absent keys over stored keys
     #[arg(long, default_value_t = 10.0)]
     ratio: f64,
-    /// Queries for each distinct absent key, on average [default: 100; for uniform and zipf only]
+    /// Queries per distinct absent key, on average [default: 100; for uniform and zipf only]
     #[arg(long)]
     per_key: Option<u64>,
-    /// Queries in each trial, in place of --per-key [default: 10000000 for active-set, 50000000 for power-law; flows and
+    /// Queries per trial, instead of --per-key [default: 10000000 for active-set, 50000000 for power-law; flows and
     /// traces have their own]
     #[arg(long)]
     queries: Option<u64>,
-    /// How often, each time with other keys and another hash key
+    /// The number of trials, each with other keys and another hash key
     #[arg(long, default_value_t = 3)]
     trials: u32,
-    /// Where all randomness comes from
+    /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// uniform, zipf:EXPONENT, active-set or active-set:EXPONENT, power-law, synthetic flows (flows:chicago-a, chicago-b or
-    /// san-jose, with /SCALE behind it for a part), or trace:FILE (text with one key a line, or a packet capture; plain, gzip, xz or zstd), or misses:FILE
-    /// (the same, with other keys stored)
+    /// uniform, zipf:EXPONENT, active-set or active-set:EXPONENT, power-law, synthetic flows (flows:chicago-a,
+    /// chicago-b or san-jose; append /SCALE to use a part), or trace:FILE (text with one key per line, or a packet
+    /// capture; plain, gzip, xz or zstd), or misses:FILE (the same, with other keys stored)
     #[arg(long, default_value = "uniform")]
     workload: Workload,
     /// d, the number of tables (2 to 8)
@@ -75,37 +75,38 @@ pub(crate) struct Args {
     /// cuckooing: one fingerprint for all tables
     #[arg(long)]
     shared_fingerprint: bool,
-    /// cuckooing: the paper's walk, or shortest paths
+    /// cuckooing: the paper's random walk, or shortest paths
     #[arg(long)]
     moves: Option<MovesArg>,
-    /// cuckooing: the most keys that a walk moves (500), or cells that a shortest path looks at (5000)
+    /// cuckooing: the most keys that a walk moves (500), or cells that a shortest-path search visits (5000)
     #[arg(long)]
     max_steps: Option<u32>,
-    /// How insertions look for room
+    /// How insertions search for room
     #[arg(long, default_value = "breadth-first")]
     insertion: InsertionArg,
-    /// The most cells or steps of that search [default: 5000]
+    /// The most cells or steps in that search [default: 5000]
     #[arg(long)]
     search_bound: Option<u32>,
-    /// telescoping, extension: the most blocks whose marks are kept in a side table when their code overflows [default: 0]
+    /// telescoping, extension: the most blocks kept in a side table when their code overflows [default: 0]
     #[arg(long)]
     side_table: Option<u32>,
-    /// telescoping: the selectors' code, `tuned` or its parameters `X,Y` [default: tuned at 8 bits, else X,Y by rule]
+    /// telescoping: the selectors' code, `tuned` or its parameters `X,Y` [default: tuned at 8 bits, else X,Y by
+    /// rule]
     #[arg(long, value_parser = code)]
     code: Option<SelectorCode>,
-    /// telescoping: the A/S that the code is made for [default: 20]
+    /// telescoping: the A/S that the code is built for [default: 20]
     #[arg(long)]
     expected_ratio: Option<f64>,
-    /// cuckoo-cache: the bits of each cell that the list of mistakes takes [default: 1]
+    /// cuckoo-cache: bits taken from each cell for the list of mistakes [default: 1]
     #[arg(long)]
     cache_bits: Option<u32>,
-    /// What the filter's keys are found with
+    /// How the filter's keys are found
     #[arg(long, default_value = "by-hash")]
     remote: RemoteArg,
-    /// The hash function; xxh3 is for keys that nobody chooses with bad intent
+    /// The hash function; use xxh3 only for keys that no attacker chooses
     #[arg(long, default_value = "siphash")]
     hash: HashArg,
-    /// How many trials run at once [default: one for each processor]
+    /// How many trials to run in parallel [default: one per processor]
     #[arg(long)]
     jobs: Option<usize>,
     /// Print one JSON object
@@ -137,7 +138,7 @@ enum HashArg {
     Xxh3,
 }
 
-/// A code of selectors by its name or its parameters.
+/// Parses a selector code: its name or its parameters.
 fn code(text: &str) -> Result<SelectorCode, String> {
     let pair = || -> Option<SelectorCode> {
         let (x, y) = text.split_once(',')?;
@@ -145,7 +146,7 @@ fn code(text: &str) -> Result<SelectorCode, String> {
     };
     match text {
         "tuned" => Ok(SelectorCode::Tuned),
-        _ => pair().ok_or_else(|| "`tuned`, or two numbers such as `2,3`".to_owned()),
+        _ => pair().ok_or_else(|| "must be `tuned` or two numbers such as `2,3`".to_owned()),
     }
 }
 
@@ -217,7 +218,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     print(&words(&report))
 }
 
-/// The report for people.
+/// The report as text.
 fn words(report: &Report) -> String {
     let mut text = format!(
         "{} {}, {} cells of {} bits at {:.1} % load: {} keys, {:.2} bits a key\n",
@@ -242,19 +243,19 @@ fn words(report: &Report) -> String {
     let mut rows = vec![
         row("false-positive rate", rate(report.fpr)),
         row("  standard deviation over trials", rate(report.fpr_sd)),
-        row("  of keys asked for the first time", rate(report.first_time_fpr)),
+        row("  on first-time queries", rate(report.first_time_fpr)),
         row("false positives", grouped(report.false_positives)),
-        row("  for each key that was ever wrong", format!("{:.2}", report.regret)),
-        row("  that nothing could fix", grouped(report.unfixable)),
+        row("  per key that was ever wrong", format!("{:.2}", report.regret)),
+        row("  that could not be fixed", grouped(report.unfixable)),
         row("rebuilds", grouped(report.rebuilds)),
-        row("look-ups a second, one thread", grouped(report.lookups_per_second as u64)),
+        row("look-ups per second, one thread", grouped(report.lookups_per_second as u64)),
     ];
     let each = |count: u64, of: u64| format!("{:.3}", count as f64 / of.max(1) as f64);
     for (name, phase) in [("insertion", &report.filling), ("adaptation", &report.adapting)] {
         if phase.operations > 0 {
             rows.push(row(&format!("remote reads an {name}"), each(phase.remote_reads, phase.operations)));
             rows.push(row(&format!("remote writes an {name}"), each(phase.remote_writes, phase.operations)));
-            // Where slots shift, no key moves from one cell to another.
+            // In a quotient table slots shift, and no key moves to another cell.
             if report.table.is_empty() {
                 rows.push(row(&format!("keys moved an {name}"), each(phase.keys_moved, phase.operations)));
             }
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_one_family_alone_are_an_object_to_programs_and_lines_to_people() {
+    fn numbers_of_one_family_are_an_object_in_json_and_lines_in_text() {
         let line = Line::parse_from(["replay", "--filter=cuckoo", "--cells=64", "--per-key=1", "--trials=1"]);
         let mut report = replay(&line.args.settings(), &|_| ()).expect("a report");
         let json = serde_json::to_value(&report).expect("JSON");

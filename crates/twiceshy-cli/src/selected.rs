@@ -5,27 +5,27 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What is written of them.
+/// The output format.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Form {
     Lines,
-    /// Only how many.
+    /// Only the number of lines.
     Count,
     Nothing,
-    /// An object with the lines and a report.
+    /// A JSON object with the lines and a report.
     Json,
-    /// An object with the report alone.
+    /// A JSON object with the report only.
     JsonOfCounts,
 }
 
 impl Form {
-    /// Whether output comes while input is read.
+    /// `true` if lines are printed while input is read.
     pub(crate) fn prints_lines(self) -> bool {
         matches!(self, Form::Lines | Form::Json)
     }
 }
 
-/// The lines so far. None of them is kept: a JSON object is written piece by piece.
+/// Writes the selected lines. None of them is kept: a JSON object is written piece by piece.
 pub(crate) struct Selected<W> {
     out: W,
     form: Form,
@@ -43,7 +43,7 @@ impl<W: Write> Selected<W> {
         Ok(Selected { out, form, count: 0 })
     }
 
-    /// A key, and its value if that is wanted.
+    /// Writes a key, with its value if there is one.
     pub(crate) fn line(&mut self, key: &[u8], value: Option<&[u8]>) -> io::Result<()> {
         self.count += 1;
         match self.form {
@@ -73,13 +73,13 @@ impl<W: Write> Selected<W> {
         }
     }
 
-    /// Writes what comes after the lines. How many they were.
+    /// Writes what follows the lines. Returns the number of lines.
     pub(crate) fn end(mut self, report: &impl Serialize) -> io::Result<u64> {
         if self.form == Form::Json {
             self.out.write_all(b"],")?;
         }
         match self.form {
-            // The object has begun already.
+            // The object has been opened already.
             Form::Json | Form::JsonOfCounts => writeln!(self.out, "{}", &serde_json::to_string(report)?[1..])?,
             Form::Count => writeln!(self.out, "{}", self.count)?,
             Form::Lines | Form::Nothing => {}

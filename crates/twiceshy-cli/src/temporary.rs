@@ -1,18 +1,18 @@
-//! Folders that go when the command ends, also when it is interrupted.
+//! Temporary folders that are deleted when the command ends or is interrupted.
 
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 use tempfile::TempDir;
 
-/// Those that are there.
+/// The folders that exist now.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static WATCH: Once = Once::new();
 
-/// The exit status of whoever was interrupted.
+/// The exit status after an interruption.
 const INTERRUPTED: i32 = 130;
 
-/// A new folder among the temporary files, or beneath one that is named. It goes with all that is in it.
+/// A new temporary folder, in `beneath` if given. It is deleted with its contents.
 pub(crate) fn folder(beneath: Option<&Path>) -> anyhow::Result<TempDir> {
     let made = match beneath {
         Some(folder) => std::fs::create_dir_all(folder).and_then(|()| TempDir::with_prefix_in("twiceshy-", folder)),
@@ -20,16 +20,16 @@ pub(crate) fn folder(beneath: Option<&Path>) -> anyhow::Result<TempDir> {
     };
     let place = || beneath.map_or_else(std::env::temp_dir, PathBuf::from);
     let made =
-        made.with_context(|| format!("no folder could be made in {}: make room, or name another", place().display()))?;
+        made.with_context(|| format!("cannot make a folder in {}: make room, or name another", place().display()))?;
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(made.path().to_owned());
-    // Where nobody can be told of an interruption, the folder stays behind.
+    // Without a signal handler, an interruption leaves the folder behind.
     WATCH.call_once(|| drop(ctrlc::set_handler(interrupted)));
     Ok(made)
 }
 
 fn interrupted() {
     for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        // One that has gone already is no error, and nobody could be told of another.
+        // A folder that is gone already is no error. Another error cannot be reported here.
         drop(std::fs::remove_dir_all(folder));
     }
     std::process::exit(INTERRUPTED);

@@ -1,4 +1,4 @@
-//! The command as its users meet it: names in its JSON, numbers that add up, bad input, closed pipes.
+//! The command as users see it: names in its JSON, consistent numbers, bad input, closed pipes.
 
 use serde_json::Value;
 use std::io::Write as _;
@@ -114,7 +114,7 @@ fn the_quotient_family_reports_what_its_table_did() {
 }
 
 #[test]
-fn a_seed_gives_the_same_counts_whatever_runs_beside() {
+fn a_seed_gives_the_same_counts_with_any_number_of_jobs() {
     let run = |jobs: u32| {
         let mut report = json(&format!("--filter swapping {SMALL} --jobs {jobs}"));
         report["lookups_per_second"] = Value::Null;
@@ -178,7 +178,7 @@ fn streams_of_the_papers_are_replayed_by_their_names() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_with_what_would() {
+fn bad_arguments_are_refused_with_a_hint() {
     for (arguments, hint) in [
         ("replay --filter sieve", "cuckooing, quotient, telescoping, telescoping-plain, extension, broom"),
         ("replay --filter cyclic --bits 1", "2 to 32"),
@@ -206,7 +206,7 @@ fn what_cannot_work_is_refused_with_what_would() {
         ("replay --filter cyclic --search-bound 0", "at least 1"),
         ("replay --filter cyclic --workload zipf:0", "above 0"),
         ("replay --filter cyclic --workload pareto", "uniform"),
-        ("replay --filter cyclic --workload trace:/no/such/file", "one key a line"),
+        ("replay --filter cyclic --workload trace:/no/such/file", "one key per line"),
         ("replay --filter cyclic --queries 0", "at least 1"),
         ("replay --filter cyclic --queries 9 --per-key 9", "leave one of them out"),
         ("replay --filter cyclic --workload active-set:0", "active-set:-0.5"),
@@ -356,7 +356,7 @@ fn an_attack_begins_after_the_phases_that_are_asked_for() {
 }
 
 #[test]
-fn an_attack_has_the_same_outcome_whatever_runs_beside() {
+fn an_attack_has_the_same_outcome_with_any_number_of_jobs() {
     let attack = "attack --filter cyclic --adversary repeat --keys 200 --fpr 0.05 --games 50 --json";
     let run = |rest: &str| object(&format!("{attack} {rest}"));
     let one = run("--seed 3 --jobs 1");
@@ -369,7 +369,7 @@ fn an_attack_has_the_same_outcome_whatever_runs_beside() {
 fn an_attack_says_what_its_win_rate_means() {
     let said = |filter: &str| {
         let output = twiceshy(&format!("attack --filter {filter} --adversary repeat {FEW_GAMES}"));
-        assert!(output.status.success() && output.stderr.is_empty(), "no progress where nobody looks");
+        assert!(output.status.success() && output.stderr.is_empty(), "no progress without a terminal");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let quotient = said("quotient");
@@ -392,7 +392,7 @@ fn the_demo_prints_its_table_and_a_closed_pipe_ends_it_quietly() {
                 .iter()
                 .all(|name| text.contains(name))
     );
-    assert!(shown.stderr.is_empty(), "no progress where nobody looks");
+    assert!(shown.stderr.is_empty(), "no progress without a terminal");
     let mut child = demo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");

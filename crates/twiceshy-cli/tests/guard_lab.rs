@@ -1,4 +1,4 @@
-//! The experiments with the guard run, and what they report hangs together. Their times are not tested.
+//! The experiments with the guard run, and their reports are consistent. Their times are not tested.
 
 use serde_json::Value;
 use std::process::Command;
@@ -17,7 +17,7 @@ fn run(arguments: &str) -> Value {
 }
 
 #[test]
-fn every_subject_meets_all_traffic_before_near_and_far_stores() {
+fn every_subject_is_measured_under_all_traffic_and_delays() {
     let report = run("guard --keys 2000 --fpr 0.02 --delays 0,100 --threads 1,2 --seconds 0.05");
     let rows = report["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 2 * 4 * 2 * 5);
@@ -49,7 +49,7 @@ fn a_store_is_opened_in_every_way() {
 }
 
 #[test]
-fn a_store_doubles_while_somebody_asks() {
+fn look_ups_are_timed_while_a_store_doubles() {
     let report = run("growing --keys 3000");
     assert!(report["grown"].as_u64().is_some_and(|grown| grown >= 1), "{report}");
     assert!(report["growing"]["lookups"].as_u64().is_some_and(|lookups| lookups > 0), "{report}");

@@ -1,4 +1,4 @@
-//! The lab from the command line: experiments are listed, measured, interrupted, gone on with and drawn again.
+//! The lab from the command line: list, measure, interrupt, continue and redraw experiments.
 
 use serde_json::Value;
 use std::path::Path;
@@ -68,7 +68,7 @@ fn a_run_leaves_data_pictures_and_a_report_and_plot_makes_them_again() {
 }
 
 #[test]
-fn a_run_that_was_killed_goes_on_where_it_stopped_and_ends_as_if_nothing_had_been() {
+fn a_killed_run_continues_where_it_stopped_with_the_same_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let arguments = |out: &Path| {
         let out = out.to_str().expect("a plain path").to_owned();
@@ -95,14 +95,14 @@ fn a_run_that_was_killed_goes_on_where_it_stopped_and_ends_as_if_nothing_had_bee
         let output = twiceshy(&arguments.each_ref().map(String::as_str));
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(said.contains("were measured before"), out == &killed, "{said}");
+        assert_eq!(said.contains("were measured earlier"), out == &killed, "{said}");
     }
     let data = |out: &Path| text(&out.join("selector-space.csv"));
     assert_eq!(data(&killed), data(&whole));
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_a_word_on_what_can() {
+fn bad_arguments_are_refused_with_a_hint() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().to_str().expect("a plain path");
     for (arguments, advice) in [
@@ -125,7 +125,7 @@ fn what_cannot_be_run_is_refused_with_a_word_on_what_can() {
     assert!(String::from_utf8_lossy(&other.stderr).contains("--out"), "{other:?}");
 }
 
-/// A trace in which a few keys come again and again.
+/// A trace in which a few keys are asked for again and again.
 fn skewed_trace(path: &Path) {
     let mut state = 7u64;
     let mut lines = String::new();
@@ -148,7 +148,7 @@ fn advice_depends_on_the_traffic() {
     let candidates = usual["candidates"].as_array().expect("candidates");
     let bits = |name: &str| {
         let found = candidates.iter().find(|candidate| candidate["filter"] == name).expect("a candidate");
-        // A filter that does not learn has the wanted rate on average only.
+        // A filter that does not learn has the wanted rate only on average.
         let learns = found["learns"].as_bool().expect("a word");
         assert!(!learns || found["rate"].as_f64().expect("a rate") <= 0.001, "{found}");
         found["bits_per_key"].as_f64().expect("bits")

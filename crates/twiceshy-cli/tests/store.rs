@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 use twiceshy_store::{Change, Durability, Guard, RedbStore, SNAPSHOT_FILE, STORE_FILE, Space, Store};
 
-/// A folder of its own for each test, and the command that runs in it.
+/// A folder for one test, and the command that runs in it.
 struct Bench {
     folder: TempDir,
 }
@@ -131,7 +131,7 @@ fn each_command_reports_every_promised_name() {
 }
 
 #[test]
-fn people_are_told_the_same_in_words() {
+fn the_text_reports_say_the_same() {
     let bench = Bench::new();
     let said = |arguments: &str, input: &[u8]| String::from_utf8(bench.yes(arguments, input)).expect("text");
     assert!(said("create s", b"").starts_with("s: a new store behind a telescoping filter of 1,0"));
@@ -180,8 +180,8 @@ fn the_exit_status_is_that_of_grep() {
         assert_eq!(counts(&report, ["asked", "present", "absent"]), [3, 2, 1]);
         assert!(report.get("keys").is_none(), "{report}");
     }
-    let nobody = serde_json::from_slice::<Value>(&bench.out("query s --json", b"x\n", 1)).expect("JSON");
-    assert_eq!(nobody["keys"], serde_json::json!([]));
+    let none = serde_json::from_slice::<Value>(&bench.out("query s --json", b"x\n", 1)).expect("JSON");
+    assert_eq!(none["keys"], serde_json::json!([]));
     for wrong in ["query", "query s --colour", "query s --absent --values", "query elsewhere", "query s no-such-file"] {
         bench.error(wrong, b"a\n");
     }
@@ -228,7 +228,7 @@ fn a_line_may_be_a_megabyte_long() {
 }
 
 #[test]
-fn values_follow_a_tab_and_stay_when_a_key_comes_without_one() {
+fn values_follow_a_tab_and_stay_if_the_key_is_inserted_without_one() {
     let bench = Bench::new();
     bench.yes("create s", b"");
     let report = bench.json("insert s --values", b"a\t1\nb\t\n\tof nothing\nc\tx\ty\na\t2\n");
@@ -248,13 +248,13 @@ fn what_was_read_before_an_error_is_stored_and_counted() {
     let bench = Bench::new();
     bench.yes("create s", b"");
     bench.file("good", &lines(0..1500));
-    // It opens, and cannot be read.
+    // It can be opened but not read.
     let bad = Path::new("/proc/self/mem");
     if !bad.exists() {
         return;
     }
     let why = bench.error("insert s good /proc/self/mem good", b"");
-    assert!(why.contains("1,500 lines stored") && why.contains("/proc/self/mem cannot be read after line 0"), "{why}");
+    assert!(why.contains("1,500 lines stored") && why.contains("cannot read /proc/self/mem after line 0"), "{why}");
     assert_eq!(bench.json("check s", b"")["keys"], 1500);
     let why = bench.error("remove s good /proc/self/mem", b"");
     assert!(why.contains("1,500 lines removed"), "{why}");
@@ -269,7 +269,7 @@ fn an_input_that_cannot_be_read_changes_nothing() {
     std::fs::create_dir(bench.path("folder")).expect("a folder");
     for command in ["insert", "remove", "query"] {
         let why = bench.error(&format!("{command} s good missing"), b"");
-        assert!(why.contains("missing cannot be read") && why.contains("key on each line"), "{why}");
+        assert!(why.contains("cannot read missing") && why.contains("one key per line"), "{why}");
         let why = bench.error(&format!("{command} s good folder"), b"");
         assert!(why.contains("folder is a folder"), "{why}");
     }
@@ -317,7 +317,7 @@ fn a_store_that_cannot_be_made_leaves_nothing_behind() {
         assert!(why.contains(hint), "{wrong}: {why}");
         assert!(!bench.path("s").exists(), "{wrong}");
     }
-    // A machine that stopped while a store was being made has left this.
+    // Left behind by a machine that stopped while it made a store.
     std::fs::create_dir(bench.path("s")).expect("a folder");
     drop(RedbStore::open(bench.path("s").join(STORE_FILE)).expect("an empty file"));
     assert!(bench.error("insert s", b"a\n").contains("`twiceshy create s`"));
@@ -326,7 +326,7 @@ fn a_store_that_cannot_be_made_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_store_that_another_has_open_is_refused_in_a_sentence() {
+fn a_store_that_is_open_elsewhere_is_refused_with_a_reason() {
     let bench = Bench::with_lines(b"a\n");
     let guard = Guard::open(bench.path("s")).expect("the store");
     for command in ["insert s", "remove s", "query s", "info s", "check s", "create s"] {

@@ -1,8 +1,8 @@
 //! How many blocks of a telescoping filter ever run out of their 56 bits (004, Theorem 4 and its example).
 //!
-//! Each distinct query is asked 100 times, in rounds. For each A/S: the share of blocks that were ever reset, the resets,
-//! and the false positives a distinct query, for the filter's own code and for general ones: x = y = 2, or with `grid` all of
-//! x 2 to 4 and y 1 to 4, to see whether the rule that chooses the parameters chooses well.
+//! Each distinct query is asked 100 times, in rounds. For each A/S: the share of blocks that were ever reset, the
+//! resets, and the false positives per distinct query, for the filter's own code and for general ones: x = y = 2, or
+//! with `grid` all of x 2 to 4 and y 1 to 4, to check the rule that chooses the parameters.
 //!
 //! `cargo run --release -p twiceshy-lab --example block_resets -- [SLOTS] [BITS] [A/S,A/S,…] [grid]`
 
@@ -24,7 +24,7 @@ struct Outcome {
     wrong: u64,
 }
 
-/// Whether a selector of the block has gone back: only a reset does that.
+/// `true` if a selector of the block has gone back, which only a reset does.
 fn went_back(before: &[u16], after: &[u16]) -> bool {
     before.iter().zip(after).any(|(before, after)| after < before)
 }

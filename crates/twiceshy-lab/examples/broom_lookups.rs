@@ -1,6 +1,6 @@
-//! Look-ups of a broom filter, with the frontier at the beginning and in the middle: a key that it has passed is hashed twice.
+//! Look-ups of a broom filter, with the frontier at the start and half way: a key that it has passed is hashed twice.
 //!
-//! Nanoseconds of one thread, the best of nine rounds of a million look-ups.
+//! Nanoseconds on one thread, the best of nine rounds of a million look-ups.
 //!
 //! `cargo run --release -p twiceshy-lab --example broom_lookups -- [KEYS] [BITS]`
 

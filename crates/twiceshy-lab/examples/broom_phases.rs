@@ -1,6 +1,6 @@
 //! A broom filter over several phases (001 sections 4.2 and 4.5): adaptivity bits, the fullest block, the second level.
 //!
-//! Fresh absent queries until the frontier has gone round so often; a line each time that half of the keys have moved on.
+//! Asks fresh absent queries for a number of half phases; prints a line each time that half of the keys have moved on.
 //!
 //! `cargo run --release -p twiceshy-lab --example broom_phases -- [SLOTS] [BITS] [HALF PHASES] [C]`
 
@@ -8,7 +8,7 @@ use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomFilter;
 use twiceshy::remote::{ByHash, Counting};
 
-/// Keys are spread numbers: stored ones from below 2^40, absent ones from above.
+/// Keys are scrambled numbers: stored ones from below 2^40, absent ones from above.
 fn key(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes()
 }
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         filter.remote_mut().reset();
         let mut mistakes = 0u64;
         let mut moved = 0;
-        // The statistics go over all blocks, so they are asked for now and then.
+        // The statistics scan all blocks, so they are taken only now and then.
         while moved < half * keys / 2 {
             let query = key(number);
             number += 1;

@@ -1,8 +1,8 @@
 //! What a broom filter and its insertions cost (001, Theorem 6: log(1/ε) + O(1) bits a key, R read with probability ε).
 //!
-//! For each number of keys and each rate, a filter that is asked for just those and filled with them. An insertion reads R
-//! where it collides, and collides more as the filter fills: reads and writes are for each of all insertions, and the late
-//! reads for each of the last tenth.
+//! For each number of keys and each rate, a filter built for exactly those and filled with them. An insertion reads R
+//! if it collides, and collides more often as the filter fills: reads and writes are per insertion over all insertions,
+//! and the late reads over the last tenth.
 //!
 //! `cargo run --release -p twiceshy-lab --example broom_space -- [KEYS,KEYS,…] [RATE,RATE,…]`
 

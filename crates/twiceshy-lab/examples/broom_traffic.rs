@@ -1,10 +1,11 @@
-//! What traffic costs a broom filter: phases, adaptivity bits, ghosts and all bits a key, and the words of its costliest updates.
+//! What traffic costs a broom filter: phases, adaptivity bits, ghosts and total bits per key, and the words of its
+//! costliest updates.
 //!
-//! At 95 % load, fresh queries until one is wrong; the filter hears of it, and then
+//! At 95 % load, asks fresh queries until one is wrong and reports it to the filter. Then
 //! * `mistakes`: nothing else happens;
 //! * `inserted`: the mistake is inserted in place of a stored key;
-//! * `replaced`: the four oldest keys are replaced by four others, whose bytes are in no order;
-//! * `rising`: the same with keys that rise, as time stamps do.
+//! * `replaced`: the four oldest keys are replaced by four others, in random byte order;
+//! * `rising`: the same with keys in rising order, like time stamps.
 //!
 //! Means and largest values are over the second half of the run. Words are counted with `--features count-words`.
 //!
@@ -63,7 +64,7 @@ struct Traffic {
     figures: Figures,
 }
 
-/// The words that an operation touched, if they are counted.
+/// Runs an operation and counts the words it touched, if they are counted.
 fn words_of<T>(most: &mut u64, operation: impl FnOnce() -> T) -> T {
     #[cfg(feature = "count-words")]
     twiceshy::touched::reset();
@@ -138,7 +139,9 @@ impl Traffic {
                     self.come()?;
                 }
             }
-            other => return Err(format!("there is no traffic {other:?}: mistakes, inserted, replaced, rising").into()),
+            other => {
+                return Err(format!("unknown traffic {other:?}: use mistakes, inserted, replaced or rising").into());
+            }
         }
         Ok(())
     }

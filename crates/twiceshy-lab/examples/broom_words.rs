@@ -1,8 +1,8 @@
 //! How many words of L an operation of a broom filter touches (001, Theorem 6: a constant number).
 //!
-//! At 95 % load, rounds of three look-ups of stored keys, three of absent ones, an adaptation, a removal and an insertion.
-//! Every other insertion brings back a key that was removed a while ago, and may meet its ghost. The rounds are as many for
-//! each number of keys, so that the largest counts can be compared.
+//! At 95 % load, rounds of three look-ups of stored keys, three of absent ones, an adaptation, a removal and an
+//! insertion. Every second insertion re-inserts a key that was removed earlier, and may meet its ghost. The number of
+//! rounds is the same for each number of keys, so that the largest counts can be compared.
 //!
 //! `cargo run --release -p twiceshy-lab --features count-words --example broom_words -- [KEYS,KEYS,…] [BITS] [ROUNDS]`
 
@@ -17,10 +17,10 @@ type Failure = Box<dyn std::error::Error>;
 /// Look-ups of each kind in a round.
 const LOOK_UPS: u64 = 3;
 
-/// For how many rounds a key stays away.
-const AWAY: usize = 64;
+/// For how many rounds a key stays removed.
+const ROUNDS_REMOVED: usize = 64;
 
-/// What the operations of one kind have touched.
+/// Counts of the words touched by operations of one kind.
 #[derive(Default)]
 struct Tally {
     operations: u64,
@@ -78,7 +78,7 @@ struct Mixture {
     rng: Rng,
     /// The numbers of the stored keys.
     stored: Vec<u64>,
-    /// Those of keys that were removed, the latest last.
+    /// Those of removed keys, the latest last.
     gone: VecDeque<u64>,
     next: u64,
     tallies: Tallies,
@@ -88,7 +88,7 @@ impl Mixture {
     fn new(keys: u64, bits: u32) -> Result<Mixture, Failure> {
         let mut subject = Subject::new(loaded(keys, bits))?;
         for _ in 0..keys {
-            // What one insertion touches is all that has to be kept.
+            // Only the words of a single insertion are needed.
             touched::reset();
             subject.fill(1)?;
         }
@@ -111,13 +111,13 @@ impl Mixture {
             let number = self.stored[self.rng.below(self.stored.len() as u64) as usize];
             let key = self.subject.key(number);
             if !self.tallies.stored.of(|| self.subject.filter.contains(&key)) {
-                return Err(format!("the stored key of number {number} is not found").into());
+                return Err(format!("the stored key with number {number} was not found").into());
             }
         }
         Ok(())
     }
 
-    /// Gives out a query that the filter is wrong about. Those beyond the round's look-ups are not counted.
+    /// Returns a query that the filter is wrong about. Look-ups beyond the round's are not counted.
     fn look_up_absent(&mut self) -> [u8; 8] {
         let mut wrong = None;
         for _ in 0..LOOK_UPS {
@@ -139,7 +139,7 @@ impl Mixture {
     }
 
     fn insert(&mut self) -> Result<(), Failure> {
-        let back = if self.gone.len() > AWAY { self.gone.pop_front() } else { None };
+        let back = if self.gone.len() > ROUNDS_REMOVED { self.gone.pop_front() } else { None };
         let number = match back {
             Some(number) if self.rng.below(2) == 0 => number,
             _ => {

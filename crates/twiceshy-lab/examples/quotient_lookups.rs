@@ -1,7 +1,7 @@
-//! What learning costs a look-up: the quotient family side by side, in one run.
+//! What learning costs a look-up: the quotient family compared in one run.
 //!
-//! All filters stand over one remote with the same keys. Rounds of look-ups go over the filters in turn, and each filter's
-//! rate is the median of its rounds; the ratios are to the plain quotient filter of the same rounds.
+//! All filters use one remote with the same keys. Each round of look-ups goes over the filters in turn, and each
+//! filter's rate is the median of its rounds; the ratios are to the plain quotient filter in the same rounds.
 //!
 //! `cargo run --release -p twiceshy-lab --example quotient_lookups -- [KEYS] [BITS] [RATIO] [siphash|xxh3]`
 
@@ -12,7 +12,7 @@ use twiceshy::hash::HashKey;
 use twiceshy::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
 use twiceshy::remote::ByHash;
 
-/// Look-ups a round.
+/// Look-ups per round.
 const ROUND: u64 = 1 << 20;
 const ROUNDS: usize = 15;
 
@@ -54,7 +54,7 @@ fn median(rates: &mut [f64]) -> f64 {
     rates[rates.len() / 2]
 }
 
-/// A filter's name, and its answers to so many queries from one on.
+/// A filter's name, and a function that asks it `count` queries from `first` on.
 type Asked<'a> = (&'a str, &'a dyn Fn(u64, u64) -> u64);
 
 /// Rounds over all filters in turn, for queries from `first` on.
@@ -68,7 +68,7 @@ fn compare(title: &str, filters: &[Asked<'_>], first: u64, wrap: u64) {
     println!("{title}");
     let medians: Vec<f64> = rates.iter_mut().map(|rates| median(rates)).collect();
     for ((name, _), rate) in filters.iter().zip(&medians) {
-        println!("  {name:<18} {:>6.2} million a second   {:.3} of plain", rate / 1e6, rate / medians[0]);
+        println!("  {name:<18} {:>6.2} million per second   {:.3} of plain", rate / 1e6, rate / medians[0]);
     }
 }
 

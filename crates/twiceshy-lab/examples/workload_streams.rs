@@ -1,4 +1,4 @@
-//! The figures of the generated streams and how fast they come.
+//! The statistics and the speed of the generated streams.
 //!
 //! `cargo run --release -p twiceshy-lab --example workload_streams`
 

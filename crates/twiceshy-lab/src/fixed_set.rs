@@ -154,7 +154,7 @@ impl Remote for FixedSet {
     }
 }
 
-#[cfg(any())] // broom: #[cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use twiceshy::hash::HashKey;

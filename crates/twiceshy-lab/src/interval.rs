@@ -1,11 +1,11 @@
-//! How far chance may have moved a share.
+//! Confidence intervals of a proportion.
 
-/// The standard deviations of a normal variable within which it lies 95 times in 100.
+/// The z-score of a 95 % interval.
 pub const Z95: f64 = 1.959_963_984_540_054;
 
-/// The Wilson score interval of a probability after so many wins in so many games: all p that lie within `z` standard
-/// deviations *of p* from the share that was seen. It stays within 0 and 1 and keeps its width where nothing or everything
-/// was won, which the interval of the share's own deviation does not. No games say nothing: (0, 1).
+/// The Wilson score interval of a probability, from `wins` in `games`: all p within `z` standard deviations *of p* from
+/// the observed share. It stays within 0 and 1 and keeps its width if no game or every game was won, which the interval
+/// from the share's own deviation does not. Without games it is (0, 1).
 ///
 /// ```
 /// use twiceshy_lab::interval::{Z95, wilson};
@@ -27,7 +27,7 @@ pub fn wilson(wins: u64, games: u64, z: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// The probability of at least so many wins where each of the games is won with this probability.
+/// The probability of at least `wins` wins in `games` games, each won with probability `chance`.
 ///
 /// ```
 /// use twiceshy_lab::interval::at_least;
@@ -42,7 +42,7 @@ pub fn at_least(wins: u64, games: u64, chance: f64) -> f64 {
     if wins > games || chance <= 0.0 {
         return 0.0;
     }
-    // From the largest terms down, in logarithms: no term overflows, and small sums keep their digits.
+    // Starts at the largest term, in logarithms: no term overflows, and small sums keep their digits.
     let term = |k: u64| {
         let ways =
             libm::lgamma(games as f64 + 1.0) - libm::lgamma(k as f64 + 1.0) - libm::lgamma((games - k) as f64 + 1.0);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_everything_are_not_certain() {
+    fn no_wins_and_only_wins_leave_an_interval() {
         let (low, high) = wilson(0, 20, Z95);
         assert!(low == 0.0 && (0.16..0.17).contains(&high), "{high}");
         assert_eq!(wilson(20, 20, Z95), (1.0 - high, 1.0));
@@ -85,7 +85,7 @@ mod tests {
             let (low, high) = wilson(wins, games, Z95);
             held += u64::from((low..=high).contains(&0.1));
         }
-        // The count is whole, so the interval is not exact: 0.95 within a point, and chance within 0.35 of one.
+        // The count is whole, so the interval is not exact: 0.95 within 0.01, plus 0.0035 for chance.
         assert!((3_700..=3_880).contains(&held), "{held}");
     }
 }

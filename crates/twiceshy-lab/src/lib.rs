@@ -2,7 +2,7 @@
 
 pub mod advise;
 pub mod baseline;
-// broom: pub mod broom;
+pub mod broom;
 pub mod experiment;
 pub mod experiments;
 pub mod fixed_set;
@@ -16,3 +16,8 @@ pub mod torture;
 pub mod uniform;
 pub mod whittling;
 pub mod workload;
+
+/// The README's code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! The whittling stream of 004 section 6.1, "Adversarial tests": queries that were wrong are asked again, the others leave.
+//! The whittling stream of 004 section 6.1, "Adversarial tests": wrong queries are asked again, the others are dropped.
 
 use crate::game::{GameError, Oracle, Recipe};
 use crate::replay::FilterSpec;
@@ -9,10 +9,10 @@ use serde::Serialize;
 /// How often every key of Q is asked for in a round.
 pub const SUBROUNDS: u64 = 10;
 
-/// The stream ends when |Q|/|S| has come down to this.
+/// The stream ends when |Q|/|S| is at most this.
 pub const ENOUGH: f64 = 0.01;
 
-/// The most keys of Q at the beginning: each has a number of 32 bits.
+/// The most keys in Q at the start: each key has a 32-bit number.
 const MOST: f64 = u32::MAX as f64;
 
 /// One stream against one filter.
@@ -20,31 +20,31 @@ const MOST: f64 = u32::MAX as f64;
 pub struct Settings {
     /// The filter and its geometry.
     pub filter: FilterSpec,
-    /// |S|, the keys that it holds.
+    /// |S|, the number of stored keys.
     pub keys: u64,
-    /// Keys over cells; `None` for what the filter's shape is planned for, 95 % at most.
+    /// Keys over cells; `None` for the load that the filter's shape is planned for, at most 95 %.
     pub load: Option<f64>,
-    /// |Q|/|S| at the beginning.
+    /// |Q|/|S| at the start.
     pub ratio: f64,
-    /// The most rounds. The paper does not say how many it allows.
+    /// The most rounds. The paper does not state its limit.
     pub most_rounds: u64,
-    /// Where all randomness comes from.
+    /// The random seed.
     pub seed: u64,
 }
 
 /// One round of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Round {
-    /// |Q| while it was asked.
+    /// |Q| in this round.
     pub asked: u64,
-    /// Look-ups that were wrong, of `SUBROUNDS` for each key.
+    /// Look-ups that were wrong, out of `SUBROUNDS` per key.
     pub false_positives: u64,
     /// Keys that were wrong at least once: |Q| of the next round.
     pub kept: u64,
 }
 
 impl Round {
-    /// The share of the look-ups that were wrong; 0 where nobody asked.
+    /// The share of wrong look-ups; 0 if nothing was asked.
     pub fn rate(&self) -> f64 {
         match self.asked {
             0 => 0.0,
@@ -53,7 +53,7 @@ impl Round {
     }
 }
 
-/// What came of a stream.
+/// The result of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -61,9 +61,9 @@ pub struct Report {
     pub filter: String,
     /// |S|.
     pub keys: u64,
-    /// |Q|/|S| at the beginning.
+    /// |Q|/|S| at the start.
     pub ratio: f64,
-    /// The rate of keys never asked for, by the formula.
+    /// The rate of keys that were never asked for, by the formula.
     pub static_rate: f64,
     /// Local bits over |S| at the end.
     pub local_bits_per_key: f64,
@@ -71,9 +71,9 @@ pub struct Report {
     pub final_rate: f64,
     /// |Q| after the last round.
     pub left: u64,
-    /// Whether the bound on rounds ended the stream, and not |Q|.
+    /// `true` if the limit on rounds ended the stream before Q was small enough.
     pub ran_out_of_rounds: bool,
-    /// Rebuilds under another hash key because the filter asked for one. The keys of Q are strangers to it then.
+    /// Rebuilds under another hash key, at the filter's request. The new filter knows nothing of the keys of Q.
     pub rebuilds: u64,
     /// All rounds.
     pub rounds: Vec<Round>,
@@ -81,13 +81,13 @@ pub struct Report {
     pub seed: u64,
 }
 
-/// Plays a stream: rounds of ten subrounds in which each key of Q is asked for, in the same order; after a round the keys
-/// leave that were never wrong in it. It ends when |Q|/|S| ≤ 0.01, or after so many rounds.
+/// Plays a stream. A round is ten subrounds; each asks for every key of Q in the same order. After a round, keys that
+/// were never wrong in it leave Q. The stream ends when |Q|/|S| ≤ 0.01, or after `most_rounds`.
 ///
-/// *What is reported.* The rate during the final round, as the figure has it: the last round that was asked, after which Q
-/// was small enough. If that left no key at all, none was wrong in it, and the rate is 0: nothing is carried over from the
-/// round before. Where the first round is the final one, its rate has the first mistakes in it, a tenth of the static rate
-/// for a filter that fixes each at once. An empty Q at the beginning is refused.
+/// *What is reported.* The rate of the last round, as in the paper's figure. If that round left no key in Q, no query
+/// was wrong in it, and the rate is 0: nothing is carried over from the round before. If the first round is the last,
+/// its rate includes the first mistakes: a tenth of the static rate for a filter that fixes each mistake immediately.
+/// An empty Q at the start is an error.
 ///
 /// ```
 /// use twiceshy::Kind;
@@ -97,22 +97,22 @@ pub struct Report {
 /// let filter = FilterSpec::new(Kind::Quotient, 8);
 /// let settings = Settings { filter, keys: 2_000, load: None, ratio: 20.0, most_rounds: 10, seed: 1 };
 /// let report = run(&settings)?;
-/// assert_eq!(report.final_rate, 1.0, "a filter that does not learn is wrong about the same keys for ever");
+/// assert_eq!(report.final_rate, 1.0, "a filter that does not learn stays wrong about the same keys");
 /// # Ok::<(), twiceshy_lab::game::GameError>(())
 /// ```
 pub fn run(settings: &Settings) -> Result<Report, GameError> {
     let refuse = |why: String| Err(GameError::Setting(why));
     let count = (settings.ratio * settings.keys as f64).round();
     if !(1.0..=MOST).contains(&count) {
-        return refuse(format!("a ratio |Q|/|S| of {} asks for no key, or for too many", settings.ratio));
+        return refuse(format!("the ratio |Q|/|S| of {} gives no key or too many: choose another", settings.ratio));
     }
     if settings.most_rounds == 0 {
-        return refuse("0 rounds ask nothing: allow at least 1".into());
+        return refuse("the number of rounds must be at least 1, not 0".into());
     }
     let recipe = Recipe::shaped(&settings.filter, settings.keys, settings.load)?;
     let mut rng = Rng::stream(settings.seed, 0x5748_4954);
     let Some(keys) = Keys::new(settings.keys, count as u64, rng.word()) else {
-        return refuse("that is more keys than 64 bits can tell apart".into());
+        return refuse("too many keys for 64-bit numbers: use fewer".into());
     };
     let mut oracle = Oracle::setup(&recipe, &keys, Rng::new(rng.word()))?;
     let rounds = whittle(&mut oracle, &keys, settings)?;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_does_not_learn_keeps_what_is_wrong_to_the_last_round() {
+    fn a_filter_that_does_not_learn_keeps_its_mistakes_to_the_last_round() {
         let report = played(&stream(Kind::Quotient, 8, 20.0));
         assert!(report.final_rate == 1.0 && report.ran_out_of_rounds && report.rounds.len() == 20);
         // 80,000 keys at 0.37 %: 297, with a deviation of 17.
@@ -199,15 +199,15 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_in_which_nothing_is_wrong_ends_with_an_empty_set_and_a_rate_of_0() {
+    fn a_stream_without_mistakes_ends_with_an_empty_set_and_a_rate_of_0() {
         let report = played(&stream(Kind::Telescoping, 30, 2.0));
         assert_eq!((report.final_rate, report.left, report.rounds.len()), (0.0, 0, 1));
-        let nobody = Round { asked: 0, false_positives: 0, kept: 0 };
-        assert_eq!(nobody.rate(), 0.0);
+        let unasked = Round { asked: 0, false_positives: 0, kept: 0 };
+        assert_eq!(unasked.rate(), 0.0);
     }
 
     #[test]
-    fn every_filter_can_be_whittled_and_the_seed_decides() {
+    fn every_filter_can_be_whittled_and_the_result_depends_on_the_seed() {
         for &name in Kind::ALL {
             let settings = Settings { keys: 500, most_rounds: 3, ..stream(name, 6, 3.0) };
             let report = run(&settings).expect("a stream");

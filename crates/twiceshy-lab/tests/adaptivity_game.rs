@@ -1,10 +1,10 @@
-//! Controls of the adaptivity game: adversaries must win where theory says that they win, and as often as it says.
+//! Controls of the adaptivity game: adversaries must win where theory says so, and as often as it says.
 
 use twiceshy::Kind;
 use twiceshy_lab::game::{AdversaryName, GameError, MOST_KEYS, Recipe, Report, Settings, Tactics, run, run_with};
 
-/// Games at ε = 1/32. Remainders of 5 bits come to 2.9 %, so that n random keys have some 15 false positives among them, and
-/// an adversary who cannot find one does not exist.
+/// Games at ε = 1/32. Remainders of 5 bits have a rate of 2.9 %, so n random keys have about 15 false positives among
+/// them, and every adversary finds one.
 fn game(filter: Kind, adversary: AdversaryName, games: u64) -> Settings {
     Settings { filter: filter.into(), adversary, keys: 500, epsilon: 1.0 / 32.0, phases: 0, games, seed: 7, jobs: 2 }
 }
@@ -24,7 +24,7 @@ fn played(settings: &Settings) -> Report {
 }
 
 #[test]
-fn who_asks_nothing_wins_at_the_static_rate() {
+fn an_adversary_that_asks_nothing_wins_at_the_static_rate() {
     for filter in [Kind::Quotient, Kind::Telescoping, Kind::Cyclic, Kind::Swapping] {
         let small = Settings { keys: 100, epsilon: 0.06, ..game(filter, AdversaryName::Fresh, 8_000) };
         let report = played(&small);
@@ -53,7 +53,7 @@ fn asking_again_gains_nothing_against_a_telescoping_filter() {
             let report = played(&game(filter, adversary, 400));
             let z = report.deviations_above(report.epsilon);
             assert!(z <= 4.0, "{adversary} against {filter}: {} wins, {z:.2} deviations above", report.wins);
-            // It did ask, and was told of mistakes: about 500 · 2.9 %, with a deviation of 0.2 for the mean of 400 games.
+            // It did ask, and found mistakes: about 500 · 2.9 %, with a deviation of 0.2 for the mean of 400 games.
             let found = report.false_positives as f64 / report.games as f64;
             assert!((found - 14.8).abs() < 1.0, "{adversary} against {filter}: {found} mistakes a game");
             assert_eq!(report.adapts, report.false_positives, "{filter} learns from each");
@@ -62,16 +62,17 @@ fn asking_again_gains_nothing_against_a_telescoping_filter() {
 }
 
 #[test]
-fn deleting_and_inserting_beats_a_filter_that_forgets_what_is_deleted() {
+fn deleting_and_inserting_beats_a_filter_that_forgets_deleted_keys() {
     for filter in [Kind::Extension, Kind::Telescoping] {
-        // At ε = 1 % no block overflows in n queries, so that all the forgetting is the deletion's.
+        // At ε = 1 % no block overflows in n queries, so only the deletion makes the filter forget.
         let at_one_percent = |adversary| Settings { epsilon: 0.01, ..game(filter, adversary, 300) };
         let timing = played(&at_one_percent(AdversaryName::DeleteReinsert));
         assert!(timing.win_rate > 0.95, "{filter}: {}", timing.win_rate);
-        // The same filter holds against whoever only asks.
+        // The same filter holds against an adversary that only asks.
         let asking = played(&at_one_percent(AdversaryName::Rounds));
         assert!(asking.deviations_above(asking.epsilon) <= 4.0, "{filter}: {}", asking.win_rate);
-        // Half the set goes and comes back before y is found: 250 keys, with a deviation of 8 for the mean of 300 games.
+        // Half the set is deleted and re-inserted before y is found: 250 keys, with a deviation of 8 for the mean of
+        // 300 games.
         let tried = timing.deletions as f64 / timing.games as f64;
         assert!((tried - 252.0).abs() < 35.0, "{filter}: {tried} deletions a game");
         assert_eq!(timing.deletions, timing.insertions);
@@ -79,8 +80,8 @@ fn deleting_and_inserting_beats_a_filter_that_forgets_what_is_deleted() {
 }
 
 #[test]
-fn who_makes_a_telescoping_filter_learn_more_than_its_blocks_hold_beats_it() {
-    // 512 distinct queries for 60 keys: 8.5 for each, where the block of remainders of 5 bits overflows at three.
+fn overflowing_the_blocks_of_a_telescoping_filter_beats_it() {
+    // 512 distinct queries for 60 keys: 8.5 per key, where a block of 5-bit remainders overflows at three.
     let small = Settings { keys: 60, ..game(Kind::Telescoping, AdversaryName::Repeat, 300) };
     let report = played(&small);
     assert!(report.win_rate > 0.4 && report.win_rate < 0.8, "{}", report.win_rate);
@@ -90,7 +91,7 @@ fn who_makes_a_telescoping_filter_learn_more_than_its_blocks_hold_beats_it() {
 }
 
 #[test]
-fn the_number_of_jobs_changes_nothing_and_the_seed_does() {
+fn the_result_depends_on_the_seed_and_not_on_the_number_of_jobs() {
     let settings = game(Kind::Cuckooing, AdversaryName::DeleteReinsert, 24);
     let report = played(&settings);
     assert_eq!(report, played(&Settings { jobs: 5, ..settings.clone() }));

@@ -1,5 +1,5 @@
-//! Each rule of the broom filter against the adversaries that it is there for: with it they win no more often than ε allows,
-//! without it they do. `docs/broom.md` has the rules, and why they are enough.
+//! Each rule of the broom filter against the adversaries that it is made for: with it they win no more often than ε
+//! allows, without it they do. `docs/broom.md` has the rules, and why they suffice.
 
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomForm, BroomOptions, BroomRule};
@@ -7,12 +7,12 @@ use twiceshy::remote::ByHash;
 use twiceshy::{AdaptiveFilter, Kind};
 use twiceshy_lab::game::{AdversaryName, Recipe, Report, Settings, run_against};
 
-/// What the proof leaves to an adversary beyond ε: keys that were right in many sets avoid the same bases (c = 3).
+/// What the proof allows an adversary beyond ε: keys that were right in many sets avoid the same bases (c = 3).
 const FACTOR: f64 = 1.2;
 
 const FORMS: [(&str, BroomForm); 2] = [("two levels", BroomForm::TwoLevels), ("back yard", BroomForm::BackYard)];
 
-/// Keys and ε. At the second one a rule that is missing shows in a few games: the adversary wins ten times ε and more.
+/// Keys and ε. At the second, a missing rule shows in a few games: the adversary wins ten times ε and more.
 const SIZES: [(u64, f64); 2] = [(500, 0.01), (400, 0.002)];
 
 fn play(adversary: AdversaryName, keys: u64, epsilon: f64, games: u64, options: BroomOptions) -> Report {
@@ -38,7 +38,7 @@ fn holds(report: &Report, epsilon: f64, what: &str) {
 }
 
 #[test]
-fn nobody_who_inserts_mistakes_names_a_false_positive_more_often_than_epsilon() {
+fn inserting_mistakes_does_not_win_more_often_than_epsilon() {
     let all = AdversaryName::ALL.into_iter().filter(|adversary| !adversary.searches());
     for adversary in all {
         for (keys, epsilon) in SIZES {
@@ -50,8 +50,8 @@ fn nobody_who_inserts_mistakes_names_a_false_positive_more_often_than_epsilon() 
     }
 }
 
-/// Without the rule each of these adversaries names false positives more often than `times` ε, beyond all luck. With it none does:
-/// see above.
+/// Without the rule each of these adversaries names false positives more often than `times` ε, by more than luck. With
+/// it none does: see above.
 fn needs(rule: BroomRule, (keys, epsilon): (u64, f64), games: u64, adversaries: &[(AdversaryName, f64)]) {
     for (adversary, times) in adversaries {
         for (name, form) in FORMS {
@@ -63,20 +63,20 @@ fn needs(rule: BroomRule, (keys, epsilon): (u64, f64), games: u64, adversaries: 
 }
 
 #[test]
-fn without_ghosts_of_removed_keys_what_was_removed_is_forgotten() {
+fn without_ghosts_removed_keys_are_forgotten() {
     use AdversaryName::{Chain, Lottery, Revenants, Swap};
     needs(BroomRule::RemovalGhosts, SIZES[1], 30, &[(Swap, 10.0), (Chain, 10.0), (Lottery, 5.0), (Revenants, 20.0)]);
 }
 
 #[test]
-fn without_bits_up_to_the_first_difference_inserted_mistakes_match_who_was_mistaken_for_them() {
+fn without_bits_up_to_the_first_difference_inserted_mistakes_match_the_keys_they_collided_with() {
     use AdversaryName::{Chain, Lottery, Swap};
     needs(BroomRule::FirstDifference, SIZES[1], 30, &[(Swap, 10.0), (Chain, 5.0), (Lottery, 2.0)]);
 }
 
 #[test]
 fn without_the_ghost_of_a_second_mistake_siblings_match_each_other_behind_the_frontier() {
-    // The leak is a quarter of a per cent, whatever ε: it shows where ε is small.
+    // The leak is a quarter of a per cent for any ε, so it shows if ε is small.
     needs(BroomRule::SecondMistake, (400, 0.0005), 300, &[(AdversaryName::SiblingsFrontier, FACTOR)]);
 }
 
@@ -87,7 +87,7 @@ fn under_the_same_functions_growth_and_recovery_bring_mistakes_back() {
 }
 
 #[test]
-fn a_yard_that_refuses_keys_says_which_keys_collide() {
+fn a_back_yard_that_refuses_keys_reveals_which_keys_collide() {
     let (keys, epsilon) = SIZES[0];
     let bounded = options(keys, epsilon, BroomForm::BackYard).without(BroomRule::RoomForAll);
     let flood = play(AdversaryName::Flood, keys, epsilon, 30, bounded);
@@ -96,7 +96,8 @@ fn a_yard_that_refuses_keys_says_which_keys_collide() {
     assert!(oracle.pool_rate > 0.1, "{}", oracle.pool_rate);
 }
 
-/// A sliding window of keys in rising order, four replaced for each mistake: phases, and ghosts a key at the end.
+/// A sliding window of keys in rising order, four replaced for each mistake. Returns phases, and ghosts per key at the
+/// end.
 fn rising(options: BroomOptions, keys: u64, mistakes: u64) -> (u64, f64) {
     let mut filter = options.build(HashKey::fixed(3), ByHash::new()).expect("an empty remote");
     let mut next = 0u64;

@@ -1,4 +1,4 @@
-//! The memory of a long run does not depend on how long it is.
+//! The memory of a long run does not depend on its length.
 
 use peak_alloc::PeakAlloc;
 use twiceshy::Kind;
@@ -7,7 +7,7 @@ use twiceshy_lab::replay::{FilterSpec, Settings, run};
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// The most memory that a replay of so many queries held, in bytes.
+/// The peak memory of a replay of `queries` queries, in bytes.
 fn peak(workload: &str, queries: u64) -> usize {
     let settings = Settings {
         filter: FilterSpec::new(Kind::Telescoping, 8),
@@ -31,12 +31,12 @@ fn peak(workload: &str, queries: u64) -> usize {
 
 #[test]
 fn six_times_as_many_queries_take_no_more_memory() {
-    // The first run of all also allocates what the process keeps.
+    // The very first run also allocates what the process keeps.
     peak("power-law", 500_000);
-    // As many stored keys in both, or nearly: a key that is asked for first after 500,000 queries adds one to |A|.
+    // As many stored keys in both, or nearly: a key first asked for after 500,000 queries adds one to |A|.
     let [short, long] = [500_000, 3_000_000].map(|queries| peak("power-law", queries));
     let grown = long.saturating_sub(short);
-    // A list of the queries would be 20 MB longer; what grows is the stored set, with the distinct keys asked for.
+    // A list of the queries would take 20 MB more; only the stored set grows, with the distinct keys asked for.
     assert!(grown < 600_000, "{short} bytes became {long}");
     let [short, long] = [500_000, 3_000_000].map(|queries| peak("active-set", queries));
     assert!(long.saturating_sub(short) < 1_000_000, "{short} bytes became {long}");

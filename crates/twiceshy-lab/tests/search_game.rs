@@ -1,4 +1,5 @@
-//! The attacks of paper 000 in the adaptivity game: they win where its theorems say so, and not where a filter is adaptive.
+//! The attacks of paper 000 in the adaptivity game: they win where its theorems say so, and not if a filter is
+//! adaptive.
 
 use twiceshy::Kind;
 use twiceshy_lab::game::{AdversaryName, Recipe, Report, Settings, Tactics, run_with};
@@ -27,13 +28,13 @@ fn cyclic(fingerprint: u32, selector: u32) -> FilterSpec {
 }
 
 #[test]
-fn whoever_goes_round_the_selectors_beats_a_cyclic_filter() {
+fn cycling_through_the_selectors_beats_a_cyclic_filter() {
     for (fingerprint, selector, games) in [(4, 1, 300), (5, 1, 300), (6, 1, 300), (3, 2, 60)] {
         let spec = cyclic(fingerprint, selector);
         let report = play(&spec, 500, 0.9, AdversaryName::Cyclic, games, &Tactics::default());
         let search = report.search.as_ref().expect("it searched");
         assert!(report.win_rate > 0.98, "{}", report.win_rate);
-        assert_eq!(search.named_wins, search.named, "a selector that has gone round is where it began");
+        assert_eq!(search.named_wins, search.named, "a selector is back at its start after a full cycle");
         // A key is found after v^(2^s) / 3.6 others, geometrically distributed. v is one value less under one function.
         let (values, functions) = (f64::from(1 << fingerprint), 1 << selector);
         let expected = values.powi(functions) * (1.0 - 1.0 / values) / 3.6;
@@ -49,12 +50,12 @@ fn three_selector_bits_take_more_keys_than_a_bounded_search_tries() {
     let search = report.search.as_ref().expect("it searched");
     assert_eq!((search.named, search.cut_short), (0, 40));
     let tried = search.elements / 40;
-    assert!((40_000..50_000).contains(&tried), "{tried}: most keys are right at once");
+    assert!((40_000..50_000).contains(&tried), "{tried}: most keys are right the first time");
     assert!(report.deviations_above(report.static_rate) <= 4.0, "{}", report.wins);
 }
 
 #[test]
-fn whoever_outlasts_the_swaps_beats_a_swapping_filter_of_few_bits() {
+fn asking_through_the_swaps_beats_a_swapping_filter_of_few_bits() {
     for (bits, games) in [(3, 100), (4, 60)] {
         let spec = FilterSpec { remote: RemoteName::Mirror, ..FilterSpec::new(Kind::Swapping, bits) };
         let report = play(&spec, 500, 0.9, AdversaryName::Swapping, games, &Tactics::default());
@@ -74,7 +75,7 @@ fn a_birthday_attack_beats_a_cuckooing_filter() {
     let ended = [search.named, suspects.too_few, suspects.too_many, suspects.no_permutation];
     assert_eq!(ended.iter().sum::<u64>(), 40, "{ended:?}: every game ends in one of four ways");
     assert!(search.named >= 30 && search.named_wins * 10 >= search.named * 9, "{search:?}");
-    // The same filter with no more than half as many suspects as there are.
+    // The same filter with a limit of half as many suspects as there are.
     let strict = Tactics { most_suspects: 2, ..Tactics::default() };
     let report = play(&two_by_one, 2_000, 0.5, AdversaryName::Unfixable, 40, &strict);
     let suspects = report.search.and_then(|search| search.suspects).expect("it had suspects");
@@ -89,14 +90,14 @@ fn a_birthday_attack_beats_a_cyclic_filter_if_it_knows_that_keys_keep_their_tabl
     assert!(report.win_rate_low > 0.6, "{}", report.win_rate);
     let search = report.search.expect("it searched");
     assert_eq!(search.named_wins, search.named);
-    // As the paper counts, 4 · 2 hashes, it finds sets of two where it looks for eight.
+    // As the paper counts, 4 · 2 hashes, it finds sets of two while it looks for eight.
     let eight = Tactics { most_rounds: 1_000, ..Tactics::default() };
     let report = play(&spec, 2_000, 0.95, AdversaryName::Unfixable, 10, &eight);
     assert_eq!(report.search.map(|search| search.named), Some(0));
 }
 
 #[test]
-fn none_of_them_beats_a_telescoping_filter_that_is_asked_twice_as_many_keys_as_it_holds() {
+fn none_beats_a_telescoping_filter_with_two_queries_per_stored_key() {
     let bounded = Tactics { most_queries: 4_000, ..Tactics::default() };
     for (adversary, tactics) in [
         (AdversaryName::Cyclic, &bounded),

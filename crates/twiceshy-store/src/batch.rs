@@ -21,20 +21,18 @@ impl Batch {
         self.changes.insert((space, key.into()), None);
     }
 
-    /// The entries that a filter's plan writes.
-    pub(crate) fn index(&mut self, writes: &[Write]) {
-        for write in writes {
-            match write {
-                Write::Add { generation, key, words, .. } => {
-                    let entries = words.iter().map(|(order, word)| entry::index(*generation, order, word, key));
-                    entries.for_each(|entry| self.put(Space::Index, entry, []));
-                }
-                Write::Remove { generation, key, words, .. } => {
-                    let entries = words.iter().map(|(order, word)| entry::index(*generation, order, word, key));
-                    entries.for_each(|entry| self.delete(Space::Index, entry));
-                }
-                _ => {}
+    /// The index entries that a write of a plan adds or deletes.
+    pub(crate) fn index(&mut self, write: &Write) {
+        match write {
+            Write::Add { generation, key, words, .. } => {
+                let entries = words.iter().map(|(order, word)| entry::index(*generation, order, word, key));
+                entries.for_each(|entry| self.put(Space::Index, entry, []));
             }
+            Write::Remove { generation, key, words, .. } => {
+                let entries = words.iter().map(|(order, word)| entry::index(*generation, order, word, key));
+                entries.for_each(|entry| self.delete(Space::Index, entry));
+            }
+            _ => {}
         }
     }
 
@@ -106,7 +104,7 @@ impl Batch {
     }
 }
 
-/// A question to a map: its keys from one on and before another, so many at most.
+/// A question to a map: up to `limit` of its keys from `from` on and before `to`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Question {
     pub(crate) space: Space,

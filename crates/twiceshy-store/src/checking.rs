@@ -3,47 +3,81 @@
 use crate::batch::Batch;
 use crate::entry;
 use crate::error::Error;
+use crate::index::Index;
 use crate::inner::{Inner, Writer};
 use crate::store::{Space, Store};
-use crate::view::{Source, View};
+use std::fmt;
 use std::ops::Bound;
 use std::sync::PoisonError;
 use twiceshy::remote::Key;
 
-/// How many entries are looked at between two questions to the store.
-const AT_ONCE: usize = 256;
+/// How many entries are read in one scan.
+const SCANNED_AT_ONCE: usize = 256;
+
+/// What [`Guard::check`](crate::Guard::check) found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Checked {
+    /// Everything is in order.
+    Sound,
+    /// The filter was wrong. The store is whole, and the filter is made anew from it.
+    FilterWrong(String),
+    /// Values and index do not belong together: restore the store from a copy.
+    StoreDamaged(String),
+}
+
+impl Checked {
+    /// The first thing that is wrong, and what to do; `None` if everything is in order.
+    pub fn problem(&self) -> Option<String> {
+        match self {
+            Checked::Sound => None,
+            Checked::FilterWrong(what) => {
+                Some(format!("{what}. The store is whole, and the filter is made anew from it"))
+            }
+            Checked::StoreDamaged(what) => Some(format!("{what}. Restore the store from a copy")),
+        }
+    }
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.problem().as_deref().unwrap_or("everything is in order"))
+    }
+}
 
 impl<S: Store> Inner<S> {
-    /// The first thing that is wrong, in words. In constant memory but for the filter's own check.
-    pub(crate) fn check(&self, writer: &mut Writer) -> Result<Result<(), String>, Error<S::Error>> {
+    /// Checks everything. In constant memory but for the filter's own check.
+    pub(crate) fn check(&self, writer: &mut Writer) -> Result<Checked, Error<S::Error>> {
         if let Err(wrong) = self.check_index(writer)? {
-            return Ok(Err(format!("{wrong}. Restore the store from a copy")));
+            return Ok(Checked::StoreDamaged(wrong));
         }
         if let Err(wrong) = self.check_filter(writer)? {
-            self.lose_filter();
+            self.lose_filter(writer);
             writer.stale_snapshot = true;
-            return Ok(Err(format!("{wrong}. The store is whole, and the filter is made anew from it")));
+            return Ok(Checked::FilterWrong(wrong));
         }
-        Ok(Ok(()))
+        Ok(Checked::Sound)
     }
 
     /// Every key against the filter.
     fn check_filter(&self, writer: &Writer) -> Result<Result<(), String>, Error<S::Error>> {
         let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return Ok(Err("there is no filter".into())) };
-        let batch = Batch::default();
-        let view = View::new(&writer.state, &batch, Source::Store(&self.store));
-        if let Err(wrong) = filter.validate(&view) {
-            return Ok(Err(wrong));
-        }
-        let mut wrong = Ok(());
+        let mut stored: Vec<Key> = Vec::new();
         self.each(Space::Values, |key| {
-            if !filter.answers(key) {
-                wrong = Err(format!("the filter turns away the key {}", shown(key)));
-            }
-            Ok(wrong.is_ok())
+            stored.push(Key::from(key));
+            Ok(true)
         })?;
-        Ok(wrong)
+        if let Some(key) = stored.iter().find(|key| !filter.contains(key)) {
+            return Ok(Err(format!("the filter turns away the key {}", shown(key))));
+        }
+        let batch = Batch::default();
+        let index = Index::new(&self.store, &batch);
+        let checked = filter.validate(&stored, &index);
+        Ok(checked.and_then(|()| match &writer.growth {
+            Some(growth) => growth.validate(&stored, &index),
+            None => Ok(()),
+        }))
     }
 
     /// Every key against the index, and every entry of the index against its key.
@@ -96,7 +130,7 @@ impl<S: Store> Inner<S> {
             let mut some: Vec<Key> = Vec::new();
             let scanned = self.store.scan(space, from.as_ref().map(Vec::as_slice), &mut |key, _| {
                 some.push(Key::from(key));
-                some.len() < AT_ONCE
+                some.len() < SCANNED_AT_ONCE
             });
             scanned.map_err(Error::Store)?;
             for key in &some {
@@ -105,7 +139,7 @@ impl<S: Store> Inner<S> {
                 }
             }
             match some.last() {
-                Some(last) if some.len() == AT_ONCE => from = Bound::Excluded(last.to_vec()),
+                Some(last) if some.len() == SCANNED_AT_ONCE => from = Bound::Excluded(last.to_vec()),
                 _ => return Ok(()),
             }
         }

@@ -43,12 +43,12 @@ fn increment(bytes: &mut Vec<u8>) {
     bytes.push(u8::MAX);
 }
 
-/// The generation of an index entry; none where the bytes are no entry.
+/// The generation of an index entry; `None` if the bytes are not an entry.
 pub(crate) fn generation(entry: &[u8]) -> Option<Generation> {
     Some(Generation(u32::from_be_bytes(*entry.first_chunk()?)))
 }
 
-/// Word and key of an index entry; none where the bytes are no entry.
+/// Word and key of an index entry; `None` if the bytes are not an entry.
 pub(crate) fn parse_index(entry: &[u8]) -> Option<(u64, &[u8])> {
     let (head, key) = entry.split_at_checked(HEAD)?;
     let word = head[5..].try_into().ok()?;
@@ -57,9 +57,9 @@ pub(crate) fn parse_index(entry: &[u8]) -> Option<(u64, &[u8])> {
 
 /// What a commit did to the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
-    Came(Key),
-    Went(Key),
+pub(crate) enum Logged {
+    Added(Key),
+    Removed(Key),
     /// Nothing: the index changed.
     Other,
 }
@@ -68,7 +68,7 @@ pub(crate) enum Deed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) tag: u64,
-    pub(crate) deed: Deed,
+    pub(crate) logged: Logged,
 }
 
 impl Record {
@@ -81,10 +81,10 @@ impl Record {
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let (kind, key): (u8, &[u8]) = match &self.deed {
-            Deed::Came(key) => (0, key),
-            Deed::Went(key) => (1, key),
-            Deed::Other => (2, &[]),
+        let (kind, key): (u8, &[u8]) = match &self.logged {
+            Logged::Added(key) => (0, key),
+            Logged::Removed(key) => (1, key),
+            Logged::Other => (2, &[]),
         };
         let mut bytes = self.tag.to_le_bytes().to_vec();
         bytes.push(kind);
@@ -95,13 +95,13 @@ impl Record {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Record> {
         let (tag, rest) = bytes.split_first_chunk::<8>()?;
         let (kind, key) = rest.split_first()?;
-        let deed = match kind {
-            0 => Deed::Came(Key::from(key)),
-            1 => Deed::Went(Key::from(key)),
-            2 if key.is_empty() => Deed::Other,
+        let logged = match kind {
+            0 => Logged::Added(Key::from(key)),
+            1 => Logged::Removed(Key::from(key)),
+            2 if key.is_empty() => Logged::Other,
             _ => return None,
         };
-        Some(Record { tag: u64::from_le_bytes(*tag), deed })
+        Some(Record { tag: u64::from_le_bytes(*tag), logged })
     }
 }
 
@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn records_come_back_as_they_were_and_other_bytes_are_none() {
         let key = Key::from(&b"key"[..]);
-        for deed in [Deed::Came(key.clone()), Deed::Went(Key::from(&b""[..])), Deed::Other] {
-            let record = Record { tag: 0x1234_5678_9ABC_DEF0, deed };
+        for logged in [Logged::Added(key.clone()), Logged::Removed(Key::from(&b""[..])), Logged::Other] {
+            let record = Record { tag: 0x1234_5678_9ABC_DEF0, logged };
             assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record));
         }
         assert_eq!(Record::from_bytes(&[0; 8]), None);

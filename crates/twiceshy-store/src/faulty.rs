@@ -28,6 +28,7 @@ const ANSWERS: u8 = 0;
 const LOSES_BEFORE: u8 = 1;
 const LOSES_AFTER: u8 = 2;
 const PANICS: u8 = 3;
+const REFUSES: u8 = 4;
 
 impl<S: Store> Faulty<S> {
     /// A store that does not fail yet.
@@ -35,7 +36,7 @@ impl<S: Store> Faulty<S> {
         Faulty { inner, left: AtomicI64::new(-1), lose: AtomicU8::new(ANSWERS) }
     }
 
-    /// So many calls succeed, and the next one fails.
+    /// This many calls succeed, and the next one fails.
     pub fn fail_after(&self, calls: u32) {
         self.left.store(calls.into(), Ordering::SeqCst);
     }
@@ -45,12 +46,17 @@ impl<S: Store> Faulty<S> {
         self.lose.store(if happens { LOSES_AFTER } else { LOSES_BEFORE }, Ordering::SeqCst);
     }
 
+    /// The next commit fails, and nothing of it happens.
+    pub fn fail_commit(&self) {
+        self.lose.store(REFUSES, Ordering::SeqCst);
+    }
+
     /// The next commit panics.
     pub fn panic_at_commit(&self) {
         self.lose.store(PANICS, Ordering::SeqCst);
     }
 
-    /// No failure any more. Whether one was still to come.
+    /// Ends all failures. `true` if one was still to come.
     pub fn heal(&self) -> bool {
         let left = self.left.swap(-1, Ordering::SeqCst);
         self.lose.swap(ANSWERS, Ordering::SeqCst) != ANSWERS || left >= 0
@@ -94,6 +100,9 @@ impl<S: Store> Store for Faulty<S> {
         self.call().map_err(CommitError::Failed)?;
         let lost = self.lose.swap(ANSWERS, Ordering::SeqCst);
         assert!(lost != PANICS, "the store was told to panic");
+        if lost == REFUSES {
+            return Err(CommitError::Failed(FaultyError::Told));
+        }
         if lost == LOSES_BEFORE {
             return Err(CommitError::Unknown(FaultyError::Told));
         }

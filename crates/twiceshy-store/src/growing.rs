@@ -1,47 +1,47 @@
 //! A filter that grows before it is full, a few keys with each insertion.
 
-use crate::batch::Batch;
-use crate::changing::of_trouble;
-use crate::entry::Deed;
+use crate::changing::Draft;
+use crate::choice::Choice;
+use crate::entry::Logged;
 use crate::error::Error;
-use crate::inner::{Inner, Planned, Trouble, Writer, capacity};
-use crate::kind::{AnyFilter, Size};
+use crate::index::{Failure, Index};
+use crate::inner::{Inner, Writer, capacity};
 use crate::store::{Durability, Store};
-use crate::view::{Stop, View};
 use std::sync::PoisonError;
+use twiceshy::error::PlanError;
+use twiceshy::filter::{Operation, Target};
+use twiceshy::growth::Growth;
 
-/// How full a filter is when it begins to grow. Those that come until it is full bring many more along than there are.
+/// How full a filter is when it begins to grow.
 const GROWS_AT: f64 = 0.85;
 
-/// How full a filter may become meanwhile. Above it insertions are slow, and then fail.
+/// How full a filter may become while it grows. Above it insertions are slow, and then fail.
 const FULL_AT: f64 = 0.93;
 
-/// How many keys an insertion brings along.
-const BROUGHT_ALONG: u64 = 64;
+/// How many keys an insertion brings over.
+const KEYS_PER_INSERTION: u64 = 64;
 
-/// How many keys are brought along while look-ups wait: a few microseconds' work.
-const AT_ONCE: u64 = 256;
+/// How many keys are brought over in one step.
+const STEP: u64 = 256;
 
 impl<S: Store> Inner<S> {
-    /// Sees to it that so many keys more will fit.
+    /// Makes sure that `more` keys will fit.
     pub(crate) fn make_room(&self, writer: &mut Writer, more: u64) -> Result<(), Error<S::Error>> {
         let made = match self.need(writer, more) {
             Need::Nothing => Ok(()),
-            Need::Growth(pace) => {
-                self.begin_growth(writer, None, more).and_then(|()| self.bring_along(writer, None, pace)).map(drop)
-            }
+            Need::Growth(pace) => self.begin_growth(writer, None, more).and_then(|()| self.bring_over(writer, pace)),
             Need::Rebuild(cells) => {
-                writer.content_until = writer.state.last.number.saturating_add(writer.state.len / 2 + 1_000);
+                writer.no_rebuild_before = writer.state.last.number.saturating_add(writer.state.len / 2 + 1_000);
                 self.begin(writer, None, cells)
             }
-            Need::MoreKeys(pace) => self.bring_along(writer, None, pace).map(drop),
+            Need::MoreKeys(pace) => self.bring_over(writer, pace),
         };
         match made {
             Ok(()) => Ok(()),
             // It goes on with the table that it has; an insertion that finds no room grows it at once.
-            Err(Trouble::Full) => Ok(()),
-            Err(Trouble::Lost) => self.rebuild(writer),
-            Err(trouble) => Err(of_trouble(trouble)),
+            Err(Failure::Full) => Ok(()),
+            Err(Failure::NoFilter) => self.rebuild(writer),
+            Err(failure) => Err(failure.into()),
         }
     }
 
@@ -49,90 +49,129 @@ impl<S: Store> Inner<S> {
         let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return Need::Nothing };
         let load = (filter.len() + more) as f64 / filter.cells() as f64;
-        // A batch for which there is no room waits for the end of it.
-        let pace = if load > FULL_AT { u64::MAX } else { more.saturating_mul(BROUGHT_ALONG) };
-        match (filter.is_rebuilding(), load > GROWS_AT) {
+        // A batch for which there is no room waits for the end of the growth.
+        let pace = if load > FULL_AT { u64::MAX } else { more.saturating_mul(KEYS_PER_INSERTION) };
+        let grows = writer.growth.is_some() || filter.is_rebuilding();
+        match (grows, load > GROWS_AT) {
             (true, _) => Need::MoreKeys(pace),
             (false, true) => Need::Growth(pace),
-            (false, false) if filter.wants_rebuild() && writer.state.last.number >= writer.content_until => {
+            (false, false) if filter.wants_rebuild() && writer.state.last.number >= writer.no_rebuild_before => {
                 Need::Rebuild(filter.cells())
             }
             (false, false) => Need::Nothing,
         }
     }
 
-    fn begin_growth(&self, writer: &mut Writer, batch: Option<&mut Batch>, more: u64) -> Result<(), Trouble<S::Error>> {
+    fn begin_growth(&self, writer: &mut Writer, draft: Option<&mut Draft>, more: u64) -> Result<(), Failure<S::Error>> {
         let keys = capacity(writer.state.len.saturating_add(more)).saturating_mul(4) / 3;
-        let size = Size::from_choice(&writer.state.choice, keys).ok_or(Trouble::Lost)?;
-        self.begin(writer, batch, size.cells().map_err(|_| Trouble::Full)?)
+        let choice = Choice::from_bytes(&writer.state.choice).ok_or(Failure::NoFilter)?;
+        self.begin(writer, draft, choice.cells(keys).map_err(|_| Failure::Full)?)
     }
 
-    fn begin(&self, writer: &mut Writer, batch: Option<&mut Batch>, cells: u64) -> Result<(), Trouble<S::Error>> {
-        self.grow(writer, batch, |filter, view| filter.begin_grow(cells.max(filter.cells()), view))
-    }
-
-    /// Brings so many keys into the larger table. Whether it is the one that answers now.
-    fn bring_along(
-        &self,
-        writer: &mut Writer,
-        mut batch: Option<&mut Batch>,
-        keys: u64,
-    ) -> Result<bool, Trouble<S::Error>> {
-        let mut left = keys;
-        while left > 0 {
-            let some = left.min(AT_ONCE);
-            left -= some;
-            self.grow(writer, batch.as_deref_mut(), |filter, view| filter.rebuild_step(some as usize, view).map(drop))?;
-            if !self.grows() {
-                self.counters.grown.add(1);
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn grows(&self) -> bool {
-        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
-        filter.as_ref().is_some_and(AnyFilter::is_rebuilding)
-    }
-
-    /// One step of growth. A filter whose growth writes to the index has that committed at once; or put into a batch, with the
-    /// changes before it.
-    fn grow(
-        &self,
-        writer: &mut Writer,
-        batch: Option<&mut Batch>,
-        work: impl FnMut(&mut AnyFilter, &mut View<'_, S>) -> Result<(), Stop<S::Error>>,
-    ) -> Result<(), Trouble<S::Error>> {
-        let nothing = Batch::default();
-        let Planned::Waits(plan) = self.plan(&writer.state, batch.as_deref().unwrap_or(&nothing), work)? else {
-            return Ok(());
-        };
-        let tag = writer.tag();
-        match batch {
-            Some(batch) => {
-                writer.state.advance(&plan, Deed::Other, tag, batch);
-                self.resolve(&writer.state);
+    /// Begins a table of at least this many cells: beside the filter, or within it.
+    fn begin(&self, writer: &mut Writer, draft: Option<&mut Draft>, cells: u64) -> Result<(), Failure<S::Error>> {
+        let place = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(filter) = &*place else { return Err(Failure::NoFilter) };
+        let target = Target::Cells(cells.max(filter.cells()));
+        let nothing = draft.as_deref().map(|draft| draft.batch.clone()).unwrap_or_default();
+        let index = Index::new(&self.store, &nothing);
+        let growth = Growth::begin(&**filter, target, &index)?;
+        drop(place);
+        match growth {
+            Some(growth) => {
+                writer.growth = Some(growth);
                 Ok(())
             }
-            None => {
-                let (mut after, mut batch) = (writer.state.clone(), nothing);
-                after.advance(&plan, Deed::Other, tag, &mut batch);
-                self.commit(writer, after, batch, Vec::new(), Durability::Seen).map_err(|error| match error {
-                    Error::Store(error) | Error::Unknown(error) => Trouble::Store(error),
-                    _ => Trouble::Lost,
-                })
+            None => self.step_within(writer, draft, Operation::Begin(target)),
+        }
+    }
+
+    /// Brings keys into the larger table, outside any batch.
+    fn bring_over(&self, writer: &mut Writer, keys: u64) -> Result<(), Failure<S::Error>> {
+        let mut left = keys;
+        while left > 0 && !self.step(writer, None, left.min(STEP))? {
+            left = left.saturating_sub(STEP);
+        }
+        Ok(())
+    }
+
+    /// One step of growth. `true` at its end.
+    fn step(&self, writer: &mut Writer, mut draft: Option<&mut Draft>, keys: u64) -> Result<bool, Failure<S::Error>> {
+        let Some(growth) = &mut writer.growth else {
+            self.step_within(writer, draft, Operation::Step(keys as usize))?;
+            let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+            let ended = filter.as_ref().is_none_or(|filter| !filter.is_rebuilding());
+            self.counters.grown.add(u64::from(ended));
+            return Ok(ended);
+        };
+        let batch = draft.as_deref_mut().map(|draft| std::mem::take(&mut draft.batch)).unwrap_or_default();
+        let index = Index::new(&self.store, &batch);
+        let filled = growth.next_keys(keys as usize, &index).map_err(PlanError::from).and_then(|some| {
+            let ended = some.is_empty();
+            growth.fill(some, &index).map(|()| ended)
+        });
+        if let Some(draft) = draft {
+            draft.batch = batch;
+        }
+        match filled.map_err(Failure::from) {
+            Ok(true) => {
+                self.switch(writer);
+                self.counters.grown.add(1);
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            Err(failure) => {
+                if matches!(failure, Failure::Full) {
+                    writer.growth = None;
+                }
+                Err(failure)
             }
         }
     }
 
-    /// Grows to the end, within a batch: there is no room for the next key. With each try that was not enough the table is larger.
-    pub(crate) fn grow_now(&self, writer: &mut Writer, batch: &mut Batch, tries: u32) -> Result<(), Trouble<S::Error>> {
-        if !self.grows() {
-            let more = writer.state.len.saturating_mul(1 << tries.min(16));
-            self.begin_growth(writer, Some(batch), more)?;
+    /// A step of a filter that rebuilds itself. What it writes is committed at once, or with the changes of a draft.
+    fn step_within(
+        &self,
+        writer: &mut Writer,
+        draft: Option<&mut Draft>,
+        operation: Operation<'_>,
+    ) -> Result<(), Failure<S::Error>> {
+        let mut own = Draft::new(&writer.state);
+        let in_batch = draft.is_some();
+        let draft = draft.unwrap_or(&mut own);
+        let planned = self.plan(writer, &draft.batch, operation)?;
+        let tag = writer.tag();
+        if planned.writes().next().is_none() {
+            // Nothing to commit.
+            draft.work.last = Some(planned);
+            return self.apply_last(writer, draft);
         }
-        while !self.bring_along(writer, Some(batch), AT_ONCE)? {}
+        draft.add(planned, Logged::Other, tag);
+        if in_batch {
+            return self.apply_last(writer, draft);
+        }
+        self.commit(writer, own, &[], Durability::Seen).map_err(|error| match error {
+            Error::Store(error) | Error::Unknown(error) => Failure::Store(error),
+            _ => Failure::NoFilter,
+        })
+    }
+
+    /// Grows to the end within a batch: there is no room for the next key. With each growth that was not enough the table
+    /// is larger.
+    pub(crate) fn grow_now(
+        &self,
+        writer: &mut Writer,
+        draft: &mut Draft,
+        growths: u32,
+    ) -> Result<(), Failure<S::Error>> {
+        let within = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let within = within.as_ref().is_some_and(|filter| filter.is_rebuilding());
+        draft.work.grew = true;
+        if writer.growth.is_none() && !within {
+            let more = writer.state.len.saturating_mul(1 << growths.min(16));
+            self.begin_growth(writer, Some(draft), more)?;
+        }
+        while !self.step(writer, Some(draft), STEP)? {}
         Ok(())
     }
 }
@@ -140,10 +179,10 @@ impl<S: Store> Inner<S> {
 /// What a filter needs before the next insertion.
 enum Need {
     Nothing,
-    /// A larger table, and so many keys in it at once.
+    /// A larger table, and this many keys in it at once.
     Growth(u64),
     /// The same table made anew.
     Rebuild(u64),
-    /// So many keys more in the table that has begun.
+    /// This many keys more in the table that has begun.
     MoreKeys(u64),
 }

@@ -1,9 +1,10 @@
 //! The guarded store.
 
-use crate::changing::Wish;
+use crate::changing::Edit;
+use crate::checking::Checked;
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::inner::Inner;
-use crate::kind::{FilterKind, Size};
 use crate::stats::Stats;
 use crate::store::{Space, Store};
 use std::collections::VecDeque;
@@ -11,6 +12,7 @@ use std::ops::Bound;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
+use twiceshy::Kind;
 use twiceshy::remote::Key;
 
 /// A store behind a filter that turns away look-ups of absent keys, and learns from its mistakes.
@@ -18,19 +20,19 @@ use twiceshy::remote::Key;
 /// All methods take `&self` and may be called from many threads. Look-ups wait for no change: the filter is locked only
 /// while the processor works on it.
 ///
-/// **Answers come from the store.** The filter only says which keys need not be looked for there. Where there is no
-/// filter, because it is being rebuilt, every look-up goes to the store; and so do those for keys whose change is under way, or
-/// whose commit's answer was lost.
+/// **Answers come from the store.** The filter only says which keys need not be looked for there. While the filter is being
+/// rebuilt every look-up goes to the store, and so do look-ups for keys whose change is under way or whose commit's answer
+/// was lost.
 pub struct Guard<S: Store> {
     inner: Arc<Inner<S>>,
-    /// The guard's own: one that rebuilds the filter after the store was opened, and the learner.
+    /// The guard's own threads: the learner, and one that rebuilds the filter after opening.
     threads: Vec<JoinHandle<()>>,
-    /// Whether the snapshot has been written for the last time.
+    /// `true` if [`Guard::close`] was called.
     closed: bool,
 }
 
-/// How many changes of a batch are committed at once.
-const AT_ONCE: usize = 1_000;
+/// How many changes of a batch are committed together.
+const COMMITTED_AT_ONCE: usize = 1_000;
 
 /// How many entries an iterator fetches at once.
 const FETCHED: usize = 256;
@@ -40,7 +42,7 @@ impl<S: Store> Guard<S> {
         let inner = Arc::new(inner);
         let mut guard = Guard { inner, threads: Vec::new(), closed: false };
         if guard.inner.filter.read().unwrap_or_else(PoisonError::into_inner).is_none() {
-            // If it fails, whoever writes next tries again, and hears of it.
+            // If it fails, the next change tries again and gets the error.
             guard.spawn("rebuilder", |inner| drop(inner.lock()))?;
         }
         if !guard.inner.learns_at_once {
@@ -57,8 +59,8 @@ impl<S: Store> Guard<S> {
         Ok(())
     }
 
-    /// The store inside, for reading. Its four maps belong together: what is changed in one of them without the guard is answered
-    /// wrongly for ever.
+    /// The store inside, for reading. Its four maps belong together: a change that bypasses the guard leads to wrong
+    /// answers.
     pub fn store(&self) -> &S {
         &self.inner.store
     }
@@ -68,12 +70,12 @@ impl<S: Store> Guard<S> {
         self.look_up(key, |store| store.get(Space::Values, key), Option::is_some).map(Option::flatten)
     }
 
-    /// Whether a key is stored.
+    /// `true` if the key is stored.
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error<S::Error>> {
         Ok(self.look_up(key, |store| store.contains(Space::Values, key), |found| *found)?.unwrap_or(false))
     }
 
-    /// Asks the filter, and then the store if need be; none where the filter turns the key away.
+    /// Asks the filter, and then the store if need be; `None` if the filter turns the key away.
     #[inline]
     fn look_up<T>(
         &self,
@@ -87,7 +89,7 @@ impl<S: Store> Guard<S> {
         if !inner.pending.holds(key)
             && let Some(filter) = &*inner.filter.read().unwrap_or_else(PoisonError::into_inner)
         {
-            if !filter.answers(key) {
+            if !filter.contains(key) {
                 inner.counters.turned_away.add(1);
                 return Ok(None);
             }
@@ -105,79 +107,79 @@ impl<S: Store> Guard<S> {
         Ok(Some(answer))
     }
 
-    /// Stores a value for a key. Whether the key is new.
+    /// Stores a value for a key. `true` if the key is new.
     pub fn insert(&self, key: &[u8], value: &[u8]) -> Result<bool, Error<S::Error>> {
-        let wish = Wish { key: Key::from(key), value: Some(value.to_vec()) };
-        self.inner.change(wish).map(|stored| !stored)
+        let edit = Edit { key: Key::from(key), value: Some(value.to_vec()) };
+        self.inner.change(&[edit]).map(|stored| stored == 0)
     }
 
-    /// Takes a key and its value away. Whether the key was stored.
+    /// Removes a key and its value. `true` if the key was stored.
     pub fn remove(&self, key: &[u8]) -> Result<bool, Error<S::Error>> {
-        self.inner.change(Wish { key: Key::from(key), value: None })
+        self.inner.change(&[Edit { key: Key::from(key), value: None }]).map(|stored| stored == 1)
     }
 
-    /// Stores many values; of a key that comes twice the last one stays. How many keys are new. A thousand at a time are
-    /// committed together: after an error those before are stored, and of the others none or a thousand.
+    /// Stores many values, and returns how many keys are new. If a key comes twice, its last value stays. A thousand entries
+    /// are committed together: after an error the thousands before it are stored.
     pub fn insert_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         entries: impl IntoIterator<Item = (K, V)>,
     ) -> Result<u64, Error<S::Error>> {
-        let wishes = entries
+        let edits = entries
             .into_iter()
-            .map(|(key, value)| Wish { key: Key::from(key.as_ref()), value: Some(value.as_ref().to_vec()) });
-        let (wished, stored) = self.change_all(wishes)?;
-        Ok(wished - stored)
+            .map(|(key, value)| Edit { key: Key::from(key.as_ref()), value: Some(value.as_ref().to_vec()) });
+        let (edits, stored) = self.change_all(edits)?;
+        Ok(edits - stored)
     }
 
-    /// Takes many keys away. How many of them were stored. Committed as in [`Guard::insert_all`].
+    /// Removes many keys, and returns how many of them were stored. Committed as in [`Guard::insert_all`].
     pub fn remove_all<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<u64, Error<S::Error>> {
-        let wishes = keys.into_iter().map(|key| Wish { key: Key::from(key.as_ref()), value: None });
-        Ok(self.change_all(wishes)?.1)
+        let edits = keys.into_iter().map(|key| Edit { key: Key::from(key.as_ref()), value: None });
+        Ok(self.change_all(edits)?.1)
     }
 
-    /// How many there were, and how many of the keys were stored before.
-    fn change_all(&self, mut wishes: impl Iterator<Item = Wish>) -> Result<(u64, u64), Error<S::Error>> {
-        let (mut wished, mut stored) = (0, 0);
+    /// Returns how many edits there were, and how many of their keys were stored before.
+    fn change_all(&self, mut edits: impl Iterator<Item = Edit>) -> Result<(u64, u64), Error<S::Error>> {
+        let (mut count, mut stored) = (0, 0);
         loop {
-            let some: Vec<Wish> = wishes.by_ref().take(AT_ONCE).collect();
+            let some: Vec<Edit> = edits.by_ref().take(COMMITTED_AT_ONCE).collect();
             if some.is_empty() {
-                return Ok((wished, stored));
+                return Ok((count, stored));
             }
-            wished += some.len() as u64;
-            stored += self.inner.change_all(&some)?;
+            count += some.len() as u64;
+            stored += self.inner.change(&some)?;
         }
     }
 
-    /// All keys and values, in the order of the keys' bytes. What changes meanwhile may or may not be seen.
+    /// All keys and values, in the order of the keys' bytes. Changes made meanwhile may or may not be seen.
     pub fn iter(&self) -> Entries<'_, S> {
         Entries { store: &self.inner.store, fetched: VecDeque::new(), from: Some(Bound::Unbounded) }
     }
 
-    /// How many keys are stored.
+    /// The number of stored keys.
     pub fn len(&self) -> Result<u64, Error<S::Error>> {
         Ok(self.inner.read_state()?.len)
     }
 
-    /// Whether no key is stored.
+    /// `true` if no key is stored.
     pub fn is_empty(&self) -> Result<bool, Error<S::Error>> {
         Ok(self.len()? == 0)
     }
 
-    /// The filter that the store was made for, and its false-positive rate.
-    pub fn filter(&self) -> Result<(FilterKind, f64), Error<S::Error>> {
-        let size = Size::from_choice(&self.inner.read_state()?.choice, 1).ok_or(Error::Damaged)?;
-        Ok((size.kind, size.rate))
+    /// The filter that the store was created for, and its false-positive rate.
+    pub fn filter(&self) -> Result<(Kind, f64), Error<S::Error>> {
+        let choice = Choice::from_bytes(&self.inner.read_state()?.choice).ok_or(Error::Damaged)?;
+        Ok((choice.kind, choice.rate))
     }
 
-    /// Waits until the filter is there, and has learned from all false positives that wait. After an open that found no
-    /// snapshot to trust, the filter is made in the background.
+    /// Waits until the filter is there and has learned from all waiting false positives. If no usable snapshot was found, the
+    /// filter is made in the background after opening.
     pub fn wait(&self) -> Result<(), Error<S::Error>> {
         let mut writer = self.inner.lock()?;
         self.inner.learn_all(&mut writer);
         Ok(())
     }
 
-    /// What was counted since the store was opened.
+    /// Counts since the store was opened.
     pub fn stats(&self) -> Result<Stats, Error<S::Error>> {
         let inner = &self.inner;
         let filter = inner.filter.read().unwrap_or_else(PoisonError::into_inner);
@@ -188,27 +190,28 @@ impl<S: Store> Guard<S> {
         Ok(Stats { keys: self.len()?, local_bits, cells, ..inner.counters.stats() })
     }
 
-    /// Has every change so far be on disk, and writes the filter's snapshot, if the guard has a place for it.
+    /// Syncs all changes to disk and saves the filter's snapshot, if a snapshot path is set.
     pub fn save(&self) -> Result<(), Error<S::Error>> {
         let mut writer = self.inner.lock()?;
         self.inner.save(&mut writer)
     }
 
-    /// Checks the filter against the index, every key against both, and every index entry against its key. Costs a walk over
-    /// all of them, and changes wait meanwhile. The first thing that is wrong, in words. A filter that is wrong is thrown away,
-    /// and made anew from the index before the next change.
-    pub fn check(&self) -> Result<Result<(), String>, Error<S::Error>> {
+    /// Checks the filter against the index, every key against both, and every index entry against its key. Walks over all of
+    /// them, and changes wait meanwhile. A filter that is wrong is dropped, and made anew from the index before the next
+    /// change.
+    pub fn check(&self) -> Result<Checked, Error<S::Error>> {
         let mut writer = self.inner.lock()?;
         self.inner.check(&mut writer)
     }
 
-    /// Saves, as [`Guard::save`] does, and lets the store go. It waits for a filter that is being made. Dropping a guard does the same, and tells nobody if it fails.
+    /// Saves, as [`Guard::save`] does, and closes the store. Waits for a filter that is being made. Dropping a guard does the
+    /// same, but ignores errors.
     pub fn close(mut self) -> Result<(), Error<S::Error>> {
         self.closed = true;
         self.finish()
     }
 
-    /// Learns from what waits, and saves.
+    /// Learns from waiting false positives, and saves.
     fn finish(&mut self) -> Result<(), Error<S::Error>> {
         self.end_threads();
         self.wait()?;
@@ -217,7 +220,7 @@ impl<S: Store> Guard<S> {
 
     fn end_threads(&mut self) {
         self.inner.close();
-        // If one panicked, the next to take the lock begins again from the store.
+        // If a thread panicked, the next one to take the lock begins again from the store.
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }
@@ -235,7 +238,7 @@ impl<S: Store> Drop for Guard<S> {
 pub struct Entries<'a, S> {
     store: &'a S,
     fetched: VecDeque<(Vec<u8>, Vec<u8>)>,
-    /// Where to go on; none at the end.
+    /// Where to go on; `None` at the end.
     from: Option<Bound<Vec<u8>>>,
 }
 

@@ -2,42 +2,45 @@
 
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::kind::AnyFilter;
+use crate::index::{Failure, Index};
 use crate::pending::Pending;
 use crate::policy::Policy;
 use crate::queue::Queue;
 use crate::state::{Mark, State, StateError};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
-use crate::view::{Answers, Source, Stop, View};
 use crossbeam_utils::sync::ShardedLock;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use twiceshy::remote::{Key, Plan};
+use twiceshy::error::StalePlan;
+use twiceshy::filter::{Backed, Operation};
+use twiceshy::growth::{Beside, Growth};
+use twiceshy::plan::{Plan, Undo};
+use twiceshy::remote::{Key, Write};
 
 /// The parts of a guard.
 ///
-/// **Who may do what when.** Changes, adaptations and snapshots are made under `writer`, one at a time, from plan to apply.
-/// Look-ups never wait for it: they read `pending`, then the filter, then the store. The filter's own lock is held for writing
-/// only while the processor works, never while the store does.
+/// **Locks.** Changes, adaptations and snapshots are made under `writer`, one at a time, from plan to apply. Look-ups never
+/// wait for it: they read `pending`, then the filter, then the store. A plan is made under the filter's read lock, reading
+/// the store on the way. The write lock is held only while a plan is applied in memory.
 pub(crate) struct Inner<S> {
     pub(crate) store: S,
-    /// None where it is lost or not yet there: then every look-up goes to the store.
-    pub(crate) filter: ShardedLock<Option<AnyFilter>>,
+    /// `None` if it is lost or not yet there: then every look-up goes to the store.
+    pub(crate) filter: ShardedLock<Option<Box<dyn Backed>>>,
     pub(crate) pending: Pending,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) queue: Mutex<Queue>,
-    /// Wakes the learner when something waits.
-    pub(crate) something_waits: Condvar,
-    /// Whether whoever errs learns himself, since there is no learner.
+    /// Wakes the learner.
+    pub(crate) queue_not_empty: Condvar,
+    /// `true` if the thread that hits a false positive adapts the filter: there is no learner.
     pub(crate) learns_at_once: bool,
-    /// Whether what the filter learns is a commit.
+    /// `true` if what the filter learns is a commit.
     pub(crate) learning_writes: bool,
     pub(crate) closing: AtomicBool,
     pub(crate) policy: Policy,
     pub(crate) counters: Counters,
-    /// Where the snapshot is, if there is to be one.
+    /// Where the snapshot is saved, if anywhere.
     pub(crate) snapshot: Option<PathBuf>,
     /// How durable a change is when it returns.
     pub(crate) durability: Durability,
@@ -47,57 +50,74 @@ pub(crate) struct Inner<S> {
 pub(crate) struct Writer {
     /// The store's state after the last commit whose outcome is known.
     pub(crate) state: State,
-    /// A commit whose outcome is not.
+    /// A larger filter in the making. Look-ups do not see it.
+    pub(crate) growth: Option<Growth>,
+    /// A commit whose outcome is not known.
     pub(crate) doubt: Option<Doubt>,
     /// The last tag.
     pub(crate) tags: u64,
-    /// What the snapshot that lies there knows: the last commit, and how often the filter had learned since it was opened.
+    /// What the snapshot on disk knows: the last commit, and how often the filter had learned since it was opened.
     pub(crate) saved: Option<(Mark, u64)>,
-    /// Whether there are commits that no disk has heard of.
+    /// `true` if there are commits that are not synced.
     pub(crate) unsynced: bool,
-    /// Whether a snapshot lies there that must not be found by a later open.
+    /// `true` if there is a snapshot on disk that a later open must not find.
     pub(crate) stale_snapshot: bool,
-    /// The commit from which on a filter that wants a rebuild gets one: not one after the other, should it not help.
-    pub(crate) content_until: u64,
+    /// No rebuild that the filter wants before this commit: one after the other would not help.
+    pub(crate) no_rebuild_before: u64,
 }
 
 /// A commit whose answer was lost.
 pub(crate) struct Doubt {
     /// The state that it would have made.
     pub(crate) after: State,
-    /// The keys that it changes.
+    /// The keys that it changes. They are pending until the outcome is known.
     pub(crate) keys: Vec<Key>,
-    /// Whether the filter has made its change already, or waits with it.
-    pub(crate) applied: bool,
+    pub(crate) work: Work,
+}
+
+/// The filter's side of a commit.
+#[derive(Default)]
+pub(crate) struct Work {
+    /// Plans that are applied already, in order: to be taken back if the commit fails.
+    pub(crate) applied: Vec<Applied>,
+    /// The last plan, to be applied when the commit has happened.
+    pub(crate) last: Option<Planned>,
+    /// `true` if the filter grew to the end on the way: then it cannot be taken back.
+    pub(crate) grew: bool,
+}
+
+/// A plan for the filter and for the one in the making.
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    pub(crate) beside: Option<Beside>,
+}
+
+/// How to take a plan back, in the filter and in the one in the making.
+pub(crate) struct Applied {
+    undo: Undo,
+    beside: Option<Undo>,
+}
+
+impl Planned {
+    /// What the store must write.
+    pub(crate) fn writes(&self) -> impl Iterator<Item = &Write> {
+        self.plan.writes().iter().chain(self.beside.iter().flat_map(|beside| &beside.writes))
+    }
 }
 
 impl Writer {
-    /// A tag for a commit: it need not be secret, only another one when a lost number is used again. Each open counts on from a
-    /// random number.
+    /// A tag for a commit: it need not be secret, only another one when a lost number is used again. Each open counts on
+    /// from a random number.
     pub(crate) fn tag(&mut self) -> u64 {
         self.tags = self.tags.wrapping_add(1);
         self.tags
     }
 }
 
-/// What a filter has done, or waits to do.
-pub(crate) enum Planned<T> {
-    Done(T),
-    Waits(Plan),
-}
-
-/// Why a filter could not plan.
-pub(crate) enum Trouble<E> {
-    Store(E),
-    Full,
-    /// The filter and the store disagree: it must be rebuilt.
-    Lost,
-}
-
 /// The fewest keys that a filter is made for.
 const FEWEST: u64 = 1_024;
 
-/// The keys that a filter is made for when there are so many: half as many again may come before it grows.
+/// The keys that a filter for `keys` keys is made for: half as many again may come before it grows.
 pub(crate) fn capacity(keys: u64) -> u64 {
     keys.saturating_add(keys / 2).max(FEWEST)
 }
@@ -106,111 +126,158 @@ impl<S: Store> Inner<S> {
     /// The lock, with nothing in doubt and the filter in place.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Writer>, Error<S::Error>> {
         let mut writer = self.writer.lock().unwrap_or_else(|poisoned| {
-            // Somebody panicked half-way. The store is whole, so begin again from it.
+            // A thread panicked half-way. The store is whole, so begin again from it.
             self.writer.clear_poison();
             let mut writer = poisoned.into_inner();
             let after = writer.state.clone();
-            writer.doubt.get_or_insert(Doubt { after, keys: Vec::new(), applied: false });
-            self.lose_filter();
+            writer.doubt.get_or_insert(Doubt { after, keys: Vec::new(), work: Work::default() });
+            self.lose_filter(&mut writer);
             self.pending.clear();
             writer
         });
         self.settle(&mut writer)?;
-        self.ensure_filter(&mut writer)?;
+        if !self.has_filter() {
+            self.rebuild(&mut writer)?;
+        }
         Ok(writer)
     }
 
-    /// Works on the filter while nobody sees it; none where there is none. Should the work panic, the filter is gone, and
-    /// look-ups go to the store: nobody asks one that is changed by half.
-    pub(crate) fn with_filter<T>(&self, work: impl FnOnce(&mut AnyFilter) -> T) -> Option<T> {
+    fn has_filter(&self) -> bool {
+        self.filter.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Works on the filter while nobody sees it; `None` if there is no filter. Should the work panic, the filter is gone,
+    /// and look-ups go to the store: nobody asks one that is changed by half.
+    fn with_filter<T>(&self, work: impl FnOnce(&mut dyn Backed) -> T) -> Option<T> {
         let mut place = self.filter.write().unwrap_or_else(PoisonError::into_inner);
         let mut filter = place.take()?;
-        let done = work(&mut filter);
+        let done = work(&mut *filter);
         *place = Some(filter);
         Some(done)
     }
 
-    pub(crate) fn lose_filter(&self) {
-        *self.filter.write().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Drops the filter. The next change makes a new one.
+    pub(crate) fn lose_filter(&self, writer: &mut Writer) {
+        let lost = self.filter.write().unwrap_or_else(PoisonError::into_inner).take();
+        writer.growth = None;
+        // Freed when nobody waits for the lock.
+        drop(lost);
+    }
+
+    /// `true` if the filter says that the key may be stored, or if there is no filter.
+    pub(crate) fn may_contain(&self, key: &[u8]) -> bool {
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        filter.as_ref().is_none_or(|filter| filter.contains(key))
+    }
+
+    /// Has the filter plan an operation over the store and a batch, and the one in the making likewise.
+    pub(crate) fn plan(
+        &self,
+        writer: &Writer,
+        batch: &Batch,
+        operation: Operation<'_>,
+    ) -> Result<Planned, Failure<S::Error>> {
+        let index = Index::new(&self.store, batch);
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(filter) = &*filter else { return Err(Failure::NoFilter) };
+        let plan = filter.plan(operation, &index)?;
+        let beside = match writer.growth.as_ref().filter(|_| plan.keys().next().is_some()) {
+            Some(growth) => Some(growth.plan(operation, &index)?),
+            None => None,
+        };
+        Ok(Planned { plan, beside })
+    }
+
+    /// Applies a plan. One that does not fit, which would be a bug, costs the filter.
+    pub(crate) fn apply(&self, writer: &mut Writer, planned: Planned) -> Option<Applied> {
+        let Planned { plan, beside } = planned;
+        let Some(Ok(undo)) = self.with_filter(|filter| filter.apply(plan)) else {
+            self.lose_filter(writer);
+            return None;
+        };
+        let beside = match (&mut writer.growth, beside) {
+            (Some(_), Some(beside)) if beside.gives_up => {
+                writer.growth = None;
+                None
+            }
+            (Some(growth), Some(beside)) => match growth.apply(beside) {
+                Ok(undo) => undo,
+                Err(StalePlan) => {
+                    writer.growth = None;
+                    None
+                }
+            },
+            _ => None,
+        };
+        Some(Applied { undo, beside })
+    }
+
+    /// Ends the filter's side of a commit that has happened.
+    pub(crate) fn finish(&self, writer: &mut Writer, work: Work) {
+        if let Some(last) = work.last {
+            self.apply(writer, last);
+        }
+    }
+
+    /// Ends the filter's side of a commit that has not happened.
+    ///
+    /// Look-ups have seen the plans that were applied. For a broom filter that is an answer which an adversary may know: it
+    /// must not come to the same functions again, and is made anew.
+    pub(crate) fn take_back(&self, writer: &mut Writer, work: Work) {
+        if work.applied.is_empty() && !work.grew {
+            return;
+        }
+        if work.grew || self.learning_writes {
+            return self.lose_filter(writer);
+        }
+        for Applied { undo, beside } in work.applied.into_iter().rev() {
+            if self.with_filter(|filter| filter.undo(undo)) != Some(Ok(())) {
+                return self.lose_filter(writer);
+            }
+            if let (Some(growth), Some(beside)) = (&mut writer.growth, beside)
+                && growth.undo(beside).is_err()
+            {
+                writer.growth = None;
+            }
+        }
+    }
+
+    /// Puts a filled filter in the place of the one that answers. The old table is freed outside the lock.
+    pub(crate) fn switch(&self, writer: &mut Writer) {
+        let Some(growth) = writer.growth.take() else { return };
+        let mut successor = growth.into_filter();
+        if self.with_filter(|filter| filter.replace(&mut *successor)) != Some(true) {
+            self.lose_filter(writer);
+        }
+        drop(successor);
     }
 
     /// Finds out what became of a commit whose answer was lost.
     fn settle(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        let Some(doubt) = &writer.doubt else { return Ok(()) };
+        if writer.doubt.is_none() {
+            return Ok(());
+        }
         let found = self.read_state()?;
-        let happened = found.last == doubt.after.last;
-        let (batch, answers) = (Batch::default(), Answers::new());
-        let view: View<'_, S> = View::new(&found, &batch, Source::Fetched(&answers));
-        let known = happened || found.last == writer.state.last;
-        let resolved = match doubt.applied {
-            true => Some(happened),
-            // As in `take_back`.
-            false if self.learning_writes && !happened => Some(false),
-            false => self.with_filter(|filter| known && filter.resolve(&view).is_ok()),
-        };
-        if resolved == Some(false) {
-            self.lose_filter();
+        let Some(doubt) = writer.doubt.take() else { return Ok(()) };
+        let known = writer.state.last;
+        writer.state = found;
+        if writer.state.last == doubt.after.last {
+            self.finish(writer, doubt.work);
+        } else if writer.state.last == known {
+            self.take_back(writer, doubt.work);
+        } else {
+            self.lose_filter(writer);
         }
         self.pending.leave(&doubt.keys);
-        writer.state = found;
-        writer.doubt = None;
         Ok(())
-    }
-
-    fn ensure_filter(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        let is_there = self.filter.read().unwrap_or_else(PoisonError::into_inner).is_some();
-        if is_there { Ok(()) } else { self.rebuild(writer) }
     }
 
     pub(crate) fn read_state(&self) -> Result<State, Error<S::Error>> {
         read_state(&self.store)?.ok_or(Error::Damaged)
     }
-
-    /// Has the filter plan, without the store being asked while others wait for the filter.
-    pub(crate) fn plan<T>(
-        &self,
-        state: &State,
-        batch: &Batch,
-        mut work: impl FnMut(&mut AnyFilter, &mut View<'_, S>) -> Result<T, Stop<S::Error>>,
-    ) -> Result<Planned<T>, Trouble<S::Error>> {
-        let mut answers = Answers::new();
-        loop {
-            let mut view = View::new(state, batch, Source::Fetched(&answers));
-            let worked = self.with_filter(|filter| work(filter, &mut view)).ok_or(Trouble::Lost)?;
-            match worked {
-                Ok(value) => return Ok(Planned::Done(value)),
-                Err(Stop::Commit) => return view.plan.map(Planned::Waits).ok_or(Trouble::Lost),
-                Err(Stop::Fetch(question)) => {
-                    let answer = batch.ask(&question, &self.store).map_err(Trouble::Store)?;
-                    answers.insert(question, answer);
-                }
-                Err(Stop::Full) => return Err(Trouble::Full),
-                Err(Stop::Disagree) => return Err(Trouble::Lost),
-                Err(Stop::Store(error)) => return Err(Trouble::Store(error)),
-            }
-        }
-    }
-
-    /// Has a filter forget its plan, which was not committed. A broom filter has answered meanwhile as if it had been: what it was
-    /// wrong about then is known, so it must not come to the same functions again, and is made anew.
-    pub(crate) fn take_back(&self, state: &State) {
-        match self.learning_writes {
-            true => self.lose_filter(),
-            false => self.resolve(state),
-        }
-    }
-
-    /// Tells a filter that waits what became of its plan: the state is that of the store.
-    pub(crate) fn resolve(&self, state: &State) {
-        let (batch, answers) = (Batch::default(), Answers::new());
-        let view: View<'_, S> = View::new(state, &batch, Source::Fetched(&answers));
-        if self.with_filter(|filter| filter.resolve(&view).is_err()) == Some(true) {
-            self.lose_filter();
-        }
-    }
 }
 
-/// The state of a store; none where it has none.
+/// The state of a store; `None` if it has none.
 pub(crate) fn read_state<S: Store>(store: &S) -> Result<Option<State>, Error<S::Error>> {
     match State::read(|key| store.get(Space::Meta, key)).map_err(Error::Store)? {
         Ok(state) => Ok(state),

@@ -1,25 +1,28 @@
 //! Learning from false positives.
 
-use crate::batch::Batch;
-use crate::entry::Deed;
+use crate::changing::Draft;
+use crate::entry::Logged;
 use crate::error::Error;
-use crate::inner::{Inner, Planned, Trouble, Writer};
+use crate::index::Failure;
+use crate::inner::{Inner, Writer};
 use crate::queue::{Queue, Queued};
 use crate::store::{Durability, Store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
-use twiceshy::filter::Adapted;
+use twiceshy::filter::{Adapted, Operation};
+use twiceshy::plan::Outcome;
 
-/// How many false positives one caller learns from: others go on asking, and nobody shall work for them for ever.
-const AT_ONCE: usize = 16;
+/// How many false positives one caller learns from: other threads go on asking, and no caller works for them without end.
+const LEARNED_AT_ONCE: usize = 16;
 
-/// A store that answers so soon is asked for the index by whoever erred: waking the learner takes longer.
+/// If the store answers faster than this, the thread that hit the false positive adapts the filter: waking the learner
+/// takes longer.
 const NEAR: Duration = Duration::from_micros(20);
 
 impl<S: Store> Inner<S> {
-    /// A look-up has found that the filter was wrong. `took` is what the store took to say so.
+    /// Notes a false positive. `took` is the time that the store took to answer.
     pub(crate) fn mistake(&self, query: &[u8], took: Duration) {
         self.counters.false_positives.add(1);
         if !self.policy.wants(query) {
@@ -35,29 +38,29 @@ impl<S: Store> Inner<S> {
             && let Ok(mut writer) = self.writer.try_lock()
             && writer.doubt.is_none()
         {
-            self.learn(&mut writer, AT_ONCE);
+            self.learn(&mut writer, LEARNED_AT_ONCE);
         } else if !self.learns_at_once {
-            self.something_waits.notify_one();
+            self.queue_not_empty.notify_one();
         }
-        // Where there is no learner, who holds the lock learns, or who errs next.
+        // Without a learner, the thread that holds the lock learns, or the next one that hits a false positive.
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the learner does until the guard is closed. One at a time, so that writers have their turn.
+    /// The learner's work until the guard is closed. One query at a time, so that writers have their turn.
     pub(crate) fn learn_until_closed(&self) {
         loop {
             let idle = |queue: &mut Queue| queue.is_empty() && !self.closing.load(Ordering::Relaxed);
-            drop(self.something_waits.wait_while(self.queue(), idle).unwrap_or_else(PoisonError::into_inner));
+            drop(self.queue_not_empty.wait_while(self.queue(), idle).unwrap_or_else(PoisonError::into_inner));
             if self.closing.load(Ordering::Relaxed) {
                 return;
             }
-            // Somebody's store may panic: whoever takes the lock next begins again from it, and there must be a learner.
+            // The store may panic. The next thread that takes the lock begins again from it, and there must be a learner.
             let learned = catch_unwind(AssertUnwindSafe(|| match self.lock() {
                 Ok(mut writer) => self.learn(&mut writer, 1),
-                // The store does not answer. What waits comes back if it matters.
+                // The store does not answer. Waiting queries come back if they matter.
                 Err(_) => self.queue().clear(),
             }));
             if learned.is_err() {
@@ -72,28 +75,28 @@ impl<S: Store> Inner<S> {
         let queue = self.queue();
         self.closing.store(true, Ordering::Relaxed);
         drop(queue);
-        self.something_waits.notify_all();
+        self.queue_not_empty.notify_all();
     }
 
-    /// What follows a change, where there is no learner.
+    /// Learns after a change, if there is no learner.
     pub(crate) fn learn_at_once(&self, writer: &mut Writer) {
         if self.learns_at_once {
-            self.learn(writer, AT_ONCE);
+            self.learn(writer, LEARNED_AT_ONCE);
         }
     }
 
-    /// Learns from all that waits now, not from what comes meanwhile.
+    /// Learns from all queries that wait now, not from those that come meanwhile.
     pub(crate) fn learn_all(&self, writer: &mut Writer) {
         let waiting = self.queue().len();
         self.learn(writer, waiting);
     }
 
-    /// Learns from some of what waits. An error is nobody's: the query is forgotten, and comes back if it matters.
+    /// Learns from up to `most` waiting queries. A query whose adaptation fails is dropped; it comes back if it matters.
     fn learn(&self, writer: &mut Writer, most: usize) {
         for _ in 0..most {
             let Some(query) = self.queue().pop() else { return };
             match self.adapt(writer, &query) {
-                Ok(Some(Adapted::Fixed)) => self.counters.adapted.add(1),
+                Ok(true) => self.counters.adapted.add(1),
                 _ => self.counters.not_adapted.add(1),
             }
             if writer.doubt.is_some() {
@@ -102,38 +105,36 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    /// Whether the filter lets a key through; it does where there is none.
-    pub(crate) fn may_hold(&self, key: &[u8]) -> bool {
-        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
-        filter.as_ref().is_none_or(|filter| filter.answers(key))
-    }
-
-    /// Begins from the start under the lock: the filter looks the query up again, and one that is absent or stored by now is
-    /// dropped.
-    fn adapt(&self, writer: &mut Writer, query: &[u8]) -> Result<Option<Adapted>, Error<S::Error>> {
-        if !self.may_hold(query) {
-            return Ok(None);
+    /// Adapts the filter to one query. The filter looks it up again under the lock: one that is absent or stored by now is
+    /// dropped. `true` if the query is turned away from now on.
+    fn adapt(&self, writer: &mut Writer, query: &[u8]) -> Result<bool, Error<S::Error>> {
+        if !self.may_contain(query) {
+            return Ok(false);
         }
-        match self.plan(&writer.state, &Batch::default(), |filter, view| filter.adapt(query, view)) {
-            Ok(Planned::Done(adapted)) => Ok(adapted),
-            Ok(Planned::Waits(plan)) => {
-                self.forget_stale_snapshot(writer);
-                let (mut after, mut batch) = (writer.state.clone(), Batch::default());
-                after.advance(&plan, Deed::Other, writer.tag(), &mut batch);
-                // No disk need hear of what was learned: after a crash the filter takes new functions. But that it has learned
-                // something must be known then, so the first time is synced.
-                let durability = if writer.state.learned { Durability::Seen } else { Durability::Synced };
-                after.learned = true;
-                self.commit(writer, after, batch, Vec::new(), durability)?;
-                self.keep_log_short(writer);
-                Ok((!self.may_hold(query)).then_some(Adapted::Fixed))
+        let mut draft = Draft::new(&writer.state);
+        let planned = match self.plan(writer, &draft.batch, Operation::Adapt(query)) {
+            Ok(planned) => planned,
+            Err(Failure::Store(error)) => return Err(Error::Store(error)),
+            Err(Failure::Full) => return Ok(false),
+            Err(Failure::NoFilter) => {
+                self.lose_filter(writer);
+                return Ok(false);
             }
-            Err(Trouble::Lost) => {
-                self.lose_filter();
-                Ok(None)
-            }
-            Err(Trouble::Full) => Ok(None),
-            Err(Trouble::Store(error)) => Err(Error::Store(error)),
+        };
+        let fixed = planned.plan.outcome() == Outcome::Adapted(Adapted::Fixed);
+        if planned.plan.writes().is_empty() {
+            self.apply(writer, planned);
+            return Ok(fixed);
         }
+        self.forget_stale_snapshot(writer);
+        let tag = writer.tag();
+        draft.add(planned, Logged::Other, tag);
+        // What was learned need not be synced: after a crash the filter takes new functions. But that it has learned
+        // something must be known then, so the first time is synced.
+        let durability = if writer.state.learned { Durability::Seen } else { Durability::Synced };
+        draft.state.learned = true;
+        self.commit(writer, draft, &[], durability)?;
+        self.keep_log_short(writer);
+        Ok(fixed)
     }
 }

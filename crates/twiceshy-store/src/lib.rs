@@ -1,9 +1,9 @@
 //! An adaptive filter before a key-value store, with everything that keeps the two together.
 //!
-//! A store that is asked for absent keys pays for each of them: a read of the disk, a trip over the network. A filter turns most
-//! of them away, but for some it is wrong, and it is wrong about these for ever: whoever finds them can ask again and again.
-//! The filters of [`twiceshy`] hear that they were wrong, and change. A [`Guard`] puts one before a store, and nobody need
-//! think of it again: it grows, it is saved and restored, it learns; and every answer comes from the store.
+//! Every look-up of an absent key costs a store a disk read or a network round trip. A filter turns most of them away. For
+//! some keys it is wrong, and an ordinary filter is wrong about them every time they are asked for. The filters of
+//! [`twiceshy`] are told that they were wrong, and change. A [`Guard`] puts one before a store, grows it, saves it, restores
+//! it and lets it learn. Every answer comes from the store.
 //!
 //! ```
 //! # #[cfg(feature = "redb")] {
@@ -28,6 +28,7 @@
 mod batch;
 mod changing;
 mod checking;
+mod choice;
 #[cfg(feature = "testing")]
 pub mod contract;
 mod entry;
@@ -38,8 +39,8 @@ pub mod faulty;
 mod folder;
 mod growing;
 mod guard;
+mod index;
 mod inner;
-mod kind;
 mod learning;
 mod memory;
 mod options;
@@ -47,7 +48,6 @@ mod pending;
 mod policy;
 mod queue;
 mod rebuilding;
-mod recorder;
 #[cfg(feature = "redb")]
 mod redb_store;
 mod rolling;
@@ -57,13 +57,12 @@ mod state;
 mod stats;
 mod store;
 mod striped;
-mod view;
 
+pub use checking::Checked;
 pub use error::Error;
 #[cfg(feature = "redb")]
 pub use folder::{SNAPSHOT_FILE, STORE_FILE};
 pub use guard::{Entries, Guard};
-pub use kind::FilterKind;
 pub use memory::{Memory, MemoryError, MemoryStore};
 pub use options::Options;
 pub use policy::Adapt;
@@ -71,7 +70,12 @@ pub use policy::Adapt;
 pub use redb_store::{RedbError, RedbStore};
 pub use stats::Stats;
 pub use store::{Change, CommitError, Durability, Space, Store};
+pub use twiceshy::Kind;
 
+/// The code in this crate's README, in that of the crate `twiceshy` and in the repository's is compiled and run. The last two are
+/// links: a packaged crate holds copies.
 #[cfg(all(doctest, feature = "redb"))]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../tests/readme/twiceshy.md")]
+#[doc = include_str!("../tests/readme/root.md")]
 struct Readme;

@@ -1,16 +1,14 @@
-//! How a guard is asked for.
+//! The options of a guard.
 
 use crate::batch::Batch;
-use crate::changing::of_commit;
-use crate::entry::Deed;
+use crate::choice::Choice;
+use crate::entry::Logged;
 use crate::error::Error;
 use crate::guard::Guard;
 use crate::inner::{Inner, Writer, capacity, read_state};
-use crate::kind::{AnyFilter, FilterKind, Size};
 use crate::pending::Pending;
 use crate::policy::{Adapt, Policy};
 use crate::queue::Queue;
-use crate::recorder::Recorder;
 use crate::rolling::{self, Restored};
 use crate::snapshot::{self, Found};
 use crate::state::State;
@@ -21,13 +19,16 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Condvar, Mutex};
-use twiceshy::error::{BuildError, OptionsError};
+use twiceshy::Kind;
+use twiceshy::error::OptionsError;
+use twiceshy::filter::Backed;
 use twiceshy::hash::{HashKey, NoEntropy};
+use twiceshy::remote::Generation;
 
-/// What to open. The filter's kind and rate are the store's own once it is made.
+/// How to open a guarded store. The filter's kind and rate are fixed when the store is created.
 #[derive(Clone, Debug)]
 pub struct Options {
-    filter: Option<FilterKind>,
+    filter: Option<Kind>,
     rate: Option<f64>,
     keys: u64,
     adapt: Adapt,
@@ -47,7 +48,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A telescoping filter with one false positive in 256, which learns from each, over a store whose changes are synced.
+    /// A telescoping filter with a false-positive rate of 1/256 that learns from every false positive, over a store whose
+    /// changes are synced.
     pub fn new() -> Options {
         Options {
             filter: None,
@@ -64,31 +66,31 @@ impl Options {
         }
     }
 
-    /// The filter of a store that is made. A store that is there must have been made for the same.
+    /// The filter of a new store. An existing store must have been created for the same.
     #[must_use]
-    pub fn filter(self, kind: FilterKind) -> Self {
+    pub fn filter(self, kind: Kind) -> Self {
         Options { filter: Some(kind), ..self }
     }
 
-    /// The false-positive rate of a store that is made.
+    /// The false-positive rate of a new store.
     #[must_use]
     pub fn false_positive_rate(self, rate: f64) -> Self {
         Options { rate: Some(rate), ..self }
     }
 
-    /// Whether a store is made where there is none, as is usual.
+    /// `true` (the default) if a store is created where there is none.
     #[must_use]
     pub fn create(self, create: bool) -> Self {
         Options { create, ..self }
     }
 
-    /// Whether a store that is there already is refused.
+    /// `true` if an existing store is refused.
     #[must_use]
     pub fn create_new(self, create_new: bool) -> Self {
         Options { create_new, ..self }
     }
 
-    /// How many keys are expected in a store that is made, so that the filter need not grow on the way.
+    /// How many keys are expected in a new store, so that the filter need not grow on the way.
     #[must_use]
     pub fn expected_keys(self, keys: u64) -> Self {
         Options { keys, ..self }
@@ -106,16 +108,18 @@ impl Options {
         Options { durability, ..self }
     }
 
-    /// Whether a thread of the guard's own learns from false positives, as is usual: look-ups do not wait for it. (Before a store
-    /// that answers within 20 µs whoever meets one reads the index himself, if nobody is changing anything: waking the thread
-    /// would take longer.) Otherwise whoever meets one learns from it before he has his answer, which may wait for a disk then,
-    /// and all that happens can be repeated.
+    /// `true` (the default) if a background thread adapts the filter, so that look-ups do not wait for it. If the store
+    /// answers within 20 µs and no change is under way, the caller that hits a false positive adapts the filter itself: waking
+    /// the thread would take longer.
+    ///
+    /// With `false`, the caller that hits a false positive always adapts the filter before it gets its answer. Slower, but
+    /// deterministic.
     #[must_use]
     pub fn background(self, background: bool) -> Self {
         Options { background, ..self }
     }
 
-    /// How many false positives may wait to be learned from; more are skipped.
+    /// How many false positives may wait to be learned from. More are skipped.
     #[must_use]
     pub fn queue(self, most: usize) -> Self {
         Options { queue: most, ..self }
@@ -127,7 +131,7 @@ impl Options {
         Options { snapshot: Some(path.into()), ..self }
     }
 
-    /// The hash key of a store that is made, instead of one from the operating system: for tests and experiments.
+    /// The hash key of a new store, instead of a random one: for tests and experiments.
     #[must_use]
     pub fn hash_key(self, hash: HashKey) -> Self {
         Options { hash: Some(hash), ..self }
@@ -151,7 +155,7 @@ impl Options {
         };
         let tags = random_number()?;
         let saved = (!stale_snapshot && rolled == 0).then_some((state.last, 0));
-        let kind = Size::from_choice(&state.choice, 1).ok_or(Error::Damaged)?.kind;
+        let Choice { kind, .. } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
         let adapt = if kind.learns() { self.adapt } else { Adapt::Never };
         let inner = Inner {
             store,
@@ -159,17 +163,18 @@ impl Options {
             pending: Pending::default(),
             writer: Mutex::new(Writer {
                 state,
+                growth: None,
                 doubt: None,
                 saved,
                 unsynced: false,
                 tags,
                 stale_snapshot,
-                content_until: 0,
+                no_rebuild_before: 0,
             }),
             queue: Mutex::new(Queue::new(self.queue)),
-            something_waits: Condvar::new(),
+            queue_not_empty: Condvar::new(),
             learns_at_once: !self.background || adapt == Adapt::Never,
-            learning_writes: kind == FilterKind::Broom,
+            learning_writes: kind.learning_writes(),
             closing: AtomicBool::new(false),
             policy: Policy::new(adapt),
             counters: Counters::default(),
@@ -180,17 +185,14 @@ impl Options {
         Guard::start(inner)
     }
 
-    pub(crate) fn size(&self) -> Size {
-        Size {
-            kind: self.filter.unwrap_or(FilterKind::Telescoping),
-            rate: self.rate.unwrap_or(1.0 / 256.0),
-            // As many as are expected come before it begins to grow.
-            keys: self.keys.saturating_add(self.keys / 8).max(capacity(0)),
-        }
+    /// The filter of a new store, and the keys that it is made for: the expected ones come before it begins to grow.
+    pub(crate) fn choice(&self) -> (Choice, u64) {
+        let choice = Choice { kind: self.filter.unwrap_or(Kind::Telescoping), rate: self.rate.unwrap_or(1.0 / 256.0) };
+        (choice, self.keys.saturating_add(self.keys / 8).max(capacity(0)))
     }
 
     /// A new guarded store.
-    fn make<S: Store>(&self, store: &S) -> Result<(State, AnyFilter), Error<S::Error>> {
+    fn make<S: Store>(&self, store: &S) -> Result<(State, Box<dyn Backed>), Error<S::Error>> {
         let mut empty = true;
         for space in Space::ALL {
             let found = &mut |_: &[u8], _: &[u8]| {
@@ -202,29 +204,23 @@ impl Options {
         if !empty {
             return Err(Error::Damaged);
         }
-        let size = self.size();
+        let (choice, keys) = self.choice();
         let hash = match self.hash {
             Some(hash) => hash,
             None => HashKey::random()?,
         };
-        let mut recorder = Recorder::default();
-        let filter = size.build(hash, &mut recorder).map_err(|error| match error {
-            BuildError::Options(error) => Error::Options(error),
-            _ => Error::Damaged,
-        })?;
+        let filter = choice.kind.make(keys, choice.rate, hash, Generation(0))?;
         let identity = HashKey::random()?.to_bytes();
-        let (mut state, mut batch) = (State::new(identity, size.choice()), Batch::default());
-        if let Some(plan) = &recorder.plan {
-            state.advance(plan, Deed::Other, random_number()?, &mut batch);
-        }
+        let (mut state, mut batch) = (State::new(identity, choice.to_bytes()), Batch::default());
+        state.advance(filter.opening().iter(), Logged::Other, random_number()?, &mut batch);
         state.write(&mut batch);
-        store.commit(&batch.into_changes(), Durability::Synced).map_err(of_commit)?;
+        store.commit(&batch.into_changes(), Durability::Synced)?;
         Ok((state, filter))
     }
 
     /// Refuses a store that was made for another filter than is asked for.
     fn check<E>(&self, state: &State) -> Result<(), Error<E>> {
-        let made = Size::from_choice(&state.choice, 1).ok_or(Error::Damaged)?;
+        let made = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
         let other_kind = self.filter.is_some_and(|kind| kind != made.kind);
         let other_rate = self.rate.is_some_and(|rate| rate != made.rate);
         if let Some(rate) = self.rate
@@ -233,15 +229,14 @@ impl Options {
             return Err(OptionsError::Rate(rate).into());
         }
         if other_kind || other_rate {
-            let asked = Size { kind: self.filter.unwrap_or(made.kind), rate: self.rate.unwrap_or(made.rate), keys: 1 };
-            let words = |size: Size| format!("{} with a rate of {}", size.kind, size.rate);
-            return Err(Error::OtherFilter { made: words(made), asked: words(asked) });
+            let asked = Choice { kind: self.filter.unwrap_or(made.kind), rate: self.rate.unwrap_or(made.rate) };
+            return Err(Error::OtherFilter { made: made.to_string(), asked: asked.to_string() });
         }
         Ok(())
     }
 
     /// The filter from its snapshot, if there is one that can be trusted.
-    fn restore<S: Store>(&self, state: &State, store: &S) -> Result<(Option<AnyFilter>, u64), Error<S::Error>> {
+    fn restore<S: Store>(&self, state: &State, store: &S) -> Result<(Option<Box<dyn Backed>>, u64), Error<S::Error>> {
         let Some(path) = &self.snapshot else { return Ok((None, 0)) };
         match snapshot::read(path) {
             Found::Nothing => Ok((None, 0)),

@@ -1,16 +1,20 @@
 //! A filter is made from the index.
 
 use crate::batch::Batch;
-use crate::entry::{self, Deed};
+use crate::changing::Draft;
+use crate::choice::Choice;
+use crate::entry::{self, Logged};
 use crate::error::Error;
-use crate::inner::{Doubt, Inner, Writer, capacity};
-use crate::kind::Size;
+use crate::index::Index;
+use crate::inner::{Doubt, Inner, Work, Writer, capacity};
 use crate::store::{CommitError as StoreError, Durability, Space, Store};
-use crate::view::{Ask, Source, Stop, View};
 use std::ops::Bound;
 use std::sync::PoisonError;
+use twiceshy::error::Error as FilterError;
 use twiceshy::hash::HashKey;
-use twiceshy::remote::{CommitError, Generation, Order, Phase, Place, Plan, Position, Remote, Schema};
+use twiceshy::remote::{
+    Commit, CommitError, Generation, Keys, Order, Phase, Place, Position, Remote, RemoteError, Schema,
+};
 
 /// Where version 1 had the frontier of a broom filter.
 const FRONTIER_IN_BYTE_ORDER: &[u8] = b"frontier";
@@ -21,19 +25,16 @@ const DELETED_AT_ONCE: usize = 4_096;
 impl<S: Store> Inner<S> {
     /// Makes a filter from the index. Look-ups go to the store meanwhile.
     ///
-    /// A broom filter takes new functions: what it had learned is lost, or may be. Then the index is written anew beside the old
-    /// one, and the old one goes when the new one is whole.
+    /// A broom filter takes new functions: what it had learned is lost, or may be. Then the index is written anew beside the
+    /// old one, and the old one is deleted when the new one is whole.
     pub(crate) fn rebuild(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        self.lose_filter();
+        self.lose_filter(writer);
         self.forget_stale_snapshot(writer);
         self.delete_unused(writer)?;
-        let size = Size::from_choice(&writer.state.choice, capacity(writer.state.len)).ok_or(Error::Damaged)?;
-        let recovered = size.recover(HashKey::random()?, &mut Committing { inner: self, writer });
-        let filter = recovered.map_err(|error| match error.into() {
-            Stop::Store(error) => Error::Store(error),
-            Stop::Full => Error::NoRoom,
-            _ => Error::Damaged,
-        })?;
+        let Choice { kind, rate } = Choice::from_bytes(&writer.state.choice).ok_or(Error::Damaged)?;
+        let (keys, hash) = (capacity(writer.state.len), HashKey::random()?);
+        let recovered = kind.recover(keys, rate, hash, Committing { inner: self, writer });
+        let filter = recovered.map_err(from_filter)?.into_filter();
         // It has learned nothing yet, so nothing can be lost.
         writer.state.learned = false;
         self.delete_unused(writer)?;
@@ -65,7 +66,7 @@ impl<S: Store> Inner<S> {
             });
             scanned.map_err(Error::Store)?;
             if deleted > 0 {
-                self.commit_batch(writer, batch, Durability::Seen).map_err(crate::changing::of_commit)?;
+                self.commit_batch(writer, batch, Durability::Seen)?;
             }
             match next {
                 Some(generation) => from = entry::index(generation, Order(0), 0, &[]),
@@ -76,24 +77,26 @@ impl<S: Store> Inner<S> {
     }
 }
 
-/// The store as a remote that commits at once. For a filter that nobody asks yet.
-struct Committing<'a, S> {
+/// The store as a remote that commits at once: for a filter that nobody asks yet.
+struct Committing<'a, S: Store> {
     inner: &'a Inner<S>,
     writer: &'a mut Writer,
 }
 
-impl<S: Store> Committing<'_, S> {
-    fn seen<T>(&self, look: impl FnOnce(&View<'_, S>) -> T) -> T {
-        let batch = Batch::default();
-        look(&View::new(&self.writer.state, &batch, Source::Store(&self.inner.store)))
+/// The errors of a [`Committing`] remote are the store's own.
+fn from_filter<E: std::error::Error + 'static>(error: FilterError) -> Error<E> {
+    match error {
+        FilterError::Remote(error) | FilterError::Unknown(error) => {
+            error.downcast().map_or(Error::Damaged, |error| Error::Store(*error))
+        }
+        FilterError::Full { .. } | FilterError::Options(_) => Error::NoRoom,
+        _ => Error::Damaged,
     }
 }
 
-impl<S: Store> Remote for Committing<'_, S> {
-    type Error = Ask<S::Error>;
-
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), Self::Error> {
-        self.seen(|view| view.candidates(place, found))
+impl<S: Store> Keys for Committing<'_, S> {
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
+        Index::new(&self.inner.store, &Batch::default()).candidates(place, found)
     }
 
     fn walk(
@@ -102,40 +105,44 @@ impl<S: Store> Remote for Committing<'_, S> {
         after: Option<&Position>,
         limit: usize,
         found: &mut dyn FnMut(Position),
-    ) -> Result<(), Self::Error> {
-        self.seen(|view| view.walk(generation, after, limit, found))
+    ) -> Result<(), RemoteError> {
+        Index::new(&self.inner.store, &Batch::default()).walk(generation, after, limit, found)
     }
+}
 
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<Self::Error>> {
+impl<S: Store> Remote for Committing<'_, S> {
+    fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
         let found = self.writer.state.last.number;
-        if found.checked_add(1) != Some(plan.sequence) {
-            return Err(CommitError::OutOfStep { wanted: plan.sequence, found });
+        if found.checked_add(1) != Some(commit.sequence) {
+            return Err(CommitError::OutOfStep { wanted: commit.sequence, found });
         }
-        let (mut after, mut batch) = (self.writer.state.clone(), Batch::default());
-        after.advance(plan, Deed::Other, self.writer.tag(), &mut batch);
+        let mut draft = Draft::new(&self.writer.state);
+        draft.state.advance(commit.writes.iter(), Logged::Other, self.writer.tag(), &mut draft.batch);
+        let Draft { state: after, mut batch, .. } = draft;
         after.write(&mut batch);
         match self.inner.commit_batch(self.writer, batch, Durability::Seen) {
             Ok(()) => {
                 self.writer.state = after;
                 Ok(())
             }
-            Err(StoreError::Failed(error)) => Err(CommitError::Failed(Ask::Store(error))),
+            Err(StoreError::Failed(error)) => Err(CommitError::failed(error)),
             Err(StoreError::Unknown(error)) => {
-                self.writer.doubt = Some(Doubt { after, keys: Vec::new(), applied: false });
-                Err(CommitError::Unknown(Ask::Store(error)))
+                self.writer.doubt = Some(Doubt { after, keys: Vec::new(), work: Work::default() });
+                Err(CommitError::Unknown(error.into()))
             }
         }
     }
 
-    fn sequence(&self) -> Result<u64, Self::Error> {
+    fn sequence(&self) -> Result<u64, RemoteError> {
         Ok(self.writer.state.last.number)
     }
 
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, Self::Error> {
-        self.seen(|view| view.in_use())
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
+        let state = &self.writer.state;
+        Ok(state.in_use.and_then(|generation| Some((generation, state.schema(generation)?))))
     }
 
-    fn phase(&self) -> Result<Option<Phase>, Self::Error> {
-        self.seen(|view| view.phase())
+    fn phase(&self) -> Result<Option<Phase>, RemoteError> {
+        Ok(self.writer.state.phase())
     }
 }

@@ -1,22 +1,23 @@
 //! A snapshot is brought to the store's last commit.
 
 use crate::batch::Batch;
-use crate::entry::{Deed, Record};
-use crate::kind::{AnyFilter, FilterKind, Size};
+use crate::choice::Choice;
+use crate::entry::{Logged, Record};
+use crate::index::{Failure, Index};
 use crate::snapshot::Snapshot;
 use crate::state::{Mark, State};
 use crate::store::{Space, Store};
-use crate::view::{Source, Stop, View};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use twiceshy::filter::{Backed, Operation};
 use twiceshy::persist::LoadError;
 use twiceshy::remote::{Key, Write};
 
 /// What became of a snapshot.
 pub(crate) enum Restored {
-    /// A filter, and how many commits it was brought over.
-    Filter(AnyFilter, u64),
-    /// It is not to be trusted: the filter must be made anew.
+    /// A filter, and how many commits it was brought forward over.
+    Filter(Box<dyn Backed>, u64),
+    /// It cannot be trusted: the filter must be made anew.
     Refused,
     /// The filter in it is of a newer version.
     Newer { found: u16, known: u16 },
@@ -24,28 +25,32 @@ pub(crate) enum Restored {
 
 /// The filter of a snapshot at the store's last commit.
 pub(crate) fn restore<S: Store>(snapshot: Snapshot, state: &State, store: &S) -> Result<Restored, S::Error> {
-    let Some(size) = Size::from_choice(&state.choice, 1) else { return Ok(Restored::Refused) };
+    let Some(Choice { kind, .. }) = Choice::from_bytes(&state.choice) else { return Ok(Restored::Refused) };
     if snapshot.identity != state.identity || !is_sound(snapshot.mark, state, store)? {
         return Ok(Restored::Refused);
     }
-    let filter = match size.load(&snapshot.filter) {
-        Ok(filter) if filter.sequence() == snapshot.mark.number => filter,
+    let filter = match kind.load(&mut snapshot.filter.as_slice()) {
+        Ok((filter, sequence)) if sequence == snapshot.mark.number => filter,
         Err(LoadError::NewerVersion { found, supported: known }) => return Ok(Restored::Newer { found, known }),
         _ => return Ok(Restored::Refused),
     };
     let behind = state.last.number - snapshot.mark.number;
     // What a broom filter has learned since is lost, and with it its right to its functions.
-    if size.kind == FilterKind::Broom && (behind > 0 || state.learned) {
+    if kind.learning_writes() && (behind > 0 || state.learned) {
         return Ok(Restored::Refused);
     }
-    if behind == 0 {
-        return Ok(if filter.len() == state.len { Restored::Filter(filter, 0) } else { Restored::Refused });
-    }
-    let rolled = Rolling::begin(filter, snapshot.mark, state, store)?.map(Rolling::roll).transpose()?;
-    Ok(rolled.flatten().map_or(Restored::Refused, |filter| Restored::Filter(filter, behind)))
+    let rolled = match behind {
+        0 => Some(filter),
+        _ => match difference(snapshot.mark.number, state, store)? {
+            Some(changed) => roll(filter, changed, store)?,
+            None => None,
+        },
+    };
+    let sound = rolled.filter(|filter| filter.len() == state.len);
+    Ok(sound.map_or(Restored::Refused, |filter| Restored::Filter(filter, behind)))
 }
 
-/// Whether a commit is the store's last, or one that its log goes back to.
+/// `true` if a commit is the store's last, or one that its log goes back to.
 fn is_sound<S: Store>(mark: Mark, state: &State, store: &S) -> Result<bool, S::Error> {
     if mark == state.last || mark == state.log_from {
         return Ok(true);
@@ -57,7 +62,8 @@ fn is_sound<S: Store>(mark: Mark, state: &State, store: &S) -> Result<bool, S::E
     Ok(record.and_then(|bytes| Record::from_bytes(&bytes)).is_some_and(|record| record.tag == mark.tag))
 }
 
-/// The keys that came (`true`) and went (`false`) since a commit, without those that did both; none where the log has gaps.
+/// The keys that were added (`true`) and removed (`false`) since a commit, without those that were both; `None` if the log has
+/// gaps.
 fn difference<S: Store>(since: u64, state: &State, store: &S) -> Result<Option<BTreeMap<Key, bool>>, S::Error> {
     let mut changed: BTreeMap<Key, bool> = BTreeMap::new();
     let (mut next, mut whole) = (since.saturating_add(1), true);
@@ -68,10 +74,10 @@ fn difference<S: Store>(since: u64, state: &State, store: &S) -> Result<Option<B
             whole = false;
             return false;
         };
-        match record.deed {
-            Deed::Came(key) => toggle(&mut changed, key, true),
-            Deed::Went(key) => toggle(&mut changed, key, false),
-            Deed::Other => {}
+        match record.logged {
+            Logged::Added(key) => toggle(&mut changed, key, true),
+            Logged::Removed(key) => toggle(&mut changed, key, false),
+            Logged::Other => {}
         }
         next += 1;
         next <= state.last.number
@@ -79,95 +85,44 @@ fn difference<S: Store>(since: u64, state: &State, store: &S) -> Result<Option<B
     Ok((whole && next > state.last.number).then_some(changed))
 }
 
-/// A key that went and came again, or came and went, is where it was.
-fn toggle(changed: &mut BTreeMap<Key, bool>, key: Key, came: bool) {
+/// A key that was removed and added again, or added and removed, is where it was.
+fn toggle(changed: &mut BTreeMap<Key, bool>, key: Key, added: bool) {
     if changed.remove(&key).is_none() {
-        changed.insert(key, came);
+        changed.insert(key, added);
     }
 }
 
-/// A filter on its way from a snapshot's commit to the store's last.
+/// Brings a filter from a snapshot's commit to the store's last; `None` if it cannot be brought there.
 ///
-/// It sees the set as it was then, without the keys that have come and with those that have gone, and each step changes what it
-/// sees. First keys go, so that there is room; then they come.
-struct Rolling<'a, S> {
-    filter: AnyFilter,
-    store: &'a S,
-    /// The state to come to.
-    now: &'a State,
-    /// The state so far.
-    then: State,
-    /// What is different in the store so far.
-    batch: Batch,
+/// The filter sees the set as it was then: without the keys that were added since and with those that were removed. Each
+/// step changes what it sees. Removals come first, so that there is room.
+fn roll<S: Store>(
+    mut filter: Box<dyn Backed>,
     changed: BTreeMap<Key, bool>,
-}
-
-impl<'a, S: Store> Rolling<'a, S> {
-    /// None where the log has gaps, or making the filter anew is less work.
-    fn begin(filter: AnyFilter, since: Mark, now: &'a State, store: &'a S) -> Result<Option<Rolling<'a, S>>, S::Error> {
-        let Some(changed) = difference(since.number, now, store)? else { return Ok(None) };
-        let then = State { last: since, ..now.clone() };
-        let mut rolling = Rolling { filter, store, now, then, batch: Batch::default(), changed };
-        for (key, came) in &rolling.changed {
-            let (generation, words) = rolling.filter.entries(key);
-            let (key, cell) = (key.clone(), None);
-            match came {
-                true => {
-                    rolling.batch.delete(Space::Values, &*key);
-                    rolling.batch.index(&[Write::Remove { generation, key, words, cell }]);
-                }
-                false => {
-                    rolling.batch.put(Space::Values, &*key, []);
-                    rolling.batch.index(&[Write::Add { generation, key, words, cell }]);
-                }
-            }
-        }
-        Ok(Some(rolling))
+    store: &S,
+) -> Result<Option<Box<dyn Backed>>, S::Error> {
+    let mut batch = Batch::default();
+    for (key, added) in &changed {
+        let (generation, words) = filter.entries(key);
+        let (key, cell) = (key.clone(), None);
+        batch.index(&match added {
+            true => Write::Remove { generation, key, words, cell },
+            false => Write::Add { generation, key, words, cell },
+        });
     }
-
-    /// None where the filter cannot be brought there.
-    fn roll(mut self) -> Result<Option<AnyFilter>, S::Error> {
-        let (came, went): (Vec<_>, Vec<_>) = std::mem::take(&mut self.changed).into_iter().partition(|(_, came)| *came);
-        for (key, came) in went.into_iter().chain(came) {
-            let step = self.step(|filter, view| match came {
-                true => filter.insert(&key, view).map(drop),
-                false => filter.remove(&key, view).map(drop),
-            });
-            if step? != Step::Committed {
-                return Ok(None);
-            }
-        }
-        self.filter.stand_at(self.now.last.number);
-        Ok(Some(self.filter).filter(|filter| filter.len() == self.now.len))
-    }
-
-    /// One operation of the filter, whose plan is committed to what it sees.
-    fn step(
-        &mut self,
-        work: impl FnOnce(&mut AnyFilter, &mut View<'_, S>) -> Result<(), Stop<S::Error>>,
-    ) -> Result<Step, S::Error> {
-        let mut view = View::new(&self.then, &self.batch, Source::Store(self.store));
-        let worked = work(&mut self.filter, &mut view);
-        let plan = match (worked, view.plan.take()) {
-            (Err(Stop::Commit), Some(plan)) => plan,
-            (Err(Stop::Store(error)), _) => return Err(error),
-            (Ok(()), _) => return Ok(Step::Nothing),
+    let (added, removed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, added)| *added);
+    for (key, added) in removed.into_iter().chain(added) {
+        let operation = if added { Operation::Insert(&key) } else { Operation::Remove(&key) };
+        let plan = match filter.plan(operation, &Index::new(store, &batch)).map_err(Failure::from) {
+            Ok(plan) if !plan.is_nothing() => plan,
+            Err(Failure::Store(error)) => return Err(error),
             // Full, or not what the log says.
-            _ => return Ok(Step::Impossible),
+            _ => return Ok(None),
         };
-        self.batch.index(&plan.writes);
-        plan.writes.iter().for_each(|write| self.then.apply(write));
-        self.then.last.number = plan.sequence;
-        let view: View<'_, S> = View::new(&self.then, &self.batch, Source::Store(self.store));
-        Ok(if self.filter.resolve(&view).is_ok() { Step::Committed } else { Step::Impossible })
+        plan.writes().iter().for_each(|write| batch.index(write));
+        if filter.apply(plan).is_err() {
+            return Ok(None);
+        }
     }
-}
-
-/// What came of a step.
-#[derive(PartialEq, Eq)]
-enum Step {
-    Committed,
-    /// There was nothing to do.
-    Nothing,
-    Impossible,
+    Ok(Some(filter))
 }

@@ -37,7 +37,11 @@ pub(crate) struct Counters {
 }
 
 /// Counts since the guard was opened, and what it holds now.
+///
+/// With the feature `serde`, a map of its fields by their names. A field that is missing when it is read is 0, so figures that an
+/// older version has written can be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stats {
     /// Keys in the store.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use twiceshy::hash::HashKey;
-use twiceshy_store::{Adapt, Error, FilterKind, Guard, Memory, MemoryStore, Options};
+use twiceshy_store::{Adapt, Checked, Error, Guard, Kind, Memory, MemoryStore, Options};
 
 /// A small generator: the tests need no more.
 struct Random(u64);
@@ -25,7 +25,7 @@ fn key(number: u64) -> Vec<u8> {
     number.to_string().repeat(1 + number as usize % 3).into_bytes()[(number == 0).into()..].to_vec()
 }
 
-fn open(memory: &Memory, folder: &std::path::Path, kind: FilterKind) -> Guard<MemoryStore> {
+fn open(memory: &Memory, folder: &std::path::Path, kind: Kind) -> Guard<MemoryStore> {
     Options::new()
         .filter(kind)
         .false_positive_rate(0.05)
@@ -44,12 +44,12 @@ fn agree(guard: &Guard<MemoryStore>, exact: &BTreeMap<Vec<u8>, Vec<u8>>, keys: u
     assert_eq!(guard.len().expect("memory"), exact.len() as u64);
     let entries: BTreeMap<_, _> = guard.iter().collect::<Result<_, _>>().expect("memory");
     assert_eq!(&entries, exact);
-    assert_eq!(guard.check().expect("memory"), Ok(()));
+    assert_eq!(guard.check().expect("memory"), Checked::Sound);
 }
 
 #[test]
 fn every_kind_of_filter_gives_the_answers_of_an_exact_map() {
-    for kind in FilterKind::ALL {
+    for kind in Kind::ALL {
         let (memory, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
         let mut random = Random(kind.name().len() as u64 + 77);
         let mut exact = BTreeMap::new();
@@ -117,7 +117,7 @@ fn a_store_is_made_only_where_that_is_wanted() {
     let missing = Options::new().create(false).open_folder(&path);
     assert!(matches!(missing, Err(Error::NoStore)) && !path.exists(), "nothing is made on the way to a refusal");
     let made = Options::new().create_new(true).false_positive_rate(0.01).open_folder(&path).expect("a new store");
-    assert_eq!(made.filter().expect("redb"), (FilterKind::Telescoping, 0.01));
+    assert_eq!(made.filter().expect("redb"), (Kind::Telescoping, 0.01));
     made.insert(b"key", b"value").expect("redb");
     made.close().expect("redb");
     assert!(matches!(Options::new().create_new(true).open_folder(&path), Err(Error::IsThere)));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use twiceshy::hash::HashKey;
-use twiceshy_store::{Adapt, FilterKind, Guard, Memory, MemoryStore, Options};
+use twiceshy_store::{Adapt, Checked, Guard, Kind, Memory, MemoryStore, Options};
 
 /// A small generator: the tests need no more.
 struct Random(u64);
@@ -22,7 +22,7 @@ fn key(number: u64) -> [u8; 8] {
 /// Mistakes and collisions in plenty.
 const RATE: f64 = 0.2;
 
-fn open(memory: &Memory, kind: FilterKind, rate: f64, snapshot: Option<&Path>) -> Guard<MemoryStore> {
+fn open(memory: &Memory, kind: Kind, rate: f64, snapshot: Option<&Path>) -> Guard<MemoryStore> {
     let options = Options::new().filter(kind).false_positive_rate(rate).adapt(Adapt::Always).background(false);
     let options = options.hash_key(HashKey::fixed(7));
     let options = match snapshot {
@@ -56,12 +56,12 @@ fn check(guard: &Guard<MemoryStore>, set: &BTreeSet<u64>, when: &str) {
     for number in 0..800 {
         assert_eq!(guard.contains(&key(number)).expect("memory"), set.contains(&number), "{when}: {number}");
     }
-    assert_eq!(guard.check().expect("memory"), Ok(()), "{when}");
+    assert_eq!(guard.check().expect("memory"), Checked::Sound, "{when}");
 }
 
 #[test]
 fn a_filter_from_an_older_snapshot_is_brought_to_the_set_of_the_store() {
-    for kind in FilterKind::ALL {
+    for kind in Kind::ALL {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("filter");
         let (memory, mut set, mut random) = (Memory::new(), BTreeSet::new(), Random(3));
@@ -91,14 +91,14 @@ fn a_filter_from_an_older_snapshot_is_brought_to_the_set_of_the_store() {
             guard.close().expect("a folder");
         }
         // What a broom filter has learned since cannot be brought forward, so it takes new functions.
-        let expected = if *kind == FilterKind::Broom { (0, 40) } else { (rolled.max(30), 0) };
+        let expected = if *kind == Kind::Broom { (0, 40) } else { (rolled.max(30), 0) };
         assert_eq!((rolled, rebuilt), expected, "{kind}: brought forward, and made anew");
     }
 }
 
 #[test]
 fn what_a_filter_has_learned_is_still_known_when_it_is_brought_forward() {
-    for kind in FilterKind::ALL.iter().filter(|kind| kind.learns() && **kind != FilterKind::Broom) {
+    for kind in Kind::ALL.iter().filter(|kind| kind.learns() && **kind != Kind::Broom) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("filter");
         let memory = Memory::new();

@@ -3,34 +3,34 @@
 use std::ops::Bound;
 use std::path::Path;
 use twiceshy::hash::HashKey;
-use twiceshy_store::{Error, FilterKind, Guard, Memory, MemoryStore, Options, Space, Store};
+use twiceshy_store::{Checked, Error, Guard, Kind, Memory, MemoryStore, Options, Space, Store};
 
 fn key(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
 }
 
-fn open(memory: &Memory, path: &Path, kind: FilterKind) -> Guard<MemoryStore> {
+fn open(memory: &Memory, path: &Path, kind: Kind) -> Guard<MemoryStore> {
     let options = Options::new().filter(kind).hash_key(HashKey::fixed(5)).snapshot(path);
     options.open(memory.open().expect("nobody has it open")).expect("its own store")
 }
 
 fn has_all(guard: &Guard<MemoryStore>, keys: u64, when: &str) {
     assert!((0..keys).all(|number| guard.contains(&key(number)).expect("memory")), "{when}: a key is lost");
-    assert_eq!(guard.check().expect("memory"), Ok(()), "{when}");
+    assert_eq!(guard.check().expect("memory"), Checked::Sound, "{when}");
 }
 
 #[test]
 fn a_snapshot_cut_at_every_length_or_with_any_byte_changed_is_not_trusted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("filter");
-    for kind in [FilterKind::Telescoping, FilterKind::Cyclic, FilterKind::Broom] {
+    for kind in [Kind::Telescoping, Kind::Cyclic, Kind::Broom] {
         let memory = Memory::new();
         let guard = open(&memory, &path, kind);
         guard.insert_all((0..60).map(|number| (key(number), b""))).expect("memory");
         guard.close().expect("a folder");
         let whole = std::fs::read(&path).expect("a snapshot");
         // Every length and every byte of one kind; the filters' own files are damaged so in their own suite.
-        let step = if kind == FilterKind::Telescoping { 1 } else { whole.len() / 200 + 1 };
+        let step = if kind == Kind::Telescoping { 1 } else { whole.len() / 200 + 1 };
         for len in (0..whole.len()).step_by(step) {
             std::fs::write(&path, &whole[..len]).expect("a folder");
             let guard = open(&memory, &path, kind);
@@ -52,7 +52,7 @@ fn a_snapshot_cut_at_every_length_or_with_any_byte_changed_is_not_trusted() {
 fn a_snapshot_of_another_store_or_of_commits_that_were_lost_is_not_trusted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("filter");
-    let kind = FilterKind::Telescoping;
+    let kind = Kind::Telescoping;
     let (one, other) = (Memory::new(), Memory::new());
     let guard = open(&one, &path, kind);
     guard.insert_all((0..50).map(|number| (key(number), b""))).expect("memory");
@@ -60,7 +60,7 @@ fn a_snapshot_of_another_store_or_of_commits_that_were_lost_is_not_trusted() {
     let guard = open(&other, &path, kind);
     guard.insert_all((100..150).map(|number| (key(number), b""))).expect("memory");
     assert!((100..150).all(|number| guard.contains(&key(number)).expect("memory")));
-    assert_eq!(guard.check().expect("memory"), Ok(()));
+    assert_eq!(guard.check().expect("memory"), Checked::Sound);
     drop(guard);
     // Now the snapshot is the other's.
     let guard = open(&one, &path, kind);
@@ -73,7 +73,7 @@ fn a_snapshot_of_a_newer_version_is_refused_with_a_sentence() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("filter");
     let memory = Memory::new();
-    open(&memory, &path, FilterKind::Telescoping).close().expect("a folder");
+    open(&memory, &path, Kind::Telescoping).close().expect("a folder");
     let mut bytes = std::fs::read(&path).expect("a snapshot");
     bytes[8] = 9;
     let sum = crc32fast::hash(&bytes[..46]);
@@ -125,7 +125,7 @@ fn the_log_stays_bounded_with_a_snapshot_and_without() {
 #[test]
 fn a_snapshot_with_another_filters_bytes_is_not_trusted() {
     let folder = tempfile::tempdir().expect("a folder");
-    let kind = FilterKind::Telescoping;
+    let kind = Kind::Telescoping;
     let stores = [Memory::new(), Memory::new()];
     // Names that differ in their extensions alone, written at the same time.
     let paths = ["shard.0", "shard.1"].map(|name| folder.path().join(name));
@@ -158,7 +158,7 @@ fn a_filter_of_a_newer_version_inside_a_snapshot_is_refused_with_a_sentence() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("filter");
     let memory = Memory::new();
-    open(&memory, &path, FilterKind::Telescoping).close().expect("a folder");
+    open(&memory, &path, Kind::Telescoping).close().expect("a folder");
     let mut bytes = std::fs::read(&path).expect("a snapshot");
     // The version of the filter's own header, and the checksum at its end.
     bytes[58] = 9;
@@ -179,17 +179,17 @@ fn a_snapshot_that_can_be_neither_read_nor_written_is_nobodys_trouble_but_the_ne
     let path = folder.path().join("filter");
     std::fs::create_dir(&path).expect("a folder where the snapshot should be");
     let memory = Memory::new();
-    let guard = open(&memory, &path, FilterKind::Telescoping);
+    let guard = open(&memory, &path, Kind::Telescoping);
     assert!((0..100).all(|number| guard.insert(&key(number), b"").expect("memory")));
     assert!(matches!(guard.close(), Err(Error::Io { .. })), "whoever closes hears of it");
-    let guard = open(&memory, &path, FilterKind::Telescoping);
+    let guard = open(&memory, &path, Kind::Telescoping);
     has_all(&guard, 100, "no snapshot");
 }
 
 #[test]
 fn a_broom_filter_that_only_learns_does_not_make_the_log_grow() {
     let memory = Memory::new();
-    let options = Options::new().filter(FilterKind::Broom).false_positive_rate(0.2).background(false);
+    let options = Options::new().filter(Kind::Broom).false_positive_rate(0.2).background(false);
     let guard = options.open(memory.open().expect("nobody has it open")).expect("an empty store");
     guard.insert_all((0..600).map(|number| (key(number), b""))).expect("memory");
     let mut number = 1_000;

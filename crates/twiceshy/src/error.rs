@@ -25,6 +25,9 @@ pub enum PlanError {
     /// [`Backed::successor`](crate::filter::Backed::successor).
     #[error("this filter has no rebuild of its own: fill its successor")]
     NoRebuildWithin,
+    /// The filter was asked to take a key of a rebuild, and rebuilds itself.
+    #[error("this filter has no successor to fill: it rebuilds itself")]
+    NoSuccessor,
     /// Some key of the remote has no cell in the filter.
     #[error("the filter and the remote hold different sets: rebuild the filter from the remote")]
     Disagree,
@@ -106,7 +109,7 @@ impl From<PlanError> for Error {
             PlanError::Full { keys, cells } => Error::Full { keys, cells },
             PlanError::Keys(error) => Error::Remote(error),
             PlanError::Options(error) => Error::Options(error),
-            PlanError::NoRebuildWithin => Error::NotRebuilding,
+            PlanError::NoRebuildWithin | PlanError::NoSuccessor => Error::NotRebuilding,
             PlanError::Disagree => Error::Disagree,
         }
     }

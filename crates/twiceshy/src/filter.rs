@@ -5,7 +5,7 @@ use crate::hash::HashKey;
 use crate::kind::Kind;
 use crate::persist::SaveError;
 use crate::plan::{Plan, Stamp, Undo};
-use crate::remote::{Generation, Key, Keys, OrderWords, Place, Position, Schema, Write};
+use crate::remote::{Generation, Key, Keys, OrderWords, Phase, Place, Position, Schema, Write};
 use std::any::Any;
 use std::fmt::Debug;
 use std::io;
@@ -142,6 +142,11 @@ pub trait Backed: Filter + Any + Debug + Send + Sync {
     /// The generation of the remote that the filter reads, and what its entries look like.
     fn layout(&self) -> (Generation, Schema);
 
+    /// The two functions of a filter with a frontier, as the remote must know them; `None` for all others.
+    fn phase(&self) -> Option<Phase> {
+        None
+    }
+
     /// Where the remote has, or would have, a key's entries: the generation, and a word for each order.
     fn entries(&self, key: &[u8]) -> (Generation, OrderWords);
 
@@ -234,6 +239,10 @@ impl Backed for Box<dyn Backed> {
 
     fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
         (**self).entries(key)
+    }
+
+    fn phase(&self) -> Option<Phase> {
+        (**self).phase()
     }
 
     fn opening(&self) -> Vec<Write> {

@@ -1,7 +1,7 @@
 //! L′: a table that is filled beside the one that answers.
 
 use crate::error::{PlanError, StalePlan};
-use crate::filter::{Backed, Filter, Inserted, Operation, Removed, Target};
+use crate::filter::{Backed, Filter, Operation, Removed, Target};
 use crate::hash::HashKey;
 use crate::plan::{Outcome, Plan, Undo};
 use crate::remote::{Generation, Key, Keys, Place, Position, RemoteError, Write};
@@ -105,12 +105,15 @@ impl Growth {
             let writes = if written { vec![self.deletion(key)] } else { Vec::new() };
             return Ok(Beside { writes, ..Beside::default() });
         }
+        // The old filter has found a key to be new: the new one need not ask again.
+        let at = Position { word: self.source.1.words(key).word(0), key: Key::from(key) };
+        let operation = if inserts { Operation::Bring(&at) } else { operation };
         let mut plan = match self.filter.plan(operation, &self.cut(keys)) {
             Ok(plan) => plan,
             Err(PlanError::Full { .. }) => return Ok(Beside { plan: None, writes: self.closing(), gives_up: true }),
             Err(error) => return Err(error),
         };
-        if matches!(plan.outcome(), Outcome::Inserted(Inserted::AlreadyStored) | Outcome::Removed(Removed::NotStored)) {
+        if plan.outcome() == Outcome::Removed(Removed::NotStored) {
             return Err(PlanError::Disagree);
         }
         let writes = std::mem::take(&mut plan.writes);

@@ -5,7 +5,7 @@ use crate::error::OptionsError;
 use crate::filter::Backed;
 use crate::hash::HashKey;
 use crate::persist::LoadError;
-use crate::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
+use crate::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
 use crate::remote::Generation;
 use std::fmt;
 use std::io;
@@ -65,7 +65,7 @@ macro_rules! kinds {
             }
 
             /// An empty filter for this many keys at this rate, for a generation of a remote.
-            pub(crate) fn make(
+            pub fn make(
                 self,
                 keys: u64,
                 rate: f64,
@@ -107,12 +107,26 @@ kinds! {
     TelescopingPlain = 7, 7, "telescoping-plain", PlainTelescopingFilter, true;
     /// The extension filter. One index entry for each key.
     Extension = 8, 8, "extension", ExtensionFilter, true;
+    /// The broom filter, for hostile clients. Two or three index entries for each key. Its adaptations, its growth and its
+    /// recovery after a crash write to the index.
+    Broom = 9, 10, "broom", BroomFilter, true;
 }
 
 impl Kind {
+    /// `true` if what the filter learns is written to the remote. Such a filter must not go on with its functions when it
+    /// may have lost what it learned: it is [recovered](Kind::recover) under new ones.
+    pub fn learning_writes(self) -> bool {
+        self == Kind::Broom
+    }
+
     /// The kind that a store's number stands for.
     pub fn from_code(code: u8) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+
+    /// `true` if the filter can have a mirror of cells for a remote. Slots shift, so the quotient family needs one by hash.
+    pub fn has_cells(self) -> bool {
+        matches!(self, Kind::FullKey | Kind::Cyclic | Kind::Swapping | Kind::Cuckooing)
     }
 }
 

@@ -1,41 +1,39 @@
 //! Membership filters that do not make the same mistake twice.
 //!
-//! A filter answers "is this key in the set?" from a few bits a key, so that most look-ups for absent keys never reach the
+//! A filter answers "is this key in the set?" from a few bits per key, so that most look-ups for absent keys never reach the
 //! slow store that holds the set. Sometimes it says *present* for an absent key. An ordinary filter repeats that mistake
-//! for ever; an [`Adaptive`](filter::Adaptive) one is told of it, and changes.
-//!
-//! * [`quotient`] and [`cuckoo`]: the filters. Begin with [`TelescopingFilter`](quotient::TelescopingFilter), or with
-//!   [`CuckooFilter`](cuckoo::CuckooFilter) where nobody can tell whether an answer was wrong.
-//! * [`filter`]: what they promise, one trait for each promise.
-//! * [`remote`]: how a filter gets from a fingerprint to the keys behind it, in memory or in a store of yours.
-//! * [`hash`], [`packed`], [`persist`], [`sizing`]: what they stand on.
+//! every time; an adaptive one is told of it, and changes.
 //!
 //! ```
-//! use twiceshy::filter::{Adaptive, Backed, Filter};
-//! use twiceshy::hash::HashKey;
-//! use twiceshy::quotient::TelescopingFilter;
-//! use twiceshy::remote::ByHash;
+//! use twiceshy::AdaptiveFilter;
 //!
-//! let mut set = ByHash::new();
-//! let mut filter = TelescopingFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut set)?;
-//! filter.insert(b"owl", &mut set)?;
-//!
-//! // The look-up takes no remote: it cannot touch the store.
-//! if filter.contains(b"wren") {
-//!     // The store said that there is no wren: the filter was wrong, and learns.
-//!     filter.adapt(b"wren", &mut set)?;
+//! let mut blocked = AdaptiveFilter::new(1_000, 0.01)?; // 1,000 keys, one mistake in a hundred
+//! blocked.insert("203.0.113.9")?;
+//! assert!(blocked.contains("203.0.113.9"));
+//! if blocked.contains("198.51.100.1") {
+//!     // The store says that it is not there. The filter was wrong, and learns.
+//!     blocked.was_wrong("198.51.100.1")?;
 //! }
-//!
-//! let mut file = Vec::new();
-//! filter.save(&mut file)?;
-//! assert!(TelescopingFilter::load(&mut file.as_slice())?.contains(b"owl"));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), twiceshy::Error>(())
 //! ```
+//!
+//! * [`AdaptiveFilter`] owns a filter of any [`Kind`] and its keys. To put a filter before a store on disk, use the crate
+//!   `twiceshy-store`.
+//! * [`CuckooFilter`] and [`QuotientFilter`] need no keys and never learn.
+//! * [`quotient`] and [`cuckoo`] have every filter with its options, its costs and its paper.
+//! * [`filter`], [`plan`], [`growth`] and [`remote`] are for those who own filter and keys themselves: they plan a change,
+//!   commit what it writes, and apply it.
+//!
+//! What is public here is stable within a minor version, except for what only experiments need: those items say so.
 
+pub use cuckoo::CuckooFilter;
 pub use error::Error;
+pub use filter::{Adapted, Backed, Filter};
+pub use hash::HashKey;
 pub use key::AsKey;
 pub use kind::Kind;
 pub use pair::AdaptiveFilter;
+pub use quotient::QuotientFilter;
 
 mod codes;
 pub mod cuckoo;

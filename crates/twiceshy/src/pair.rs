@@ -8,7 +8,8 @@ use crate::key::AsKey;
 use crate::kind::Kind;
 use crate::persist::SaveError;
 use crate::plan::{Outcome, Plan};
-use crate::remote::{ByHash, Commit, CommitError, Generation, Key, Position, Remote, RemoteError, Write};
+use crate::quotient::BroomFilter;
+use crate::remote::{ByHash, Commit, CommitError, Generation, Key, Phase, Position, Remote, RemoteError, Write};
 use std::io;
 
 /// A filter that learns from its mistakes, and the keys behind its fingerprints.
@@ -85,6 +86,29 @@ impl Kind {
     ) -> Result<AdaptiveFilter<Box<dyn Backed>, R>, Error> {
         AdaptiveFilter::over(self.make(keys, rate, hash, Generation(0))?, remote)
     }
+
+    /// A filter of this kind for the set that a remote holds already: after a crash, or when a saved filter was damaged. It
+    /// has learned nothing.
+    ///
+    /// It goes on with the hash key that the remote knows. A broom filter takes new functions from `hash`, which must be a
+    /// hash key that it never had, and writes every key to the remote once more.
+    pub fn recover<R: Remote>(
+        self,
+        keys: u64,
+        rate: f64,
+        hash: HashKey,
+        remote: R,
+    ) -> Result<AdaptiveFilter<Box<dyn Backed>, R>, Error> {
+        if self.learning_writes() {
+            return Ok(BroomFilter::options(keys, rate)?.recover(hash, remote)?.boxed());
+        }
+        AdaptiveFilter::recovered(|hash, generation| self.make(keys, rate, hash, generation), remote)
+    }
+}
+
+/// Refuses a mirror of cells for a filter whose keys have no cells of their own.
+fn fits(filter: &dyn Backed, remote: &dyn Remote) -> Result<(), Error> {
+    if remote.knows_cells() && !filter.kind().has_cells() { Err(Error::NeedsRemoteByHash) } else { Ok(()) }
 }
 
 /// How many keys are brought over at a time where nobody says how many.
@@ -93,6 +117,7 @@ const BATCH: usize = 1024;
 impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
     /// A new filter over a remote that holds no set yet.
     pub(crate) fn over(filter: F, mut remote: R) -> Result<Self, Error> {
+        fits(&filter, &remote)?;
         if remote.in_use().map_err(Error::Remote)?.is_some() {
             return Err(Error::RemoteInUse);
         }
@@ -105,18 +130,20 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         AdaptiveFilter { filter, remote, sequence, growth: None, doubt: None }
     }
 
-    /// A filter for the set of a remote with this many orders, filled in one ordered scan.
+    /// A filter for the set that a remote holds, filled in one ordered scan.
     pub(crate) fn recovered(
-        orders: u8,
         make: impl FnOnce(HashKey, Generation) -> Result<F, OptionsError>,
         remote: R,
     ) -> Result<Self, Error> {
         let in_use = remote.in_use().map_err(Error::Remote)?;
-        let Some((generation, schema)) = in_use.filter(|(_, schema)| schema.orders == orders) else {
-            return Err(Error::NothingToRecover { expected: orders });
+        let (generation, hash) = in_use.map_or((Generation(0), HashKey::fixed(0)), |(at, schema)| (at, schema.hash));
+        let mut filter = make(hash, generation)?;
+        fits(&filter, &remote)?;
+        let expected = filter.layout().1.orders;
+        let Some((_, schema)) = in_use.filter(|(_, schema)| schema.orders == expected) else {
+            return Err(Error::NothingToRecover { expected });
         };
         let sequence = remote.sequence().map_err(Error::Remote)?;
-        let mut filter = make(schema.hash, generation)?;
         if remote.knows_cells() {
             // A mirror must hear of every cell: the keys go to a new generation of it.
             let mut pair = AdaptiveFilter::at(filter, remote, sequence);
@@ -161,6 +188,17 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
     /// The remote, without the filter.
     pub fn into_remote(self) -> R {
         self.remote
+    }
+
+    /// The same with the filter in a box.
+    pub fn boxed(self) -> AdaptiveFilter<Box<dyn Backed>, R> {
+        let AdaptiveFilter { filter, remote, sequence, growth, doubt } = self;
+        AdaptiveFilter { filter: Box::new(filter), remote, sequence, growth, doubt }
+    }
+
+    /// The filter, without the remote. A table that is being filled is given up.
+    pub fn into_filter(self) -> F {
+        self.filter
     }
 
     /// The number of the remote's last commit that the filter has applied.
@@ -471,6 +509,11 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         let sequence = remote.sequence().map_err(|error| error.to_string())?;
         if sequence != self.sequence {
             return Err(format!("the filter is at commit {}, the remote at {sequence}", self.sequence));
+        }
+        let of = |phase: Phase| (phase.old.1.hash, phase.new.1.hash, phase.frontier);
+        let phase = remote.phase().map_err(|error| error.to_string())?;
+        if self.filter.phase().map(of) != phase.map(of) {
+            return Err("the filter and the remote have other functions, or another frontier".into());
         }
         let stored = stored_keys(remote).map_err(|error| error.to_string())?;
         self.filter.validate(&stored, remote)?;

@@ -71,6 +71,7 @@ pub(crate) enum Edit {
     Nothing,
     Cuckoo(cuckoo::Edit),
     Quotient(quotient::Edit),
+    Broom(Box<quotient::BroomEdit>),
 }
 
 /// How to take an applied plan back. Plans are taken back in reverse order.
@@ -88,6 +89,7 @@ pub(crate) enum UndoEdit {
     Nothing,
     Cuckoo(cuckoo::Undo),
     Quotient(quotient::Undo),
+    Broom(Box<quotient::BroomUndo>),
 }
 
 impl Plan {
@@ -154,6 +156,10 @@ impl Plan {
                 fields.u8(2);
                 edit.write(&mut fields);
             }
+            Edit::Broom(edit) => {
+                fields.u8(3);
+                edit.write(&mut fields);
+            }
         }
         let mut bytes = Vec::new();
         // A vector takes every write.
@@ -180,6 +186,7 @@ impl Plan {
             0 => Edit::Nothing,
             1 => Edit::Cuckoo(cuckoo::Edit::read(&mut from)?),
             2 => Edit::Quotient(quotient::Edit::read(&mut from)?),
+            3 => Edit::Broom(Box::new(quotient::BroomEdit::read(&mut from)?)),
             other => return Err(LoadError::invalid(format!("its edit is of kind {other}"))),
         };
         from.finish()?;

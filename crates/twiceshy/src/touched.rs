@@ -7,20 +7,15 @@
 //!
 //! ```
 //! # #[cfg(feature = "count-words")] {
-//! use twiceshy::filter::{Backed, Filter};
-//! use twiceshy::hash::HashKey;
-//! use twiceshy::quotient::QuotientFilter;
-//! use twiceshy::remote::ByHash;
-//! use twiceshy::touched;
+//! use twiceshy::{hash::HashKey, quotient::QuotientFilter, remote::ByHash, touched};
 //!
-//! let mut set = ByHash::new();
-//! let mut filter = QuotientFilter::options(1000, 0.01)?.build(HashKey::fixed(1), &mut set)?;
-//! filter.insert(b"owl", &mut set)?;
+//! let mut filter = QuotientFilter::options(1000, 0.01)?.build(HashKey::fixed(1), ByHash::new())?;
+//! filter.insert("owl")?;
 //! touched::reset();
-//! assert!(filter.contains(b"owl"));
+//! assert!(filter.contains("owl"));
 //! println!("{} words in {} cache lines", touched::words(), touched::lines());
 //! # }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), twiceshy::Error>(())
 //! ```
 
 #[cfg(feature = "count-words")]

@@ -1,3 +1,4 @@
+#![cfg(any())] // broom: remove this line
 //! The broom filter: what 001 promises beyond what every filter with a remote does.
 
 use twiceshy::error::{RebuildError, SeamError};

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 use twiceshy::remote::{ByHash, Mirror};
 use twiceshy::testing::{Variant, decode, run};
-use twiceshy::with_variant;
 
 /// Pseudo-random bytes from a seed.
 fn bytes(seed: u64, len: usize) -> Vec<u8> {
@@ -20,15 +19,12 @@ fn bytes(seed: u64, len: usize) -> Vec<u8> {
 fn ten_thousand_operations(variant: Variant) {
     for (seed, cells, bits) in [(1, 150, 8), (2, 400, 6), (3, 60, 11), (4, 520, 17)] {
         let operations = decode(&bytes(seed + 100 * variant as u64, 3 * 2_500));
-        let bits = bits.max(variant.narrowest());
-        with_variant!(variant, |Kind| {
-            let by_hash = run::<Kind, _>(variant, cells, bits, seed, ByHash::new(), &operations);
-            assert_eq!(by_hash, Ok(()), "{variant:?} by hash, seed {seed}, {cells} cells of {bits} bits");
-            if variant.has_cells() {
-                let mirror = run::<Kind, _>(variant, cells, bits, seed, Mirror::new(), &operations);
-                assert_eq!(mirror, Ok(()), "{variant:?} with a mirror, seed {seed}, {cells} cells of {bits} bits");
-            }
-        });
+        let by_hash = run(variant, cells, bits, seed, ByHash::new(), &operations);
+        assert_eq!(by_hash, Ok(()), "{variant:?} by hash, seed {seed}, {cells} cells of {bits} bits");
+        if variant.kind().has_cells() {
+            let mirror = run(variant, cells, bits, seed, Mirror::new(), &operations);
+            assert_eq!(mirror, Ok(()), "{variant:?} with a mirror, seed {seed}, {cells} cells of {bits} bits");
+        }
     }
 }
 
@@ -87,11 +83,9 @@ proptest! {
         let variant = Variant::ALL[variant];
         let bits = variant.narrowest() + extra;
         let operations = decode(&input);
-        with_variant!(variant, |Kind| {
-            prop_assert_eq!(run::<Kind, _>(variant, cells, bits, seed, ByHash::new(), &operations), Ok(()));
-            if variant.has_cells() {
-                prop_assert_eq!(run::<Kind, _>(variant, cells, bits, seed, Mirror::new(), &operations), Ok(()));
-            }
-        });
+        prop_assert_eq!(run(variant, cells, bits, seed, ByHash::new(), &operations), Ok(()));
+        if variant.kind().has_cells() {
+            prop_assert_eq!(run(variant, cells, bits, seed, Mirror::new(), &operations), Ok(()));
+        }
     }
 }

@@ -2,10 +2,11 @@
 //! together, and nobody can tell whose is whose. They are counted, cleared when they can be told, and never cost a key.
 
 use std::collections::BTreeSet;
+use twiceshy::AdaptiveFilter;
 use twiceshy::cuckoo::{
     CuckooingFilter, CyclicFilter, CyclicSpec, FullKeyCuckoo, FullKeyFilter, Options, PlainSpec, Rule, RuleSpec,
 };
-use twiceshy::filter::{Adaptive, Backed, Filter, Removed};
+use twiceshy::filter::{Filter, Removed};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::ByHash;
 
@@ -15,37 +16,34 @@ fn key(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// A filter, its remote and an exact copy of its set.
+/// A filter with its keys, and an exact copy of its set.
 struct Scene<R> {
-    filter: FullKeyCuckoo<R>,
-    remote: ByHash,
+    pair: AdaptiveFilter<FullKeyCuckoo<R>>,
     stored: BTreeSet<u64>,
 }
 
 impl<R: Rule> Scene<R> {
     fn filled<S: RuleSpec<Rule = R>>(options: &Options<S>, seed: u64, keys: u64) -> Scene<R> {
-        let mut remote = ByHash::new();
-        let mut filter = options.build(HashKey::fixed(seed), &mut remote).expect("options that can be");
-        let mut insert = |number: &u64| filter.insert(&key(*number), &mut remote).is_ok();
-        let stored: BTreeSet<u64> = (0..keys).filter(|number| insert(number)).collect();
-        Scene { filter, remote, stored }
+        let mut pair = options.build(HashKey::fixed(seed), ByHash::new()).expect("options that can be");
+        let stored: BTreeSet<u64> = (0..keys).filter(|number| pair.insert(&key(*number)).is_ok()).collect();
+        Scene { pair, stored }
     }
 
     /// Removes the key, and checks what that says and counts.
     fn remove(&mut self, number: u64) -> Removed {
-        let before = self.filter.stats().orphans;
-        let removed = self.filter.remove(&key(number), &mut self.remote).expect("a remote that does not fail");
+        let before = self.pair.filter().stats().orphans;
+        let removed = self.pair.take(&key(number)).expect("a remote that does not fail");
         assert_ne!(removed, Removed::NotStored);
         let left = u64::from(removed == Removed::LeftOrphan);
-        assert_eq!(self.filter.stats().orphans, before + left, "an orphan is counted where one is left");
+        assert_eq!(self.pair.filter().stats().orphans, before + left, "an orphan is counted where one is left");
         self.stored.remove(&number);
         removed
     }
 
     fn check(&self) {
-        assert!(self.stored.iter().all(|number| self.filter.contains(&key(*number))), "a stored key is absent");
-        assert_eq!(self.filter.len(), self.stored.len() as u64);
-        assert_eq!(self.filter.validate(&self.remote), Ok(()));
+        assert!(self.stored.iter().all(|number| self.pair.contains(&key(*number))), "a stored key is absent");
+        assert_eq!(self.pair.len(), self.stored.len() as u64);
+        assert_eq!(self.pair.validate(), Ok(()));
     }
 
     /// Removes every other key, with all checks now and then.
@@ -97,9 +95,9 @@ fn a_rebuild_is_wanted_exactly_when_orphans_pass_one_cell_in_64() {
     let mut wanted = Vec::new();
     for number in scene.stored.clone() {
         scene.remove(number);
-        let orphans = scene.filter.stats().orphans;
-        assert_eq!(scene.filter.wants_rebuild(), orphans * 64 > scene.filter.cells(), "{orphans} orphans");
-        wanted.push(scene.filter.wants_rebuild());
+        let orphans = scene.pair.filter().stats().orphans;
+        assert_eq!(scene.pair.wants_rebuild(), orphans * 64 > scene.pair.filter().cells(), "{orphans} orphans");
+        wanted.push(scene.pair.wants_rebuild());
     }
     assert!(wanted.contains(&true) && wanted.contains(&false), "both sides of the bound are seen");
     scene.check();
@@ -109,38 +107,35 @@ fn a_rebuild_is_wanted_exactly_when_orphans_pass_one_cell_in_64() {
 fn growing_to_the_same_size_clears_every_orphan() {
     for seed in 3..6 {
         let mut scene = Scene::filled(&full_key(3), seed, 1000);
-        assert!(scene.thin_out() > 0 && scene.filter.wants_rebuild());
-        let wrong = |scene: &Scene<_>| (10_000..30_000).filter(|number| scene.filter.contains(&key(*number))).count();
+        assert!(scene.thin_out() > 0 && scene.pair.wants_rebuild());
+        let wrong = |scene: &Scene<_>| (10_000..30_000).filter(|number| scene.pair.contains(&key(*number))).count();
         let before = wrong(&scene);
-        let cells = scene.filter.cells();
-        scene.filter.grow(cells, &mut scene.remote).expect("half the keys fit");
-        assert_eq!((scene.filter.stats().orphans, scene.filter.cells()), (0, cells));
-        assert!(!scene.filter.wants_rebuild());
+        let cells = scene.pair.filter().cells();
+        scene.pair.grow(cells).expect("half the keys fit");
+        assert_eq!((scene.pair.filter().stats().orphans, scene.pair.filter().cells()), (0, cells));
+        assert!(!scene.pair.wants_rebuild());
         assert!(wrong(&scene) < before, "orphans cause false positives until they are cleared");
         scene.check();
     }
 }
 
 /// Adapts to many mistakes; how many orphans that cleared.
-fn cleared_by_adapting<R: Rule>(mut scene: Scene<R>) -> u64
-where
-    FullKeyCuckoo<R>: Adaptive,
-{
+fn cleared_by_adapting<R: Rule>(mut scene: Scene<R>) -> u64 {
     let left = scene.thin_out();
-    assert_eq!(scene.filter.stats().orphans, left);
+    assert_eq!(scene.pair.filter().stats().orphans, left);
     for query in 10_000..12_000 {
-        if scene.filter.contains(&key(query)) {
-            let before = scene.filter.stats().orphans;
-            scene.filter.adapt(&key(query), &mut scene.remote).expect("a remote that does not fail");
-            assert!(scene.filter.stats().orphans <= before, "an adaptation leaves no orphan");
+        if scene.pair.contains(&key(query)) {
+            let before = scene.pair.filter().stats().orphans;
+            scene.pair.was_wrong(&key(query)).expect("a remote that does not fail");
+            assert!(scene.pair.filter().stats().orphans <= before, "an adaptation leaves no orphan");
             if query % 50 == 0 {
                 scene.check();
             }
         }
     }
     scene.check();
-    println!("{left} orphans were left by removals, {} by adaptations", scene.filter.stats().orphans);
-    left - scene.filter.stats().orphans
+    println!("{left} orphans were left by removals, {} by adaptations", scene.pair.filter().stats().orphans);
+    left - scene.pair.filter().stats().orphans
 }
 
 #[test]
@@ -157,10 +152,10 @@ fn an_insertion_may_take_the_cell_of_an_orphan() {
     let left = scene.thin_out();
     assert!(left > 0);
     for number in 5_000..5_600 {
-        if scene.filter.insert(&key(number), &mut scene.remote).is_ok() {
+        if scene.pair.insert(&key(number)).is_ok() {
             scene.stored.insert(number);
         }
     }
     scene.check();
-    assert!(scene.filter.stats().orphans < left, "no orphan of {left} was found on the way");
+    assert!(scene.pair.filter().stats().orphans < left, "no orphan of {left} was found on the way");
 }

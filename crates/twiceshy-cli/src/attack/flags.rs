@@ -1,29 +1,29 @@
-//! The flags of `attack` beyond the common ones: the filter's geometry, and how far an adversary goes.
+//! The special flags of `attack`: the filter's geometry, and how far an adversary searches.
 
 use clap::ValueEnum;
-// broom: use twiceshy::quotient::BroomForm;
+use twiceshy::quotient::BroomForm;
 use twiceshy_lab::game::{AdversaryName, Tactics};
 use twiceshy_lab::replay::{FilterName, FilterSpec, RemoteName};
 
-/// A filter in a geometry of one's own, instead of the one that --keys and --fpr come to.
+/// An explicit geometry, instead of the one computed from --keys and --fpr.
 #[derive(clap::Args)]
 pub(super) struct Geometry {
-    /// Bits of a cell, fingerprint and selector together; in the quotient family the bits of a remainder
+    /// Bits of a cell, fingerprint and selector together; in the quotient family, bits of a remainder
     #[arg(long, conflicts_with = "fpr")]
     bits: Option<u32>,
     /// cyclic, with --bits: s, the selector bits of a cell (0 to 4) [default: 1]
     #[arg(long, requires = "bits")]
     selector_bits: Option<u32>,
-    /// With --bits, over buckets: d, the number of tables (2 to 8)
+    /// With --bits, cuckoo family: d, the number of tables (2 to 8)
     #[arg(long, requires = "bits")]
     tables: Option<u64>,
-    /// With --bits, over buckets: c, the cells of a bucket (1 to 8)
+    /// With --bits, cuckoo family: c, the cells of a bucket (1 to 8)
     #[arg(long, requires = "bits")]
     cells_per_bucket: Option<u64>,
-    /// With --bits: keys over cells [default: what the shape is planned for]
+    /// With --bits: keys over cells [default: the load that the shape is planned for]
     #[arg(long, requires = "bits")]
     pub(super) load: Option<f64>,
-    /// With --bits: what the filter's keys are found with; a mirror fills cuckoo filters of a million keys soonest
+    /// With --bits: how the filter's keys are found; a mirror fills cuckoo filters of a million keys fastest
     #[arg(long, requires = "bits")]
     remote: Option<RemoteArg>,
 }
@@ -43,7 +43,6 @@ pub(super) enum FormArg {
     BackYard,
 }
 
-/* broom:
 impl From<FormArg> for BroomForm {
     fn from(form: FormArg) -> BroomForm {
         match form {
@@ -52,10 +51,9 @@ impl From<FormArg> for BroomForm {
         }
     }
 }
-*/
 
 impl Geometry {
-    /// The filter's description; `None` where the geometry is left to the filter.
+    /// The filter's description; `None` if no geometry was given.
     pub(super) fn spec(&self, name: FilterName) -> Option<FilterSpec> {
         let remote = match self.remote {
             None | Some(RemoteArg::ByHash) => RemoteName::ByHash,
@@ -71,28 +69,28 @@ impl Geometry {
     }
 }
 
-/// How far an adversary goes that searches for keys which stay wrong.
+/// How far an adversary searches for keys that stay wrong.
 #[derive(clap::Args)]
 pub(super) struct Bounds {
-    /// cyclic, swapping: c, of c·v^j keys to try where j fingerprints of v values must agree [default: 2]
+    /// cyclic, swapping: c; the search tries c·v^j keys if j fingerprints of v values must agree [default: 2]
     #[arg(long)]
     effort: Option<f64>,
-    /// cyclic, swapping, unfixable: the most look-ups of a game's search [default: 4194304]
+    /// cyclic, swapping, unfixable: the most look-ups in a game's search [default: 4194304]
     #[arg(long)]
     most_queries: Option<u64>,
-    /// cyclic, swapping, unfixable: 2^s, b or k, the functions to reckon with [default: the filter's]
+    /// cyclic, swapping, unfixable: 2^s, b or k, the assumed number of functions [default: the filter's]
     #[arg(long)]
     functions: Option<u64>,
-    /// unfixable: c, of c·k keys under suspicion at most [default: 1024]
+    /// unfixable: c; at most c·k keys are suspects [default: 1024]
     #[arg(long)]
     most_suspects: Option<u64>,
-    /// unfixable: the most permutation rounds of a game [default: 1048576]
+    /// unfixable: the most permutation rounds in a game [default: 1048576]
     #[arg(long)]
     most_rounds: Option<u64>,
 }
 
 impl Bounds {
-    /// The tactics that were asked for. Refuses bounds that none of the adversaries has.
+    /// The tactics from the flags. Fails if a bound applies to none of the adversaries.
     pub(super) fn tactics(&self, adversaries: &[AdversaryName]) -> anyhow::Result<Tactics> {
         use AdversaryName::{Cyclic, Swapping, Unfixable};
         let owned: [(bool, &str, &[AdversaryName]); 5] = [
@@ -102,8 +100,8 @@ impl Bounds {
             (self.most_suspects.is_some(), "--most-suspects", &[Unfixable]),
             (self.most_rounds.is_some(), "--most-rounds", &[Unfixable]),
         ];
-        let nobodys = |owners: &[AdversaryName]| !adversaries.iter().any(|adversary| owners.contains(adversary));
-        if let Some((_, flag, owners)) = owned.iter().find(|(given, _, owners)| *given && nobodys(owners)) {
+        let unowned = |owners: &[AdversaryName]| !adversaries.iter().any(|adversary| owners.contains(adversary));
+        if let Some((_, flag, owners)) = owned.iter().find(|(given, _, owners)| *given && unowned(owners)) {
             let list = |names: &[AdversaryName]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
             anyhow::bail!("{flag} is a bound of --adversary {}, not of {}", list(owners), list(adversaries));
         }

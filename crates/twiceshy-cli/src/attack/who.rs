@@ -1,4 +1,4 @@
-//! Who attacks: the value of `--adversary`.
+//! The value of `--adversary`.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use twiceshy_lab::game::AdversaryName;
 /// An adversary, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
-    /// All but those that search.
+    /// All except those that search.
     All,
     /// This one.
     One(AdversaryName),
@@ -24,7 +24,7 @@ impl FromStr for Who {
     }
 }
 
-/// The adversaries that are meant, each once, in the order of the list.
+/// The selected adversaries, each once, in the order of the list.
 pub(super) fn names(list: &[Who]) -> Vec<AdversaryName> {
     let mut names = Vec::new();
     for who in list {
@@ -41,14 +41,13 @@ pub(super) fn names(list: &[Who]) -> Vec<AdversaryName> {
     names
 }
 
-/// What every adversary does.
+/// A description of every adversary.
 pub(super) fn help() -> String {
     let mut text = String::from(
-        "The adversary, several with commas between, or `all` but those that search. n is the number of keys; a mistake is \
+        "The adversary, a comma-separated list, or `all` (every one except those that search). n is the number of keys; a mistake is \
          a key that the filter wrongly calls present, and each is reported to the filter:\n",
     );
     for name in AdversaryName::ALL {
-        // Writing to a string cannot fail.
         let _ = write!(text, "\n- {name}: {}", name.help());
     }
     text
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_those_that_do_not_search_and_the_others_can_be_added() {
+    fn all_means_those_that_do_not_search_and_the_others_can_be_added() {
         let all = names(&[Who::All]);
         assert!(!all.iter().any(|name| name.searches()));
         assert_eq!(all.len(), AdversaryName::ALL.len() - 3);
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn every_adversary_is_explained_and_can_be_asked_for() {
+    fn every_adversary_is_explained_and_can_be_selected() {
         for name in AdversaryName::ALL {
             assert!(help().contains(&format!("\n- {name}: ")), "{name}");
             assert_eq!(name.as_str().parse(), Ok(Who::One(name)));

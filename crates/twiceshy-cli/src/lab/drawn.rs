@@ -1,4 +1,4 @@
-//! What a run or a folder has to say in the end.
+//! The summary printed at the end of a run.
 
 use crate::output::{columns, print, print_json};
 use serde::Serialize;
@@ -27,8 +27,9 @@ struct Measured<'a> {
     findings: &'a [Finding],
 }
 
-/// Draws everything that a folder holds and says what came of it: whether every difference from the papers is explained.
-pub(super) fn draw_and_tell(folder: &Folder, json: bool) -> anyhow::Result<bool> {
+/// Draws everything in a folder and prints a summary. Returns `true` if every difference from the papers is
+/// explained.
+pub(super) fn draw_and_print(folder: &Folder, json: bool) -> anyhow::Result<bool> {
     let drawn = draw(folder, ALL)?;
     let sections = &drawn.sections;
     if json {

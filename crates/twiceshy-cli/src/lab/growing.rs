@@ -4,18 +4,18 @@ use crate::output::{columns, grouped, print, print_json, time};
 use crate::temporary;
 use std::path::PathBuf;
 use twiceshy_lab::guarded::{Growth, Waits, grow};
-use twiceshy_store::FilterKind;
+use twiceshy_store::Kind;
 
-/// Time look-ups while a store doubles and its filter grows: how long is the longest?
+/// Time look-ups while a store doubles and its filter grows, to find the longest.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Keys of 16 bytes in the beginning, each with 100 bytes; in the end twice as many
+    /// Keys at the start, of 16 bytes with values of 100 bytes; twice as many at the end
     #[arg(long, default_value_t = 1_000_000)]
     keys: u64,
     /// The filter
     #[arg(long, default_value = "telescoping")]
-    filter: FilterKind,
-    /// Where the store is made [default: among the temporary files]
+    filter: Kind,
+    /// The folder to make the store in [default: the temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
     /// Print one JSON object

@@ -8,33 +8,35 @@ use std::path::PathBuf;
 use std::time::Duration;
 use twiceshy_lab::guarded::{Comparison, Row, Settings, Subject, compare};
 
-/// Compare what may stand before a redb store: nothing, a plain filter, one with a cache of its mistakes, an adaptive one.
+/// Compare what can stand in front of a redb store: nothing, a plain filter, one with a cache of its mistakes, an
+/// adaptive one.
 ///
-/// All ask for absent keys only, under friendly, skewed and hostile traffic: uniform and Zipf over ten times as many absent
-/// keys as there are stored ones; `hunt`, somebody who looks for slow keys and asks for them again nine times in ten while they are
-/// slow; `replay`, somebody who has found one for twenty stored keys before, and asks for one after the other. The cache is as
-/// large as the adaptive filter is larger than the plain one. Each time includes one reading of the clock.
+/// Every query is for an absent key, under friendly, skewed and hostile traffic: uniform and Zipf over ten absent
+/// keys per stored key; `hunt`, an attacker who looks for slow keys and repeats a slow one nine times in ten until
+/// it is fast; `replay`, an attacker who has found one slow key per twenty stored keys beforehand and asks for them
+/// in turn. The cache is as large as the space that the adaptive filter takes beyond the plain one. Each time
+/// includes one reading of the clock.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Keys of 16 bytes in the store, each with 100 bytes
+    /// Keys in the store, of 16 bytes with values of 100 bytes
     #[arg(long, default_value = "1000000")]
     keys: NonZeroU64,
     /// The filters' false-positive rate
     #[arg(long, default_value_t = 1.0 / 256.0)]
     fpr: f64,
-    /// Microseconds that are added to each answer of the store, in one run after the other
+    /// Microseconds added to each answer of the store; one run for each value
     #[arg(long, value_delimiter = ',', default_value = "0,50,1000")]
     delays: Vec<u64>,
-    /// How many threads ask, in one run after the other
+    /// The number of threads that ask; one run for each value
     #[arg(long, value_delimiter = ',', default_value = "1,2")]
     threads: Vec<usize>,
-    /// Seconds of each of the measurements
+    /// Seconds per measurement
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// Where the traffic comes from
+    /// The random seed of the traffic
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the stores are made [default: among the temporary files]
+    /// The folder to make the stores in [default: the temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
     /// Print one JSON object
@@ -43,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    ensure!((0.001..=3_600.0).contains(&args.seconds), "--seconds {}: 0.001 to 3600 are possible", args.seconds);
+    ensure!((0.001..=3_600.0).contains(&args.seconds), "--seconds must be 0.001 to 3600, not {}", args.seconds);
     let settings = Settings {
         keys: args.keys,
         rate: args.fpr,
@@ -64,10 +66,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.json { print_json(&comparison) } else { print(&words(&comparison)) }
 }
 
-/// The comparison for people: a table for each store.
+/// The comparison as text: a table for each store.
 fn words(comparison: &Comparison) -> String {
     let mut text = format!(
-        "{} keys, filters for a false-positive rate of {}, {} s each, seed {}; an absent key takes the store {}\n",
+        "{} keys, filters for a false-positive rate of {}, {} s each, seed {}; the store answers an absent key in {}\n",
         grouped(comparison.keys),
         rate(comparison.rate),
         comparison.seconds,
@@ -77,7 +79,7 @@ fn words(comparison: &Comparison) -> String {
     let mut delays: Vec<u64> = comparison.rows.iter().map(|row| row.delay_us).collect();
     delays.dedup();
     for delay in delays {
-        let store = if delay == 0 { "redb, warm".into() } else { format!("redb, and {delay} µs added") };
+        let store = if delay == 0 { "redb, warm".into() } else { format!("redb, plus {delay} µs") };
         let head = ["", "threads", "", "look-ups/s", "to plain", "median", "99 %", "99.9 %", "asked", "bits a key"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for row in comparison.rows.iter().filter(|row| row.delay_us == delay) {

@@ -4,7 +4,7 @@ use crate::output::{columns, print, print_json};
 use serde::Serialize;
 use twiceshy_lab::experiments::ALL;
 
-/// The experiments, one a line: name, what of the papers it makes again, what it claims.
+/// List the experiments, one per line: name, the figures of the papers it reproduces, its claim.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Print one JSON array

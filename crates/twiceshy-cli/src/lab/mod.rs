@@ -17,14 +17,14 @@ pub(crate) enum Command {
     Guard(guard::Args),
     Growing(growing::Args),
     Opening(opening::Args),
-    /// Kill processes that work on guarded stores, and see whether the stores are whole afterwards.
+    /// Kill processes that work on guarded stores, and check that the stores are intact afterwards.
     Torture(torture::Args),
-    /// A process to be killed.
+    /// A process that `torture` kills.
     #[command(hide = true)]
     TortureChild(torture::ChildArgs),
 }
 
-/// Whether the experiment found what it should.
+/// `true` if the experiment found what it should.
 pub(crate) fn run(command: &Command) -> anyhow::Result<bool> {
     match command {
         Command::List(args) => list::run(args).map(|()| true),

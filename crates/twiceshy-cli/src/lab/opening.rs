@@ -4,21 +4,21 @@ use crate::output::{columns, grouped, print, print_json, progress_bar};
 use crate::temporary;
 use std::path::PathBuf;
 use twiceshy_lab::guarded::{Opening, open};
-use twiceshy_store::FilterKind;
+use twiceshy_store::Kind;
 
-/// Time how long a guarded store takes to open: from its snapshot, from one that is behind, and without any.
+/// Time how long a guarded store takes to open: from its snapshot, from an outdated snapshot, and without one.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Keys of 16 bytes in the store, each with 100 bytes
+    /// Keys in the store, of 16 bytes with values of 100 bytes
     #[arg(long, default_value_t = 10_000_000)]
     keys: u64,
-    /// Keys that come and go while the snapshot stays as it is, up to an eighth of the keys
+    /// Keys inserted and removed after the snapshot, up to an eighth of the keys
     #[arg(long, default_value_t = 100_000)]
     changes: u64,
     /// The filter
     #[arg(long, default_value = "telescoping")]
-    filter: FilterKind,
-    /// Where the store is made [default: among the temporary files]
+    filter: Kind,
+    /// The folder to make the store in [default: the temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
     /// Print one JSON object
@@ -41,9 +41,9 @@ fn words(opening: &Opening) -> String {
         row("filling the store".into(), opening.filling_seconds),
         row("opening the store alone".into(), opening.store_seconds),
         row("from the snapshot".into(), opening.snapshot_seconds),
-        row(format!("from one that is {} changes behind", grouped(opening.changes)), opening.rolled_forward_seconds),
+        row(format!("from one {} changes behind", grouped(opening.changes)), opening.rolled_forward_seconds),
         row("without a snapshot, until keys are found".into(), opening.unfiltered_seconds),
-        row("without a snapshot, until the filter is there".into(), opening.rebuilt_seconds),
+        row("without a snapshot, until the filter is ready".into(), opening.rebuilt_seconds),
     ];
     format!(
         "{} keys behind a {} filter, whose snapshot has {} bytes\n\n{}",

@@ -4,7 +4,7 @@ use super::drawn;
 use std::path::PathBuf;
 use twiceshy_lab::experiment::Folder;
 
-/// Draw the pictures and the report of a folder again, from its data alone.
+/// Redraw the pictures and the report of a folder from its data.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The folder of a run
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Whether every difference from the papers is explained.
+/// `true` if every difference from the papers is explained.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
-    drawn::draw_and_tell(&Folder::to_draw(&args.folder)?, args.json)
+    drawn::draw_and_print(&Folder::to_draw(&args.folder)?, args.json)
 }

@@ -9,23 +9,23 @@ use twiceshy_lab::experiment::{Event, Folder, Setup, Size, run as measure, work_
 use twiceshy_lab::experiments::named;
 use twiceshy_lab::workload::recorded_data::recorded_data;
 
-/// Measure experiments of the papers: data as CSV, pictures as SVG, and a report that opens in a browser. A run that was
-/// interrupted goes on where it stopped.
+/// Run experiments from the papers. Writes data as CSV, pictures as SVG, and a report for a browser. An interrupted
+/// run continues where it stopped.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The experiments' names, as `lab list` has them; `all` for every one
+    /// The names of the experiments, as shown by `lab list`; `all` for every one
     #[arg(required = true)]
     names: Vec<String>,
     /// Small tables and few trials: seconds instead of hours
     #[arg(long)]
     quick: bool,
-    /// Where all randomness comes from
+    /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folder for data, pictures and report [default: lab-results/SIZE-seed-SEED]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// How many tasks are measured at once [default: one for each processor]
+    /// How many tasks to measure in parallel [default: one per processor]
     #[arg(long)]
     jobs: Option<usize>,
     /// The folder of recorded traces, for the experiments that use them [default: ../shared/data, or TWICESHY_DATA]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Whether every difference from the papers is explained.
+/// `true` if every difference from the papers is explained.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let experiments = named(&args.names)?;
     let size = if args.quick { Size::Quick } else { Size::Paper };
@@ -44,39 +44,39 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let default = || PathBuf::from("lab-results").join(format!("{}-seed-{}", size.as_str(), args.seed));
     let folder = Folder::for_run(&args.out.clone().unwrap_or_else(default), &setup)?;
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let teller = Teller::new(work_ahead(&experiments, &folder, &setup)?);
-    let measured = measure(&experiments, &folder, &setup, jobs, &|event| teller.tell(event));
-    teller.bar.finish_and_clear();
+    let progress = Progress::new(work_ahead(&experiments, &folder, &setup)?);
+    let measured = measure(&experiments, &folder, &setup, jobs, &|event| progress.tell(event));
+    progress.bar.finish_and_clear();
     measured?;
-    drawn::draw_and_tell(&folder, args.json)
+    drawn::draw_and_print(&folder, args.json)
 }
 
 /// Progress: a bar on a terminal, lines elsewhere.
-struct Teller {
+struct Progress {
     bar: indicatif::ProgressBar,
     lines: bool,
-    /// The work that is done, in seconds as the experiments estimate them.
+    /// The work done, in estimated seconds.
     done: Mutex<f64>,
 }
 
-/// Steps of the bar for a second of work.
+/// Steps of the bar per second of work.
 const STEPS: f64 = 100.0;
 
-impl Teller {
-    fn new(work: f64) -> Teller {
+impl Progress {
+    fn new(work: f64) -> Progress {
         let bar = progress_bar((work * STEPS) as u64, "measuring");
-        Teller { bar, lines: !stderr().is_terminal(), done: Mutex::new(0.0) }
+        Progress { bar, lines: !stderr().is_terminal(), done: Mutex::new(0.0) }
     }
 
     fn tell(&self, event: Event<'_>) {
         match event {
             Event::Begun { experiment, tasks, measured } if measured > 0 => {
-                self.line(&format!("{experiment}: {measured} of {tasks} tasks were measured before"));
+                self.line(&format!("{experiment}: {measured} of {tasks} tasks were measured earlier"));
             }
             Event::Begun { .. } => {}
             Event::Nothing { experiment } => {
                 self.line(&format!(
-                    "{experiment}: nothing to measure, its traces are not here (--data names their folder)"
+                    "{experiment}: nothing to measure: its traces are missing (set their folder with --data)"
                 ));
             }
             Event::Ended { experiment, work, .. } => {
@@ -92,10 +92,10 @@ impl Teller {
         }
     }
 
-    /// A line above the bar, or alone.
+    /// Prints a line above the bar, or without a bar.
     fn line(&self, text: &str) {
         if self.lines {
-            // Where nobody can be told, the files tell.
+            // If stderr is closed, the files still have the results.
             let _ = writeln!(stderr(), "{text}");
         } else {
             self.bar.println(text);

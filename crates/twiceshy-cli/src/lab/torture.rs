@@ -6,21 +6,21 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use twiceshy_lab::torture::{Report, Settings, Turn, run as torture, work};
-use twiceshy_store::FilterKind;
+use twiceshy_store::Kind;
 
-/// In each round a process works on a guarded store and is killed; then the store is opened and checked.
+/// Each round starts a process that works on a guarded store and kills it; then the store is opened and checked.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many processes
+    /// The number of rounds
     #[arg(long, default_value_t = 1000)]
     rounds: u64,
-    /// Where all randomness comes from, but for the machine's own
+    /// The random seed; the moments of the kills also depend on the machine
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The stores' filter [default: all of them in turn]
     #[arg(long)]
-    filter: Option<FilterKind>,
-    /// Where the stores are; one that something is wrong with stays there [default: a new folder among the temporary files]
+    filter: Option<Kind>,
+    /// The folder for the stores; a damaged store stays there [default: a new temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
     /// Print one JSON object
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What the process that is killed is told.
+/// The arguments of the process that is killed.
 #[derive(clap::Args)]
 pub(crate) struct ChildArgs {
     folder: PathBuf,
@@ -37,16 +37,16 @@ pub(crate) struct ChildArgs {
     #[arg(long)]
     round: u64,
     #[arg(long)]
-    filter: FilterKind,
+    filter: Kind,
     #[arg(long)]
     fpr: f64,
     #[arg(long)]
     operations: u64,
 }
 
-/// Whether every store was whole.
+/// `true` if every store was intact.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
-    let own = std::env::current_exe().context("cannot find out which program this is")?;
+    let own = std::env::current_exe().context("cannot find the path of this program")?;
     let temporary = || std::env::temp_dir().join(format!("twiceshy-torture-{}", std::process::id()));
     let folder = args.folder.clone().unwrap_or_else(temporary);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     bar.finish_and_clear();
     let report = report.with_context(|| format!("in the folder {}", settings.folder.display()))?;
     if args.folder.is_none() {
-        // It stays if a store did.
+        // The folder stays if a store is left in it.
         drop(std::fs::remove_dir(&settings.folder));
     }
     if args.json {
@@ -66,12 +66,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         print(&words(&report))?;
     }
     if !report.failures.is_empty() {
-        let _ = writeln!(std::io::stderr(), "twiceshy: to see it again: {}", again(args, &report));
+        let _ = writeln!(std::io::stderr(), "twiceshy: to repeat it: {}", again(args, &report));
     }
     Ok(report.failures.is_empty())
 }
 
-/// The command for a child.
+/// The command line of a child.
 fn child(own: &Path, turn: &Turn, store: &Path) -> Command {
     let mut command = Command::new(own);
     command.args(["lab", "torture-child"]).arg(store);
@@ -88,16 +88,16 @@ pub(crate) fn run_child(args: &ChildArgs) -> anyhow::Result<()> {
     Ok(work(&turn, &args.folder, &mut std::io::stdout().lock())?)
 }
 
-/// What to run to see a failure again.
+/// The command that repeats a failure.
 fn again(args: &Args, report: &Report) -> String {
     let filter = args.filter.map_or(String::new(), |filter| format!(" --filter {filter}"));
     format!(
-        "`twiceshy lab torture --seed {} --rounds {}{filter}`; the moments of the kills differ, so it may take several runs",
+        "`twiceshy lab torture --seed {} --rounds {}{filter}`; the moments of the kills vary, so several runs may be needed",
         report.seed, report.rounds
     )
 }
 
-/// The report for people.
+/// The report as text.
 fn words(report: &Report) -> String {
     let row = |name: &str, value: u64| vec![name.to_owned(), grouped(value)];
     let rows = [
@@ -109,13 +109,13 @@ fn words(report: &Report) -> String {
         row("operations acknowledged", report.operations),
         row("  false positives learned from", report.adapted),
         row("  growths of a filter", report.grown),
-        row("snapshots damaged, lost or exchanged for old ones", report.damaged),
-        row("stores put back to what they were", report.went_back),
+        row("snapshots damaged, deleted or replaced by old ones", report.damaged),
+        row("stores restored to an earlier copy", report.went_back),
         row("opened with the snapshot of the last commit", report.from_snapshot),
-        row("opened with an older one, brought forward", report.rolled_forward),
-        row("  over so many commits", report.commits_rolled_forward),
-        row("opened with a filter made anew", report.rebuilt),
-        row("opened where there was nothing yet", report.new),
+        row("opened with an older snapshot, rolled forward", report.rolled_forward),
+        row("  commits rolled forward", report.commits_rolled_forward),
+        row("opened with a rebuilt filter", report.rebuilt),
+        row("opened as a new store", report.new),
         row("failures", report.failures.len() as u64),
     ];
     let failures: String = report.failures.iter().map(|failure| format!("\n{failure}\n")).collect();

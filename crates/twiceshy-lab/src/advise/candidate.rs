@@ -30,7 +30,7 @@ impl Candidate {
             Kind::Quotient => |bits| Design::Quotient { bits },
             Kind::Telescoping => |bits| Design::Telescoping { bits },
             Kind::Extension => |bits| Design::Extension { bits },
-            // broom: Kind::Broom => |bits| Design::BroomTwoLevels { bits },
+            Kind::Broom => |bits| Design::BroomTwoLevels { bits },
             _ => return None,
         };
         Some(Candidate { kind, design })
@@ -48,7 +48,7 @@ impl Candidate {
 
     /// `true` if it keeps its rate whatever its clients ask, insert and remove: see `docs/broom.md`.
     pub fn is_adaptive(self) -> bool {
-        false // broom: self.kind == Kind::Broom
+        self.kind == Kind::Broom
     }
 
     /// The widths of a cell or remainder that it can have.
@@ -57,7 +57,7 @@ impl Candidate {
             // A selector bit, and two of a fingerprint.
             Kind::Cyclic => 3..=32,
             // c is 3, and no more than half of the values.
-            // broom: Kind::Broom => 3..=32,
+            Kind::Broom => 3..=32,
             _ => 2..=32,
         }
     }

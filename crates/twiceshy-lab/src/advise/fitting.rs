@@ -1,4 +1,4 @@
-//! The narrowest cells with which a filter keeps the wanted rate on the sample.
+//! Finds the narrowest cells with which a filter keeps the wanted rate on the sample.
 
 use super::{Candidate, Settings};
 use crate::replay::{self, Progress, ReplayError, Report};
@@ -8,30 +8,30 @@ use serde::Serialize;
 /// The load of every filter in the sample.
 pub(super) const LOAD: f64 = 0.95;
 
-/// The cells of a sample whose workload leaves them open.
+/// The cells of a sample, if the workload does not fix them.
 const CELLS: u64 = 4_096;
 
-/// The queries of a sample of a generator that could go on.
+/// The queries of a sample from an endless generator.
 const QUERIES: u64 = 2_000_000;
 
-/// How often a width is measured at most until the narrowest is found.
+/// The most widths that are measured in the search for the narrowest.
 const MOST_RUNS: u32 = 8;
 
-/// A candidate in the width that it needs, and what it did on the sample.
+/// A candidate at the width it needs, and its results on the sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Fitted {
     /// The filter's name.
     pub filter: String,
-    /// Whether it learns from its mistakes.
+    /// `true` if it learns from its mistakes.
     pub learns: bool,
-    /// Whether it keeps its rate against clients who choose their queries to do harm.
+    /// `true` if it keeps its rate against clients that attack it.
     pub adaptive: bool,
-    /// The bits of a cell or remainder; `None` where no width keeps the wanted rate.
+    /// The bits of a cell or remainder; `None` if no width keeps the wanted rate.
     pub width: Option<u32>,
-    /// The bits a key at this width in a large table, by formula; of the last one measured where none keeps the rate.
+    /// Bits per key at this width in a large table, by formula. If no width keeps the rate: of the last one measured.
     pub bits_per_key: f64,
-    /// The rate of keys never asked before, by formula: what to ask the library for to get this width.
+    /// The false-positive rate of first-time queries, by formula. Request this rate from the library to get this width.
     pub static_rate: f64,
     /// The rate measured on the sample.
     pub rate: f64,
@@ -39,17 +39,17 @@ pub struct Fitted {
     pub false_positives: u64,
     /// The sample's queries.
     pub queries: u64,
-    /// Reads of the store for learning and for finding out that a key is absent, for each query.
+    /// Store reads per query, for learning and for finding out that a key is absent.
     pub remote_reads_per_query: f64,
-    /// Look-ups of absent keys a second.
+    /// Look-ups of absent keys per second.
     pub lookups_per_second: f64,
 }
 
-/// Finds the width of a candidate.
+/// Finds the width for a candidate.
 ///
-/// A filter that does not learn has its static rate on average, whatever is asked; whether it is wrong about the one key that
-/// is asked for most is luck, and no reason to choose a width. Against clients who choose their queries the static rate is all
-/// that any filter can promise. In both cases the static rate decides. Else it is the rate on the sample, for sure: see
+/// The static rate decides if the filter does not learn: on average it has that rate whatever is asked, and whether it
+/// is wrong about the most popular key is luck, no reason to choose a width. The static rate also decides if clients
+/// are hostile, since no filter can promise more. Otherwise the rate on the sample decides, with a margin: see
 /// [`keeps`].
 pub(super) fn fit(
     candidate: Candidate,
@@ -88,20 +88,21 @@ pub(super) fn fit(
     Ok(fitted(candidate, width, fits, &report))
 }
 
-/// Whether a rate is kept for sure: also if three more of the queries had been false positives, which is what none may hide.
+/// `true` if the rate is kept with a margin: three more false positives would not exceed it. Seeing none is consistent
+/// with an expected three.
 fn keeps(false_positives: u64, queries: u64, rate: f64) -> bool {
     (false_positives + 3) as f64 <= rate * queries as f64
 }
 
-/// The narrowest width whose static rate is low enough.
+/// The narrowest width with a low enough static rate.
 fn by_static_rate(candidate: Candidate, rate: f64) -> Option<u32> {
     let low_enough = |width: &u32| candidate.design(*width).static_rate(LOAD).is_ok_and(|own| own <= rate);
     candidate.widths().find(low_enough)
 }
 
-/// A bit less halves most rates; strictly between the widths that are known.
+/// Guesses that one bit less doubles the rate. The guess is strictly between the known widths.
 fn next_guess(width: u32, measured: f64, wanted: f64, too_narrow: u32, upper: u32) -> u32 {
-    // Nothing seen at all: two bits less, and see.
+    // No false positive seen: try two bits less.
     let steps = if measured > 0.0 { (wanted / measured).log2() } else { 2.0 };
     let steps = if steps >= 0.0 { steps.floor().max(1.0) } else { steps.floor() };
     let guess = f64::from(width) - steps.clamp(-16.0, 16.0);
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_without_a_mistake_proves_no_rate_that_it_is_too_short_for() {
+    fn a_short_sample_without_a_mistake_does_not_prove_a_low_rate() {
         assert!(keeps(0, 3_000, 0.001) && !keeps(0, 2_999, 0.001));
         assert!(keeps(97, 10_000, 0.01) && !keeps(98, 10_000, 0.01));
     }

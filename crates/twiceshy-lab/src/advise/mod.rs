@@ -1,8 +1,8 @@
-//! Which filter to choose for a workload: the candidates are measured on a sample of it, and the smallest that keeps the
-//! wanted rate is recommended.
+//! Recommends a filter for a workload: measures the candidates on a sample of it and picks the smallest that keeps the
+//! wanted rate.
 //!
-//! The rate that counts is that of the workload, repeated queries included. So a filter that learns may do with fewer bits
-//! than its static rate suggests, and how many fewer is what is found out here.
+//! The rate that counts is the workload's, repeated queries included. So an adaptive filter may need fewer bits than
+//! its static rate suggests; how many fewer is measured here.
 
 mod candidate;
 mod fitting;
@@ -17,31 +17,31 @@ use crate::workload::Workload;
 use crate::workload::recording::Recording;
 use crate::workload::trace::Trace;
 
-/// What to advise on.
+/// The input of [`advise`].
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The keys that will be stored.
+    /// The number of keys to store.
     pub keys: u64,
-    /// The rate of false positives that the traffic may see.
+    /// The highest acceptable false-positive rate.
     pub rate: f64,
     /// The traffic.
     pub workload: Workload,
-    /// A/S, the distinct absent keys over the stored ones. A trace has its own: its distinct keys over the stored ones.
+    /// A/S, the distinct absent keys over the stored ones. Defaults to a trace's distinct keys over the stored keys.
     pub ratio: Option<f64>,
-    /// Queries for each absent key, where the workload leaves them open.
+    /// Queries per absent key, for workloads that do not fix it.
     pub per_key: Option<u64>,
-    /// Whether clients may choose their queries to do harm.
+    /// `true` if clients may attack the filter.
     pub hostile: bool,
-    /// Where all randomness comes from.
+    /// The random seed.
     pub seed: u64,
-    /// How many candidates are measured at once.
+    /// How many candidates to measure in parallel.
     pub jobs: usize,
 }
 
-/// A/S where nobody knows it.
+/// A/S if it is not given.
 pub const DEFAULT_RATIO: f64 = 10.0;
 
-/// Measures the candidates and recommends one. `progress` is told how many candidates are done, and of how many.
+/// Measures the candidates and recommends one. Calls `progress` with the number of candidates done and the total.
 pub fn advise(settings: &Settings, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Advice, ReplayError> {
     check(settings)?;
     let ratio = ratio(settings)?;
@@ -74,10 +74,10 @@ pub fn advise(settings: &Settings, progress: &(dyn Fn(usize, usize) + Sync)) -> 
 fn check(settings: &Settings) -> Result<(), ReplayError> {
     let refuse = |why: String| Err(ReplayError::Setting(why));
     if settings.keys == 0 {
-        return refuse("0 keys need no filter: ask for at least 1".into());
+        return refuse("the number of keys must be at least 1, not 0".into());
     }
     if !(settings.rate > 0.0 && settings.rate < 1.0) {
-        return refuse(format!("a rate of {} is impossible: above 0 and below 1, such as 0.01", settings.rate));
+        return refuse(format!("the rate must be between 0 and 1, such as 0.01, not {}", settings.rate));
     }
     if settings.ratio.is_some_and(|ratio| !(ratio > 0.0 && ratio.is_finite())) {
         return refuse("A/S must be a number above 0, such as 10".into());
@@ -85,11 +85,11 @@ fn check(settings: &Settings) -> Result<(), ReplayError> {
     Ok(())
 }
 
-/// The most keys that are stored in a sample: beyond, A/S is larger in the sample than it will be, which is not in favour of
-/// filters that learn.
+/// The most keys stored in a sample. If more will be stored, A/S is larger in the sample than in reality, which is a
+/// disadvantage for filters that learn.
 const MOST_STORED: f64 = 500_000.0;
 
-/// A/S as it was given, or as a trace has it: all its keys are absent ones.
+/// A/S as given, or computed from the trace, whose keys are all absent.
 fn ratio(settings: &Settings) -> Result<f64, ReplayError> {
     match (&settings.workload, settings.ratio) {
         (_, Some(ratio)) => Ok(ratio),

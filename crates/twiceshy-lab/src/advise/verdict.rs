@@ -1,25 +1,25 @@
-//! From measurements to a recommendation.
+//! Turns measurements into a recommendation.
 
 use super::{Fitted, Settings};
 use serde::Serialize;
 
-/// What to choose, and why.
+/// The recommended filter, and the reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Advice {
-    /// The keys that will be stored.
+    /// The number of keys to store.
     pub keys: u64,
-    /// The rate that was asked for.
+    /// The requested rate.
     pub fpr: f64,
     /// The workload.
     pub workload: String,
     /// A/S.
     pub ratio: f64,
-    /// Whether clients may be hostile.
+    /// `true` if clients may be hostile.
     pub hostile: bool,
-    /// Every candidate with the width that it needs.
+    /// Every candidate at the width it needs.
     pub candidates: Vec<Fitted>,
-    /// The filter to choose; `None` where no candidate will do.
+    /// The recommended filter; `None` if no candidate works.
     pub filter: Option<String>,
     /// The bits of its cells or remainders.
     pub width: Option<u32>,
@@ -27,19 +27,19 @@ pub struct Advice {
     pub cells: Option<u64>,
     /// Its memory for all keys, in bytes.
     pub bytes: Option<u64>,
-    /// The static rate to ask the library and `twiceshy create` for.
+    /// The static rate to request from the library and from `twiceshy create`.
     pub ask_for: Option<f64>,
-    /// Why, in numbers.
+    /// The reasons, with numbers.
     pub reasons: Vec<Reason>,
 }
 
 /// One reason, as a sentence.
 pub type Reason = String;
 
-/// What a filter that learns must save before it is worth what it asks of the store.
+/// Bits per key that a learning filter must save to be worth its extra store reads.
 const WORTH: f64 = 0.5;
 
-/// Why hostile clients leave one choice. The figures are those of `docs/adversaries.md`.
+/// The reason given if clients are hostile. The figures are from `docs/adversaries.md`.
 const PROMISE: &str = "clients may be hostile: only the broom filter keeps its static rate whatever they ask, insert and delete, so that \
                        rate decides and not the sample; the others lose to adversaries that delete keys and insert mistakes, or wait \
                        for a crash (`twiceshy attack --filter telescoping --adversary all` shows it; at ε = 1 % telescoping is wrong \
@@ -47,8 +47,8 @@ const PROMISE: &str = "clients may be hostile: only the broom filter keeps its s
 
 /// What that choice costs.
 const PRICE: &str = "the broom filter's price: the store's index has two entries a key, or three with small remainders; every mistake is \
-                     a commit; growing, and opening after a crash, write the index anew; ghosts take about half a bit a key more \
-                     than is counted here";
+                     a commit; growing, and opening after a crash, rewrite the index; ghosts take about half a bit a key more \
+                     than counted here";
 
 pub(super) fn weigh(settings: &Settings, ratio: f64, candidates: Vec<Fitted>) -> Advice {
     let chosen = choose(settings, &candidates).cloned();
@@ -64,7 +64,7 @@ pub(super) fn weigh(settings: &Settings, ratio: f64, candidates: Vec<Fitted>) ->
         width: chosen.as_ref().and_then(|chosen| chosen.width),
         cells: chosen.as_ref().map(|_| cells as u64),
         bytes: chosen.as_ref().map(|chosen| (chosen.bits_per_key * settings.keys as f64 / 8.0).ceil() as u64),
-        // A little more, so that rounding it does not ask for a bit more.
+        // Slightly more, so that rounding does not add a bit.
         ask_for: chosen.as_ref().map(|chosen| chosen.static_rate * 1.001),
         reasons,
         candidates,
@@ -75,7 +75,7 @@ fn fits(candidate: &&Fitted) -> bool {
     candidate.width.is_some()
 }
 
-/// The smallest of some candidates; the faster of two that take the same.
+/// The smallest of some candidates; the faster one if two are equally small.
 fn smallest<'a>(candidates: impl Iterator<Item = &'a Fitted>) -> Option<&'a Fitted> {
     let smaller = |a: &&Fitted, b: &&Fitted| {
         let size = a.bits_per_key.total_cmp(&b.bits_per_key);
@@ -104,7 +104,7 @@ fn reasons(settings: &Settings, candidates: &[Fitted], chosen: Option<&Fitted>) 
         "{} keeps a rate of {:.2e} on the sample with {:.2} bits a key ({} false positives of {} queries)",
         chosen.filter, chosen.rate, chosen.bits_per_key, chosen.false_positives, chosen.queries
     )];
-    let beside = |other: &Fitted| {
+    let compare = |other: &Fitted| {
         let more = other.bits_per_key - chosen.bits_per_key;
         let percent = more / other.bits_per_key * 100.0;
         let bytes = more * settings.keys as f64 / 8.0;
@@ -114,27 +114,27 @@ fn reasons(settings: &Settings, candidates: &[Fitted], chosen: Option<&Fitted>) 
         )
     };
     let rival = smallest(candidates.iter().filter(|other| other.learns != chosen.learns));
-    reasons.extend(rival.map(beside));
+    reasons.extend(rival.map(compare));
     if settings.hostile {
         reasons.push(PROMISE.into());
         reasons.push(PRICE.into());
-        reasons.extend(smallest(candidates.iter().filter(|other| !other.adaptive)).map(beside));
+        reasons.extend(smallest(candidates.iter().filter(|other| !other.adaptive)).map(compare));
     } else if !chosen.learns {
         let learner = smallest(candidates.iter().filter(|other| other.learns));
         reasons.push(match learner {
             Some(learner) => format!(
-                "the best filter that learns, {}, would save {:.2} bits a key, less than the {WORTH} that make up for its reads \
+                "the best filter that learns, {}, would save {:.2} bits a key, less than the {WORTH} that would pay for its reads \
                  of the store",
                 learner.filter,
                 chosen.bits_per_key - learner.bits_per_key
             ),
-            None => "no filter that learns keeps this rate on the sample for sure: it is too short, or too many keys collide".into(),
+            None => "no filter that learns surely keeps this rate on the sample: the sample is too short, or too many keys collide".into(),
         });
     } else {
-        reasons.push(format!("learning reads the store {:.1e} times a query", chosen.remote_reads_per_query));
+        reasons.push(format!("learning reads the store {:.1e} times per query", chosen.remote_reads_per_query));
     }
     if chosen.false_positives < 100 {
-        reasons.push("fewer than 100 false positives were seen: a longer trace would tell more".into());
+        reasons.push("fewer than 100 false positives were seen: a longer trace would be more certain".into());
     }
     reasons
 }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn where_clients_are_hostile_only_an_adaptive_filter_will_do() {
+    fn only_an_adaptive_filter_is_chosen_against_hostile_clients() {
         let learns = fitted("learns", true, false, Some(5), 6.0);
         let adaptive = fitted("adaptive", true, true, Some(8), 14.0);
         assert_eq!(chosen(true, &[learns.clone(), adaptive]).as_deref(), Some("adaptive"));

@@ -1,25 +1,24 @@
-//! Bloom filters of other people's making, under this project's keyed hash.
+//! Bloom filters from other crates, with this project's keyed hash.
 
 use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
 
-/// Bits that are set for a key, and looked at again.
+/// A bit table that sets and tests the bits of a hash.
 pub trait Bits {
-    /// An empty filter of so many bits, best for so many keys.
+    /// An empty filter of about `bits` bits, optimal for `keys` keys.
     fn new(bits: u64, keys: u64) -> Self;
 
     /// Sets the bits of a hash.
     fn set(&mut self, hash: u64);
 
-    /// Whether all bits of a hash are set.
+    /// `true` if all bits of a hash are set.
     fn are_set(&self, hash: u64) -> bool;
 
     /// The bits in memory.
     fn count(&self) -> u64;
 }
 
-/// A Bloom filter over a keyed hash: what is stored cannot be removed, and what it is wrong about it is wrong about for
-/// ever.
+/// A Bloom filter with a keyed hash. Keys cannot be removed, and its mistakes stay mistakes.
 #[derive(Debug)]
 pub struct Hashed<B> {
     bits: B,
@@ -28,14 +27,14 @@ pub struct Hashed<B> {
     keys: u64,
 }
 
-/// The classic Bloom filter, by the crate `fastbloom`: k bits anywhere.
+/// The classic Bloom filter, from the crate `fastbloom`: k bits anywhere.
 pub type Bloom = Hashed<fastbloom::BloomFilter>;
 
-/// A blocked Bloom filter, by the crate `sbbf-rs-safe`: eight bits within 256, one cache line a look-up.
+/// A blocked Bloom filter, from the crate `sbbf-rs-safe`: eight bits within 256, one cache line per look-up.
 pub type BlockedBloom = Hashed<sbbf_rs_safe::Filter>;
 
 impl<B: Bits> Hashed<B> {
-    /// An empty filter in the memory of so many cells of so many bits, best for so many keys.
+    /// An empty filter in the memory of `cells` cells of `bits` bits, optimal for `keys` keys.
     pub fn new(cells: u64, bits: u32, keys: u64, hash: HashKey) -> Hashed<B> {
         Hashed { bits: B::new(cells.saturating_mul(bits.into()), keys), hash, cells, keys: 0 }
     }
@@ -56,7 +55,7 @@ impl<B: Bits> Filter for Hashed<B> {
         self.keys
     }
 
-    /// The cells that its memory was counted in.
+    /// The number of cells that its memory is counted in.
     fn cells(&self) -> u64 {
         self.cells
     }
@@ -107,7 +106,7 @@ mod tests {
     use super::*;
     use crate::workload::keys::Keys;
 
-    /// The share of absent keys that a filter of `bits` bits a key calls present.
+    /// The share of absent keys that a filter of `bits` bits per key calls present.
     fn rate<B: Bits>(bits: u32) -> f64 {
         let keys = Keys::new(20_000, 400_000, 5).expect("few keys");
         let mut filter = Hashed::<B>::new(20_000, bits, 20_000, HashKey::fixed(1));
@@ -119,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn bloom_filters_have_the_rates_of_their_kind() {
+    fn bloom_filters_have_the_rates_of_their_formulas() {
         // (1 - e^(-k/m))^k: 0.0216 at 8 bits with k = 6, 0.0031 at 12 with k = 8.
         let classic = [8, 12].map(rate::<fastbloom::BloomFilter>);
         assert!((0.020..0.024).contains(&classic[0]) && (0.0027..0.0036).contains(&classic[1]), "{classic:?}");
-        // Keys are not spread evenly over blocks, which costs a filter the more the fewer bits it has.
+        // Keys are not spread evenly over blocks, which hurts a filter more the fewer bits it has.
         let blocked = [8, 12].map(rate::<sbbf_rs_safe::Filter>);
         assert!((0.024..0.040).contains(&blocked[0]) && (0.004..0.009).contains(&blocked[1]), "{blocked:?}");
     }

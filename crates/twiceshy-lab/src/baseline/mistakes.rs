@@ -1,17 +1,17 @@
-//! A plain filter with a list of keys that it was wrong about.
+//! A plain filter with a list of keys it was wrong about.
 
 use lru::LruCache;
 use std::cell::RefCell;
 use twiceshy::filter::Filter;
 
-/// A filter that looks its positive answers up in a list of mistakes.
+/// A filter that checks its positive answers against a list of mistakes.
 ///
-/// **Bounded** to so many bytes it is the rival of adaptive filters at equal memory: a plain filter, smaller by what the
-/// list takes, which forgets the mistake that was asked for the longest ago. **Unbounded** it is the adaptive filter of 001
-/// Lemma 28, which lists every mistake; its memory grows with them.
+/// **Bounded** to a number of bytes, it is the rival of adaptive filters at equal memory: a plain filter, smaller by
+/// the space of the list, which evicts the least recently asked mistake. **Unbounded**, it is the adaptive filter of
+/// 001 Lemma 28, which lists every mistake; its memory grows with them.
 ///
-/// The list holds whole keys: with less it would turn away stored keys that look alike. It is generous to itself: only the
-/// keys' bytes are counted, not what finds them.
+/// The list holds whole keys: shorter fingerprints could turn away stored keys that look alike. Only the keys' bytes
+/// are counted, not the index that finds them, which favours the list.
 #[derive(Debug)]
 pub struct WithMistakes<F> {
     filter: F,
@@ -29,18 +29,18 @@ struct Mistakes {
 }
 
 impl<F> WithMistakes<F> {
-    /// A filter with a list of at most so many bytes; of any length with `None`.
+    /// A filter with a list of at most `most_bytes` bytes; unbounded for `None`.
     pub fn new(filter: F, most_bytes: Option<u64>) -> WithMistakes<F> {
         let mistakes = RefCell::new(Mistakes { keys: LruCache::unbounded(), bytes: 0 });
         WithMistakes { filter, mistakes, most_bytes }
     }
 
-    /// The filter alone.
+    /// The filter without its list.
     pub fn filter_mut(&mut self) -> &mut F {
         &mut self.filter
     }
 
-    /// Notes that a key is absent. A key longer than the whole list is not noted.
+    /// Records that a key is absent. A key longer than the whole list is ignored.
     pub fn note(&mut self, key: &[u8]) {
         let Mistakes { keys, bytes } = self.mistakes.get_mut();
         let most = self.most_bytes.unwrap_or(u64::MAX);
@@ -55,7 +55,7 @@ impl<F> WithMistakes<F> {
         }
     }
 
-    /// How many keys are on the list.
+    /// The number of keys on the list.
     pub fn noted(&self) -> usize {
         self.mistakes.borrow().keys.len()
     }
@@ -74,7 +74,7 @@ impl<F: Filter> Filter for WithMistakes<F> {
         self.filter.cells()
     }
 
-    /// The filter's, and the list's when it is full.
+    /// The filter's bits plus those of the list; a bounded list counts as full.
     fn local_bits(&self) -> u64 {
         let list = self.most_bytes.unwrap_or_else(|| self.mistakes.borrow().bytes);
         self.filter.local_bits() + 8 * list
@@ -104,10 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn a_full_list_forgets_the_mistake_that_was_asked_for_the_longest_ago() {
+    fn a_full_list_evicts_the_least_recently_asked_mistake() {
         let mut filter = WithMistakes::new(Credulous, Some(10));
         [&b"one"[..], b"two", b"six"].into_iter().for_each(|key| filter.note(key));
-        assert!(!filter.contains(b"one"), "asked for");
+        assert!(!filter.contains(b"one"), "asked for just now");
         filter.note(b"ten");
         assert!(filter.contains(b"two") && !filter.contains(b"one") && !filter.contains(b"ten"));
         filter.note(b"longer than the list");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_bound_remembers_all_and_takes_their_memory() {
+    fn an_unbounded_list_keeps_all_mistakes_and_counts_their_memory() {
         let mut filter = WithMistakes::new(Credulous, None);
         (0..1000u64).for_each(|key| filter.note(&key.to_le_bytes()));
         filter.note(&7u64.to_le_bytes());

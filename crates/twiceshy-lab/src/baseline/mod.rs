@@ -1,7 +1,7 @@
-//! What adaptive filters are held against: Bloom filters, and filters that keep a list of their mistakes.
+//! The baselines for adaptive filters: Bloom filters, and filters that keep a list of their mistakes.
 //!
-//! None of these learns in the sense of the papers. A list of mistakes is the rival that the papers tend to leave out: it
-//! is simple, and as long as the mistakes that matter fit, it is as good.
+//! None of these learns in the sense of the papers. A list of mistakes is the rival that the papers tend to leave out:
+//! it is simple, and as good as long as the mistakes that matter fit.
 
 mod bloom;
 mod mistakes;

@@ -1,27 +1,27 @@
-//! Filters as experiments compare them: each with its name in legends and its look in pictures.
+//! The filters that experiments compare, each with a name for legends and a look for pictures.
 
 use crate::replay::{FilterName, FilterSpec, RemoteName};
 use twiceshy::Kind;
 
-/// A filter that takes part in a comparison.
+/// A filter in a comparison.
 #[derive(Clone, Debug)]
 pub struct Contender {
     /// Its name in tables and legends.
     pub label: String,
     /// Its look in pictures.
     pub look: usize,
-    /// How it is made.
+    /// How to build it.
     pub spec: FilterSpec,
 }
 
-/// The contenders by the bits of a cell or slot, adaptivity included.
+/// The contenders, by the bits of a cell or slot, adaptivity included.
 impl Contender {
     fn new(label: impl Into<String>, look: usize, spec: FilterSpec) -> Contender {
         Contender { label: label.into(), look, spec }
     }
 
-    /// The same filter, over the mirror of its cells if it is one of the cuckoo family: that is filled fastest, and knows the
-    /// owners of the smallest fingerprints. What the remote does is not what is compared.
+    /// The same filter over the mirror of its cells, if it is of the cuckoo family. The mirror is filled fastest and
+    /// knows the owners of the smallest fingerprints. The remote's cost is not part of the comparison.
     #[must_use]
     pub fn over_mirror(mut self) -> Contender {
         if FilterName::OVER_BUCKETS.contains(&self.spec.name) {
@@ -35,7 +35,7 @@ impl Contender {
         Contender::new("cuckoo, plain", 0, FilterSpec::new(Kind::FullKey, bits))
     }
 
-    /// Cyclic with s selector bits out of the cell's.
+    /// Cyclic with s of the cell's bits used as selector.
     pub fn cyclic(bits: u32, selector_bits: u32) -> Contender {
         let spec = FilterSpec { selector_bits: Some(selector_bits), ..FilterSpec::new(Kind::Cyclic, bits) };
         Contender::new(format!("cyclic, s = {selector_bits}"), selector_bits.clamp(1, 3) as usize, spec)
@@ -62,12 +62,12 @@ impl Contender {
         Contender::new("cuckooing", 5, FilterSpec::new(Kind::Cuckooing, bits))
     }
 
-    /// The plain quotient filter in the memory of so many bits a slot, metadata included.
+    /// The plain quotient filter in the memory of `bits` bits per slot, metadata included.
     pub fn quotient(bits: u32) -> Contender {
         Contender::new("quotient, plain", 6, FilterSpec::new(Kind::Quotient, remainder(bits, 2)))
     }
 
-    /// Telescoping in the memory of so many bits a slot: three of them are metadata and selectors.
+    /// Telescoping in the memory of `bits` bits per slot; three of them are metadata and selectors.
     pub fn telescoping(bits: u32) -> Contender {
         Contender::new("telescoping", 7, FilterSpec::new(Kind::Telescoping, remainder(bits, 3)))
     }
@@ -77,13 +77,13 @@ impl Contender {
         Contender::new("extension", 8, FilterSpec::new(Kind::Extension, remainder(bits, 3)))
     }
 
-    /// The broom filter in about the memory of so many bits a slot: its slots, second level and adaptivity bits take some
-    /// five and a half bits beside the remainder.
+    /// The broom filter in about the memory of `bits` bits per slot. Its slots, second level and adaptivity bits take
+    /// about five and a half bits beside the remainder.
     pub fn broom(bits: u32) -> Contender {
-        Contender::new("broom", 9, FilterSpec::new(Kind::Telescoping /* broom: Kind::Broom */, remainder(bits, 6)))
+        Contender::new("broom", 9, FilterSpec::new(Kind::Broom, remainder(bits, 6)))
     }
 
-    /// A Bloom filter in the memory of cells of so many bits.
+    /// A Bloom filter in the memory of cells of `bits` bits.
     pub fn bloom(bits: u32) -> Contender {
         Contender::new("Bloom", 10, FilterSpec::new(FilterName::Bloom, bits))
     }
@@ -93,7 +93,7 @@ impl Contender {
         Contender::new("blocked Bloom", 11, FilterSpec::new(FilterName::BlockedBloom, bits))
     }
 
-    /// The plain cuckoo filter with cells smaller by a bit, which a list of its latest mistakes takes.
+    /// The plain cuckoo filter with cells one bit smaller; that bit pays for a list of its latest mistakes.
     pub fn cached(bits: u32) -> Contender {
         Contender::new("cuckoo with cache", 12, FilterSpec::new(FilterName::CuckooCache, bits))
     }
@@ -104,7 +104,7 @@ impl Contender {
     }
 }
 
-/// What a slot of so many bits leaves for the remainder; 2 bits at least.
-fn remainder(bits: u32, beside: u32) -> u32 {
-    bits.saturating_sub(beside).max(2)
+/// The remainder of a slot of `bits` bits, after `overhead` bits of other content; at least 2 bits.
+fn remainder(bits: u32, overhead: u32) -> u32 {
+    bits.saturating_sub(overhead).max(2)
 }

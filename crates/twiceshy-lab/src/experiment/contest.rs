@@ -1,4 +1,4 @@
-//! Many filters over the same queries: the shape of most experiments of the papers.
+//! Many filters over the same queries: the form of most experiments in the papers.
 
 use super::{Axis, Contender, Curve, Line, Picture, Setup, Table, Task, TaskError, line};
 use crate::replay::{Report, Settings, run};
@@ -27,15 +27,15 @@ pub const COLUMNS: &[&str] = &[
 
 /// How our extension filter differs from the paper's, for experiments that compare the two.
 pub const LARGER_EXTENSIONS: &str = "The extension filter here is not quite the paper's: a block's code holds more than the rule of \
-                                     appendix C.2 allows, since a range of 1 still holds zeros. So it errs 11 to 40 % less than \
+                                     appendix C.2 allows, since a range of 1 still holds zeros. So it has 11 to 40 % fewer false positives than \
                                      the paper's would.";
 
-/// One cell of the grid that a contest is: a filter, a workload, a ratio.
+/// One point of a contest's grid: a filter, a workload, a ratio.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The filter.
     pub contender: Contender,
-    /// The memory of a cell or slot by which it is grouped with others.
+    /// The memory of a cell or slot by which filters are grouped.
     pub cell_bits: u32,
     /// The queries.
     pub workload: Workload,
@@ -43,15 +43,15 @@ pub struct Entry {
     pub workload_label: String,
     /// A/S.
     pub ratio: f64,
-    /// The cells where the workload leaves them open.
+    /// The number of cells, if the workload does not fix it.
     pub cells: Option<u64>,
-    /// Queries for each absent key, where the workload leaves them open.
+    /// Queries per absent key, if the workload does not fix them.
     pub per_key: Option<u64>,
-    /// All queries, where the workload leaves them open.
+    /// All queries, if the workload does not fix them.
     pub queries: Option<u64>,
-    /// How often.
+    /// The number of trials.
     pub trials: u32,
-    /// About how many seconds it takes.
+    /// The estimated time in seconds.
     pub work: f64,
 }
 
@@ -105,7 +105,7 @@ impl Entry {
     }
 }
 
-/// The rates of a contest over A/S, a picture for each workload and size of cells.
+/// The rates of a contest over A/S: one picture for each workload and cell size.
 pub fn pictures(experiment: &str, table: &Table, contenders: impl Fn(u32) -> Vec<Contender>) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for workload in table.values("workload") {
@@ -125,15 +125,15 @@ pub fn pictures(experiment: &str, table: &Table, contenders: impl Fn(u32) -> Vec
     pictures
 }
 
-/// A filter's rates over A/S, with the memory that it used in its name.
+/// A filter's rates over A/S, with its memory in the label.
 fn curve(group: &Table, contender: &Contender) -> Option<Curve> {
     let own = group.only("filter", contender.label.as_str());
-    let label = format!("{}, {}", contender.label, bits_a_key(&own)?);
+    let label = format!("{}, {}", contender.label, bits_per_key_label(&own)?);
     Some(Curve::measured(label, contender.look, own.pairs("ratio", "fpr")))
 }
 
-/// The bits a key over the lines of a table, as a legend says it. In small tables what a filter has but once weighs more.
-pub fn bits_a_key(table: &Table) -> Option<String> {
+/// The bits per key over the lines of a table, for a legend. A filter's fixed overhead weighs more in small tables.
+pub fn bits_per_key_label(table: &Table) -> Option<String> {
     let bits = || table.rows().filter_map(|row| row.number("bits_per_key"));
     let (least, most) = (bits().reduce(f64::min)?, bits().reduce(f64::max)?);
     Some(if most < 1.05 * least {
@@ -143,13 +143,13 @@ pub fn bits_a_key(table: &Table) -> Option<String> {
     })
 }
 
-/// The rate of one filter at one place of a contest.
+/// The rate of one filter at one point of a contest.
 pub fn rate(table: &Table, workload: &str, cell_bits: u32, filter: &str, ratio: f64) -> Option<f64> {
     let table = table.only("workload", workload).only("cell_bits", cell_bits).only("filter", filter);
     table.only("ratio", ratio).first("fpr")
 }
 
-/// A name that is good for a file.
+/// A name suitable for a file.
 pub fn file_name(words: &str) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
     let dashed: String = words.chars().map(plain).collect();

@@ -1,6 +1,6 @@
-//! What a paper says beside what was measured.
+//! A paper's statement next to the measurement.
 
-/// One statement of a paper, held against the data.
+/// One statement of a paper, compared with the data.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Finding {
     /// What the paper says, with its place: "003 section 4.1: the second variant is better in almost all cases".
@@ -15,18 +15,18 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case", tag = "verdict", content = "why")]
 pub enum Verdict {
-    /// They do.
+    /// They agree.
     Agrees,
-    /// They differ, and this is why.
+    /// They differ, for this reason.
     Differs(String),
-    /// They differ, and nobody has said why.
+    /// They differ, without a known reason.
     Unexplained,
-    /// The data does not tell: too few false positives, or a size at which it was not measured.
+    /// The data cannot decide: too few false positives, or not measured at this size.
     Open(String),
 }
 
 impl Finding {
-    /// A statement that holds in the data or not.
+    /// A statement that holds in the data or does not.
     pub fn new(paper: impl Into<String>, measured: impl Into<String>, holds: bool) -> Finding {
         let verdict = if holds { Verdict::Agrees } else { Verdict::Unexplained };
         Finding { paper: paper.into(), measured: measured.into(), verdict }
@@ -37,7 +37,7 @@ impl Finding {
         Finding { paper: paper.into(), measured: measured.into(), verdict: Verdict::Open(why.into()) }
     }
 
-    /// Why the data differs, where it does: a difference that is known and understood.
+    /// Sets the reason for a difference, if there is one: it is known and understood.
     #[must_use]
     pub fn because(mut self, why: impl Into<String>) -> Finding {
         if self.verdict == Verdict::Unexplained {
@@ -46,8 +46,8 @@ impl Finding {
         self
     }
 
-    /// How many points the statement was held against: with none of them nothing agrees, be it that nothing was measured or that
-    /// a name has changed.
+    /// Sets the number of points that the statement was compared with. With 0 points nothing agrees: nothing was
+    /// measured, or a name has changed.
     #[must_use]
     pub fn of(mut self, points: usize) -> Finding {
         if points == 0 {
@@ -56,7 +56,7 @@ impl Finding {
         self
     }
 
-    /// Leaves the statement open where the data is too thin to decide it, whichever way it points.
+    /// Marks the statement as open if there is too little data to decide it either way.
     #[must_use]
     pub fn open_if(mut self, thin: bool, why: impl Into<String>) -> Finding {
         if thin {

@@ -1,23 +1,23 @@
-//! The folder of a run: what it holds, and that it holds one run only.
+//! The folder of a run. It holds exactly one run.
 
 use super::{Experiment, Setup, Size, Table, TableError};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What all experiments of a folder have in common.
+/// What all experiments in a folder have in common.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Facts {
     /// How much was measured.
     pub size: Size,
-    /// Where all randomness came from.
+    /// The random seed.
     pub seed: u64,
     /// The version of the code that measured.
     pub version: String,
 }
 
 impl Facts {
-    /// The facts of a run by this code.
+    /// The facts of a run by this version of the code.
     pub fn new(setup: &Setup) -> Facts {
         Facts { size: setup.size, seed: setup.seed, version: env!("CARGO_PKG_VERSION").to_owned() }
     }
@@ -44,13 +44,13 @@ pub enum FolderError {
         wanted: Facts,
     },
     /// Another process writes to it.
-    #[error("another run writes to {}: wait for its end, or name another folder with --out", .0.display())]
+    #[error("another run is writing to {}: wait until it ends, or name another folder with --out", .0.display())]
     InUse(PathBuf),
     /// It holds no run.
-    #[error("{} holds no run of the lab: there is no run.json in it. `twiceshy lab run` makes one", .0.display())]
+    #[error("{} holds no run of the lab: run.json is missing. Make one with `twiceshy lab run`", .0.display())]
     NoRun(PathBuf),
     /// A file in it is damaged.
-    #[error("{path} cannot be read ({why}): remove it and run again", path = .path.display())]
+    #[error("cannot read {path} ({why}): remove it and run again", path = .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -62,7 +62,7 @@ pub enum FolderError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
 }
@@ -72,7 +72,7 @@ pub enum FolderError {
 pub struct Folder {
     path: PathBuf,
     facts: Facts,
-    /// Held while the folder is written to; the system gives it back when the process ends in any way.
+    /// Held while the folder is written to. The system releases it when the process ends.
     _lock: Option<File>,
 }
 
@@ -80,7 +80,7 @@ const FACTS: &str = "run.json";
 const LOCK: &str = ".lock";
 
 impl Folder {
-    /// The folder to measure into, made where it is missing.
+    /// The folder to measure into; created if missing.
     pub fn for_run(path: &Path, setup: &Setup) -> Result<Folder, FolderError> {
         let at = |path: &Path| failed(path.to_owned());
         fs::create_dir_all(path.join("unfinished")).map_err(at(path))?;
@@ -103,7 +103,7 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), facts: wanted, _lock: Some(lock) })
     }
 
-    /// A folder that holds a run already, to draw from.
+    /// A folder that already holds a run, for drawing.
     pub fn to_draw(path: &Path) -> Result<Folder, FolderError> {
         Ok(Folder { path: path.to_owned(), facts: read_facts(path)?, _lock: None })
     }
@@ -127,7 +127,7 @@ impl Folder {
         self.path.join("unfinished").join(experiment.name()).with_extension("jsonl")
     }
 
-    /// An experiment's data; `None` where it was not measured to its end.
+    /// An experiment's data; `None` if it is not complete.
     pub fn table(&self, experiment: &dyn Experiment) -> Result<Option<Table>, FolderError> {
         let path = self.csv(experiment);
         let file = match File::open(&path) {
@@ -144,7 +144,7 @@ impl Folder {
         }
     }
 
-    /// Keeps an experiment's data, each line with the facts of the run.
+    /// Writes an experiment's data, each line with the facts of the run.
     pub(super) fn keep(&self, experiment: &dyn Experiment, lines: Vec<super::Line>) -> Result<(), FolderError> {
         let columns = experiment.columns().iter().copied().chain(["size", "seed", "version"]);
         let mut table = Table::new(columns);
@@ -160,11 +160,11 @@ impl Folder {
     }
 }
 
-/// Writes a file that is there as a whole or not at all.
+/// Writes a file completely or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     written.map_err(failed(path.to_owned()))
 }
 

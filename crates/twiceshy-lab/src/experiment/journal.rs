@@ -1,7 +1,8 @@
-//! What of an experiment is measured already: one line of JSON for each task that has ended.
+//! The finished tasks of an experiment: one line of JSON each.
 //!
-//! A line is written in one go after its task. One that an interruption cut short does not parse, and its task is measured
-//! again. A torn line can only be the last: the journal is cut back to its whole lines before more are written.
+//! A line is written in one go after its task. A line cut short by an interruption does not parse, and its task is
+//! measured again. Only the last line can be torn: the journal is truncated to its complete lines before more are
+//! written.
 
 use super::{Line, Task};
 use std::collections::HashMap;
@@ -18,7 +19,7 @@ struct Entry {
     lines: Vec<Line>,
 }
 
-/// The ended tasks of an experiment, in memory and in a file.
+/// The finished tasks of an experiment, in memory and in a file.
 pub(super) struct Journal {
     state: Mutex<State>,
 }
@@ -29,7 +30,7 @@ struct State {
 }
 
 impl Journal {
-    /// The journal of a file, with what is in it.
+    /// Opens the journal in a file and reads it.
     pub(super) fn open(path: &Path) -> io::Result<Journal> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -48,12 +49,12 @@ impl Journal {
         Ok(Journal { state: Mutex::new(State { file, ended }) })
     }
 
-    /// Whether a task has ended.
+    /// `true` if a task is finished.
     pub(super) fn has(&self, task: &Task) -> bool {
         self.lock().ended.get(&task.name).is_some_and(|entry| entry.settings == task.settings)
     }
 
-    /// Notes that a task has ended.
+    /// Records a finished task.
     pub(super) fn note(&self, task: &Task, seconds: f64, lines: Vec<Line>) -> io::Result<()> {
         let entry = Entry { task: task.name.clone(), settings: task.settings.clone(), seconds, lines };
         let mut text = serde_json::to_string(&entry)?;
@@ -64,7 +65,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The lines of all tasks in their order and the seconds that they took; `None` while one is missing.
+    /// The lines of all tasks in order and the seconds they took; `None` while one is missing.
     pub(super) fn all(&self, tasks: &[Task]) -> Option<(Vec<Line>, f64)> {
         let state = self.lock();
         let mut all = (Vec::new(), 0.0);

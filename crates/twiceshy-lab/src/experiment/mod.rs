@@ -1,8 +1,8 @@
-//! The papers' experiments: each measures on this code what a paper claims, and says where the two agree.
+//! The papers' experiments. Each measures with this code what a paper claims, and reports where the two agree.
 //!
-//! An [`Experiment`] is a list of [`Task`]s that fill a [`Table`], the [`Picture`]s to draw from it, and the [`Finding`]s:
-//! what the paper says beside what the table says. Measuring is one thing ([`run`]), drawing another
-//! ([`report`](crate::report)): pictures are drawn from the tables alone.
+//! An [`Experiment`] is a list of [`Task`]s that fill a [`Table`], the [`Picture`]s drawn from it, and the
+//! [`Finding`]s: what the paper says next to what the table shows. Measuring ([`run`]) and drawing
+//! ([`report`](crate::report)) are separate: pictures are drawn from the tables alone.
 
 mod contender;
 pub mod contest;
@@ -27,14 +27,14 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Size {
-    /// Seconds: smaller tables, fewer trials.
+    /// Takes seconds: smaller tables, fewer trials.
     Quick,
-    /// What the paper measured.
+    /// As in the paper.
     Paper,
 }
 
 impl Size {
-    /// One of two things, by size.
+    /// Selects one of two values by size.
     pub fn pick<T>(self, quick: T, paper: T) -> T {
         match self {
             Size::Quick => quick,
@@ -42,32 +42,32 @@ impl Size {
         }
     }
 
-    /// The word for it in files.
+    /// The size's name in files.
     pub fn as_str(self) -> &'static str {
         self.pick("quick", "paper")
     }
 }
 
-/// What is the same for all tasks of a run.
+/// Settings shared by all tasks of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// How much is measured.
     pub size: Size,
-    /// Where all randomness comes from.
+    /// The random seed.
     pub seed: u64,
-    /// The folder of recorded traces, where there is one.
+    /// The folder of recorded traces, if there is one.
     pub data: Option<PathBuf>,
 }
 
 /// An experiment.
 pub trait Experiment: Sync {
-    /// Its name on the command line and of its files.
+    /// Its name on the command line and in file names.
     fn name(&self) -> &'static str;
 
     /// What it claims, in a sentence without a full stop.
     fn claim(&self) -> &'static str;
 
-    /// What it makes again: "003, Figures 1 to 3".
+    /// What it reproduces: "003, Figures 1 to 3".
     fn source(&self) -> &'static str;
 
     /// How it is measured at a size, and where that departs from the paper: paragraphs for the report.
@@ -76,16 +76,16 @@ pub trait Experiment: Sync {
     /// The columns of its table.
     fn columns(&self) -> &'static [&'static str];
 
-    /// What is to be measured, in the order of the table.
+    /// The tasks, in the order of the table.
     fn tasks(&self, setup: &Setup) -> Vec<Task>;
 
     /// The pictures of a table.
     fn pictures(&self, table: &Table) -> Vec<Picture>;
 
-    /// The statements of the paper, held against a table.
+    /// The paper's statements, compared with a table.
     fn findings(&self, table: &Table, size: Size) -> Vec<Finding>;
 
-    /// Whether it measures time, and so must have the machine to itself.
+    /// `true` if it measures time and must have the machine to itself.
     fn is_timed(&self) -> bool {
         false
     }
@@ -97,7 +97,7 @@ pub trait Experiment: Sync {
 pub struct TaskError(String);
 
 impl TaskError {
-    /// For this reason.
+    /// An error with this cause.
     pub fn new(why: impl std::fmt::Display) -> TaskError {
         TaskError(why.to_string())
     }
@@ -115,14 +115,14 @@ impl From<crate::game::GameError> for TaskError {
     }
 }
 
-/// A part of an experiment that is measured in one go, independent of the others: the unit in which a run goes on after an
-/// interruption.
+/// A part of an experiment that is measured in one go, independently of the others. An interrupted run continues at the
+/// next task.
 pub struct Task {
-    /// Its name within the experiment; no other has it.
+    /// Its name, unique within the experiment.
     pub name: String,
-    /// About how many seconds it takes: what progress is reckoned by.
+    /// The estimated time in seconds, for the progress bar.
     pub work: f64,
-    /// What it measures, down to the last setting: a journal's entry counts only for the same.
+    /// All its settings. A journal entry counts only for the same settings.
     pub(crate) settings: String,
     measure: Box<Measure>,
 }

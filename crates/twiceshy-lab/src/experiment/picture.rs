@@ -3,7 +3,7 @@
 /// A chart: lines over a horizontal and a vertical axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// The name of its file, without an ending: `uniform-queries-8-bits`.
+    /// The name of its file, without an extension: `uniform-queries-8-bits`.
     pub name: String,
     /// What it shows.
     pub title: String,
@@ -18,7 +18,7 @@ pub struct Picture {
 /// An axis with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What is along it, with the unit.
+    /// What it shows, with the unit.
     pub label: String,
     /// How values are spread over it.
     pub scale: Scale,
@@ -27,11 +27,11 @@ pub struct Axis {
 /// How values are spread over an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly, from zero where the values allow it.
+    /// Linear, from zero if the values allow it.
     Linear,
-    /// Evenly, over the values' own range.
+    /// Linear, over the values' own range.
     LinearOwnRange,
-    /// By powers of ten: for rates that span decades. Values of zero are drawn at the lower edge as such.
+    /// Logarithmic, for rates that span decades. Zeros are drawn at the lower edge with their own marker.
     Log,
 }
 
@@ -55,15 +55,15 @@ impl Axis {
 /// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Its name in the legend, with the bits a key that the filter really used where it is a filter's.
+    /// Its name in the legend; for a filter, with the bits per key it really used.
     pub label: String,
-    /// Which of the looks (colour, dash and marker together) it has. The same filter has the same look in all pictures.
+    /// The index of its look (colour, dash and marker together). A filter has the same look in all pictures.
     pub look: usize,
-    /// Whether it was measured or is what a formula says.
+    /// Whether it was measured or computed by a formula.
     pub kind: Kind,
     /// Its points, by rising x.
     pub points: Vec<(f64, f64)>,
-    /// The interval around each point, where there is one.
+    /// The interval around each point; empty if there are none.
     pub intervals: Option<Vec<(f64, f64)>>,
 }
 
@@ -82,7 +82,7 @@ impl Curve {
         Curve { label: label.into(), look, kind: Kind::Measured, points, intervals: None }
     }
 
-    /// What a formula says.
+    /// A line computed by a formula.
     pub fn model(label: impl Into<String>, look: usize, points: Vec<(f64, f64)>) -> Curve {
         Curve { label: label.into(), look, kind: Kind::Model, points, intervals: None }
     }

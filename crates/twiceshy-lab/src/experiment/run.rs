@@ -1,4 +1,4 @@
-//! Measuring: the tasks of many experiments over a few threads, each kept as it ends.
+//! Runs the tasks of experiments on several threads and records each as it ends.
 
 use super::folder::failed;
 use super::journal::Journal;
@@ -7,19 +7,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// An experiment is taken up.
+    /// An experiment starts.
     Begun {
         /// Its name.
         experiment: &'a str,
         /// Its tasks.
         tasks: usize,
-        /// Those that an earlier run has measured.
+        /// Tasks that an earlier run has finished.
         measured: usize,
     },
-    /// There is nothing to measure: an experiment on data that is not here.
+    /// Nothing to measure: the experiment's data is missing.
     Nothing {
         /// Its name.
         experiment: &'a str,
@@ -30,19 +30,19 @@ pub enum Event<'a> {
         experiment: &'a str,
         /// The task's name.
         task: &'a str,
-        /// The work that it was, as its experiment estimates it.
+        /// Its work, as estimated by the experiment.
         work: f64,
     },
     /// An experiment's table is complete.
     Complete {
         /// Its name.
         experiment: &'a str,
-        /// How long its tasks took, all together.
+        /// The total time of its tasks.
         seconds: f64,
     },
 }
 
-/// Why a run ended early. What was measured is kept, and the next run goes on from there.
+/// Why a run ended early. Finished tasks are kept, and the next run continues from there.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -56,15 +56,15 @@ pub enum RunError {
         experiment: String,
         /// The task.
         task: String,
-        /// Why.
+        /// The cause.
         error: TaskError,
     },
-    /// Two tasks of an experiment have one name: a mistake in the experiment.
-    #[error("{0} has two tasks of the same name")]
+    /// Two tasks of an experiment have the same name: a bug in the experiment.
+    #[error("{0} has two tasks with the same name")]
     TwoAlike(String),
 }
 
-/// An experiment with what is measured of it.
+/// An experiment that is not complete, with its journal.
 struct Open<'a> {
     experiment: &'a dyn Experiment,
     tasks: Vec<Task>,
@@ -72,7 +72,7 @@ struct Open<'a> {
     left: AtomicUsize,
 }
 
-/// The work that is ahead of a run, in the unit of [`Task::work`].
+/// The remaining work of a run, in the unit of [`Task::work`].
 pub fn work_ahead(experiments: &[&dyn Experiment], folder: &Folder, setup: &Setup) -> Result<f64, RunError> {
     let mut ahead = 0.0;
     for experiment in experiments {
@@ -84,7 +84,7 @@ pub fn work_ahead(experiments: &[&dyn Experiment], folder: &Folder, setup: &Setu
     Ok(ahead)
 }
 
-/// Measures what is missing. Experiments that measure time come last and one task at a time.
+/// Measures what is missing. Experiments that measure time come last, one task at a time.
 pub fn run(
     experiments: &[&dyn Experiment],
     folder: &Folder,
@@ -111,7 +111,7 @@ pub fn run(
     Ok(())
 }
 
-/// `None` where the experiment's table is complete.
+/// `None` if the experiment's table is complete.
 fn open<'a>(experiment: &'a dyn Experiment, folder: &Folder, setup: &Setup) -> Result<Option<Open<'a>>, RunError> {
     if folder.table(experiment)?.is_some() {
         return Ok(None);
@@ -178,7 +178,7 @@ fn measure(open: &Open<'_>, task: &Task, folder: &Folder, tell: &(dyn Fn(Event<'
     Ok(())
 }
 
-/// The journal becomes the table.
+/// Turns the journal into the table.
 fn complete(open: &Open<'_>, folder: &Folder, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), RunError> {
     if let Some((lines, seconds)) = open.journal.all(&open.tasks) {
         folder.keep(open.experiment, lines)?;
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicU32;
 
-    /// Ten tasks; it fails at one of them as often as told.
+    /// Ten tasks; one of them fails a given number of times.
     struct Failing {
         failures: AtomicU32,
         measured: AtomicU32,
@@ -208,7 +208,7 @@ mod tests {
             "failing"
         }
         fn claim(&self) -> &'static str {
-            "A run goes on where it stopped"
+            "A run continues where it stopped"
         }
         fn source(&self) -> &'static str {
             "a test"
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_where_it_stopped_and_measures_nothing_twice() {
+    fn a_run_continues_where_it_stopped_and_measures_nothing_twice() {
         let place = tempfile::tempdir().expect("a folder");
         let setup = Setup { size: Size::Quick, seed: 7, data: None };
         let again = || -> Result<Option<Table>, RunError> {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_another_run_is_refused_and_stays_as_it_is() {
+    fn a_folder_of_another_run_is_refused_and_left_unchanged() {
         let place = tempfile::tempdir().expect("a folder");
         let setup = |seed| Setup { size: Size::Quick, seed, data: None };
         let first = Folder::for_run(place.path(), &setup(1)).expect("a new folder");

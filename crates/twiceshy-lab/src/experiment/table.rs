@@ -1,4 +1,4 @@
-//! What an experiment measured: a table, as it is kept in a CSV file.
+//! An experiment's data: a table, stored as a CSV file.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -11,12 +11,12 @@ pub enum Value {
     Count(u64),
     /// Any other number.
     Number(f64),
-    /// A word.
+    /// A text.
     Text(String),
 }
 
 impl Value {
-    /// The cell that a text in a file stands for.
+    /// Parses a cell from its text in a file.
     fn parsed(text: &str) -> Value {
         match (text.parse(), text.parse::<f64>()) {
             (Ok(count), _) => Value::Count(count),
@@ -25,7 +25,7 @@ impl Value {
         }
     }
 
-    /// The number; `None` of a word.
+    /// The number; `None` for a text.
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Count(count) => Some(*count as f64),
@@ -59,7 +59,7 @@ impl From<u32> for Value {
     }
 }
 
-/// What is no number is an empty word: nothing is known.
+/// NaN and infinity become an empty text: the value is unknown.
 impl From<f64> for Value {
     fn from(number: f64) -> Value {
         if number.is_finite() { Value::Number(number) } else { Value::Text(String::new()) }
@@ -101,7 +101,7 @@ pub struct Table {
     lines: Vec<Line>,
 }
 
-/// Why a file holds no table.
+/// Why a file could not be read as a table.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct TableError(#[from] csv::Error);
@@ -112,7 +112,7 @@ impl Table {
         Table { columns: columns.into_iter().map(Into::into).collect(), lines: Vec::new() }
     }
 
-    /// Adds a line. What is missing is an empty word; what is beyond the last column is left out.
+    /// Adds a line. Missing cells become empty texts; cells beyond the last column are dropped.
     pub fn push(&mut self, mut line: Line) {
         line.resize(self.columns.len(), Value::Text(String::new()));
         self.lines.push(line);
@@ -128,17 +128,17 @@ impl Table {
         self.lines.iter().map(|line| Row { columns: &self.columns, line })
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there is no line.
+    /// `true` if there are no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The lines that have a value in a column.
+    /// The lines with this value in a column.
     pub fn only(&self, column: &str, value: impl Into<Value>) -> Table {
         let value = value.into();
         let wanted = |row: &Row<'_>| match (row.get(column), &value) {
@@ -150,7 +150,7 @@ impl Table {
         Table { columns: self.columns.clone(), lines }
     }
 
-    /// The different values of a column, in the order of their first lines.
+    /// The distinct values of a column, in order of first appearance.
     pub fn values(&self, column: &str) -> Vec<Value> {
         let mut values = Vec::new();
         for value in self.rows().filter_map(|row| row.get(column)) {
@@ -166,7 +166,7 @@ impl Table {
         self.rows().filter_map(|row| Some((row.number(x)?, row.number(y)?))).collect()
     }
 
-    /// The number of a column in the first line that has one.
+    /// The first number in a column.
     pub fn first(&self, column: &str) -> Option<f64> {
         self.rows().find_map(|row| row.number(column))
     }
@@ -201,7 +201,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The value of a column; `None` where there is no such column.
+    /// The value of a column; `None` if there is no such column.
     pub fn get(&self, column: &str) -> Option<&'a Value> {
         self.line.get(self.columns.iter().position(|name| name == column)?)
     }
@@ -211,7 +211,7 @@ impl<'a> Row<'a> {
         self.get(column)?.number()
     }
 
-    /// The text of a column, of a number too; empty where there is no such column.
+    /// The text of a column, also of a number; empty if there is no such column.
     pub fn text(&self, column: &str) -> String {
         self.get(column).map(Value::to_string).unwrap_or_default()
     }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_chosen_by_a_column_whatever_kind_of_number_it_holds() {
+    fn lines_are_selected_by_a_number_of_either_kind() {
         assert_eq!(table().only("ratio", 1.0).len(), 2);
         assert_eq!(table().only("filter", "swapping").pairs("ratio", "fpr"), [(1.0, 0.0), (2.5, 0.1 + 0.2)]);
         assert!(table().only("nothing", 1.0).is_empty());
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_a_line_too_short_is_refused() {
+    fn a_file_with_a_short_line_is_refused() {
         assert!(Table::read(&b"a,b\n1\n"[..]).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use super::flows::{self, COUNT, label};
 use crate::experiment::{Contender, Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 
-/// On skewed flows adaptive cuckoo filters err less than the plain one at every size.
+/// On skewed flows adaptive cuckoo filters have fewer false positives than the plain one at every A/S.
 pub(super) struct AdaptingOnFlows;
 
 fn contenders(bits: u32) -> Vec<Contender> {
@@ -27,7 +27,7 @@ impl Experiment for AdaptingOnFlows {
     }
 
     fn claim(&self) -> &'static str {
-        "On skewed flows adaptive cuckoo filters err less than the plain one at every A/S"
+        "On skewed flows adaptive cuckoo filters have fewer false positives than the plain one at every A/S"
     }
 
     fn source(&self) -> &'static str {
@@ -79,7 +79,7 @@ fn below_plain(table: &Table, bits: u32, size: Size) -> Finding {
         format!("below it at {below} of {all} points; at worst {:.2} times it ({})", worst.0, worst.1),
         below == all,
     )
-    .because("a few flows have most of the packets, so that one which the plain filter happens to be right about, or which collides with a key under every function, decides a point. Section 4.2 sees that variability in the plain filter only; here a flow of many packets that collides under all functions shows in an adaptive one too")
+    .because("a few flows have most of the packets, so one flow can decide a point: one that the plain filter happens to be right about, or one that collides with a key under every function. Section 4.2 sees that variability only in the plain filter; here a large flow that collides under all functions affects an adaptive one too")
     .of(all)
 }
 
@@ -99,7 +99,5 @@ fn best_two(table: &Table, bits: u32, size: Size) -> Finding {
         format!("one of them is lowest at {best} of {all} points"),
         best * 10 >= all * 8,
     )
-    .because(
-        "more selector bits pay where a bucket meets many flows, since a shuffled stream never lets a flow end early",
-    )
+    .because("more selector bits help if a bucket meets many flows, since in a shuffled stream no flow ends early")
 }

@@ -11,7 +11,7 @@ pub(super) struct AdaptivityBits;
 
 const REMAINDER: u32 = 4;
 
-/// Looks in n adaptations: the statistics go over all blocks.
+/// Measurements per n adaptations: the statistics scan all blocks.
 const LOOKS: u64 = 8;
 
 fn measure(keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
@@ -64,7 +64,7 @@ impl Experiment for AdaptivityBits {
     fn method(&self, _: Size) -> Vec<String> {
         vec![format!(
             "Broom filters of {REMAINDER}-bit remainders at 95 % load are asked for fresh absent keys and adapt to each \
-             mistake; c = 3 keys take the next hash function for each extension. A phase is over when all keys have. No key is \
+             mistake; c = 3 keys take the next hash function for each extension. A phase ends when all keys have done so. No key is \
              removed: Lemmas 14 and 16, which are about removals, are measured by `--example broom_traffic`."
         )]
     }
@@ -106,12 +106,12 @@ impl Experiment for AdaptivityBits {
         };
         vec![
             picture("adaptivity_bits_per_key", "Adaptivity bits over phases", "adaptivity bits a key"),
-            picture("largest_block", "The block of 64 slots with most", "adaptivity bits in the block"),
+            picture("largest_block", "The fullest block of 64 slots", "adaptivity bits in the block"),
         ]
     }
 
     fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        // The first phase begins with none.
+        // The first phase starts without any.
         let settled = |keys: &Value| -> Vec<f64> {
             let own = table.only("keys", keys.clone());
             own.pairs("phases", "adaptivity_bits_per_key")
@@ -158,7 +158,7 @@ fn curves(table: &Table, column: &str) -> Vec<Curve> {
     sizes
         .filter_map(|(look, keys)| {
             let own = table.only("keys", keys.clone());
-            let bits = crate::experiment::contest::bits_a_key(&own)?;
+            let bits = crate::experiment::contest::bits_per_key_label(&own)?;
             Some(Curve::measured(format!("{keys} keys, {bits}"), look, own.pairs("phases", column)))
         })
         .collect()

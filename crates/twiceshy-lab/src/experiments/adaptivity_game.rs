@@ -1,6 +1,6 @@
 //! 001 section 2: the adaptivity game, all filters against adversaries that ask, and against those that insert mistakes.
 
-use super::games::{self, Match, no_pool_wins, nobody_wins};
+use super::games::{self, Match, no_adversary_wins, no_pool_wins};
 use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Row, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 use twiceshy::Kind;
@@ -12,27 +12,27 @@ const ADVERSARIES: [AdversaryName; 3] = [AdversaryName::Fresh, AdversaryName::Re
 
 const BITS: [u32; 4] = [3, 4, 6, 8];
 
-/// The widths at which adversaries play that change the set: where mistakes are common, and where they are rare.
+/// Bits at which adversaries that change the set play: few, where mistakes are common, and many, where they are rare.
 const MEDDLERS_BITS: [u32; 2] = [4, 8];
 
-/// The adversaries that change the set, or wait for growth or a crash. The timing attack has an experiment of its own.
-fn meddlers() -> Vec<AdversaryName> {
+/// The adversaries that change the set, or wait for growth or a crash. The timing attack is a separate experiment.
+fn set_changers() -> Vec<AdversaryName> {
     let others = |name: &AdversaryName| {
         !name.searches() && !ADVERSARIES.contains(name) && *name != AdversaryName::DeleteReinsert
     };
     AdversaryName::ALL.into_iter().filter(others).collect()
 }
 
-/// How much more often than at the static rate keys may be wrong that avoid the same fingerprints: 1/(1 − 1/2c), since a
-/// phase ends after n/c mistakes with c = 3.
+/// How much more often than at the static rate a key may be wrong if it avoids the same fingerprints: 1/(1 − 1/2c),
+/// since a phase ends after n/c mistakes with c = 3.
 const AVOIDANCE: f64 = 1.2;
 
-/// Filters with fingerprints or remainders of so many bits, and the phases that they have behind them.
+/// Filters with fingerprints or remainders of `bits` bits, and the number of phases before the games.
 pub(super) fn contenders(bits: u32) -> Vec<(Contender, u64)> {
-    let worn = Contender { label: "broom, 3 phases old".into(), look: 13, ..Contender::broom(bits + 6) };
+    let used = Contender { label: "broom, 3 phases old".into(), look: 13, ..Contender::broom(bits + 6) };
     vec![
         (Contender::broom(bits + 6), 0),
-        (worn, 3),
+        (used, 3),
         (Contender::telescoping(bits + 3), 0),
         (Contender::extension(bits + 3), 0),
         (Contender::cyclic(bits + 1, 1), 0),
@@ -49,7 +49,7 @@ pub(super) fn tasks(setup: &Setup, adversaries: &[AdversaryName], keys: u64, gam
         for bits in BITS {
             for (contender, phases) in contenders(bits) {
                 let game = Match::new(adversary, contender, bits, keys, games);
-                // A phase costs the more look-ups the rarer mistakes are.
+                // The rarer the mistakes, the more look-ups a phase takes.
                 let work = game.work * (3.0 + phases as f64 * f64::from(1 << bits) / 64.0);
                 tasks.push(Match { phases, work, ..game }.task(setup));
             }
@@ -59,15 +59,15 @@ pub(super) fn tasks(setup: &Setup, adversaries: &[AdversaryName], keys: u64, gam
 }
 
 /// All adversaries that change the set against each filter that learns, on the same filters.
-fn meddling(setup: &Setup, keys: u64, games: u64) -> Vec<Task> {
-    let all = meddlers();
+fn set_changing(setup: &Setup, keys: u64, games: u64) -> Vec<Task> {
+    let all = set_changers();
     let Some((&first, others)) = all.split_first() else { return Vec::new() };
     let mut tasks = Vec::new();
     for bits in MEDDLERS_BITS {
         for (contender, phases) in contenders(bits) {
             if contender.spec.name != Kind::Quotient.into() {
                 let game = Match::new(first, contender, bits, keys, games);
-                // They find some ten mistakes for each key together.
+                // Together they find about ten mistakes per key.
                 let work = game.work * (40.0 + 3.0 * f64::from(1 << bits));
                 tasks.push(Match { phases, work, others: others.to_vec(), ..game }.task(setup));
             }
@@ -76,7 +76,7 @@ fn meddling(setup: &Setup, keys: u64, games: u64) -> Vec<Task> {
     tasks
 }
 
-/// A picture for each adversary that is asked for.
+/// A picture for each requested adversary.
 pub(super) fn pictures(name: &str, table: &Table, adversaries: &[AdversaryName]) -> Vec<Picture> {
     let looks: Vec<Contender> = contenders(8).into_iter().map(|(contender, _)| contender).collect();
     let picture = |adversary: &AdversaryName| {
@@ -102,20 +102,20 @@ impl Experiment for AdaptivityGame {
 
     fn method(&self, size: Size) -> Vec<String> {
         let asking = format!(
-            "The adversary asks, and names an absent key; it wins if the filter calls that key present. `fresh` names a key that \
-             nobody asked for, `repeat` asks its finds again and again, `rounds` is the attack of section 6.1. {} games for each \
-             filter and width, {} keys each, every game against a filter of its own. Filters have the same bits of fingerprint, not \
-             the same memory; with so few keys what a filter has but once weighs most.",
+            "The adversary asks, and names an absent key; it wins if the filter calls that key present. `fresh` names a key that was \
+             never asked, `repeat` repeats its mistakes, `rounds` is the attack of section 6.1. {} games for each \
+             filter and width, {} keys each, every game against a new filter. Filters have the same bits of fingerprint, not \
+             the same memory; with so few keys a filter's fixed overhead weighs most.",
             size.pick(150, 10_000),
             size.pick(100, 500)
         );
-        let meddling = format!(
-            "The other adversaries insert what the filter was wrong about, delete what those mistakes were about, or wait until the \
-             filter grows or its process dies; `twiceshy attack --help` explains each. They play {} games, and every key counts \
-             that an adversary might have named with equal reason, not only the one that decides a game.",
+        let set_changing = format!(
+            "The other adversaries insert mistakes, delete the keys that these collide with, or wait until the \
+             filter grows or its process crashes; `twiceshy attack --help` explains each. They play {} games, and every key counts \
+             that would have been an equally good choice, not only the one that decides a game.",
             size.pick(20, 1_000)
         );
-        vec![asking, meddling]
+        vec![asking, set_changing]
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -123,9 +123,9 @@ impl Experiment for AdaptivityGame {
     }
 
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let (keys, games, meddled) = setup.size.pick((100, 150, 20), (500, 10_000, 1_000));
+        let (keys, games, set_changing_games) = setup.size.pick((100, 150, 20), (500, 10_000, 1_000));
         let mut tasks = tasks(setup, &ADVERSARIES, keys, games);
-        tasks.extend(meddling(setup, keys, meddled));
+        tasks.extend(set_changing(setup, keys, set_changing_games));
         tasks
     }
 
@@ -140,7 +140,7 @@ impl Experiment for AdaptivityGame {
         let least = plain.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN);
         let telescoping = table.only("filter", "telescoping");
         vec![
-            nobody_wins(
+            no_adversary_wins(
                 "001 Lemma 13: the broom filter's sustained rate is ε; here against adversaries that only ask",
                 brooms().filter(asks),
                 None,
@@ -156,12 +156,12 @@ impl Experiment for AdaptivityGame {
                 format!("the plain quotient filter loses at least {:.0} % of the games to `repeat`", least * 100.0),
                 least > 0.9,
             ),
-            nobody_wins(
+            no_adversary_wins(
                 "004 Theorem 1: telescoping's sustained rate is ε",
                 telescoping.rows().filter(asks),
                 Some(
                     "the theorem is for a filter with room for every selector. `repeat` asks 16/ε keys, up to 46 for each stored \
-                     one, and with few bits `rounds` makes as many mistakes: beyond what the blocks' codes have room for, so that \
+                     one, and with few bits `rounds` causes as many mistakes: more than the blocks' codes have room for, so \
                      they are reset",
                 ),
             ),

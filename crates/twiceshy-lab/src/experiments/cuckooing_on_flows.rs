@@ -3,7 +3,7 @@
 use super::flows::{self, COUNT, label};
 use crate::experiment::{Axis, Contender, Curve, Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 
-/// On skewed flows Cuckooing errs least, the more so for small A/S.
+/// On skewed flows Cuckooing has the fewest false positives, especially for small A/S.
 pub(super) struct CuckooingOnFlows;
 
 fn contenders(bits: u32) -> Vec<Contender> {
@@ -27,7 +27,7 @@ impl Experiment for CuckooingOnFlows {
     }
 
     fn claim(&self) -> &'static str {
-        "On skewed flows Cuckooing errs least of the cuckoo filters, the more so for small A/S"
+        "On skewed flows Cuckooing has the fewest false positives of the cuckoo filters, especially for small A/S"
     }
 
     fn source(&self) -> &'static str {
@@ -63,7 +63,7 @@ impl Experiment for CuckooingOnFlows {
     }
 }
 
-/// Figure 1, bottom right: the two best of the others over Cuckooing.
+/// Figure 1, bottom right: the two best of the others relative to Cuckooing.
 fn normalised(table: &Table) -> Picture {
     let mut lines = Vec::new();
     for trace in 0..COUNT {
@@ -82,16 +82,16 @@ fn normalised(table: &Table) -> Picture {
     }
     Picture {
         name: "cuckooing-on-flows-normalised".into(),
-        title: "Rates over that of Cuckooing, synthetic flows".into(),
+        title: "Rates divided by that of Cuckooing, synthetic flows".into(),
         x: Axis::linear("A/S: distinct absent keys asked for, over stored keys"),
-        y: Axis::linear("rate over Cuckooing's"),
+        y: Axis::linear("rate divided by Cuckooing's"),
         lines,
     }
 }
 
 const OTHERS: [&str; 4] = ["cyclic, s = 1", "cyclic, s = 2", "cyclic, s = 3", "swapping"];
 
-/// The A/S up to which the claim is held against the data.
+/// The A/S up to which the claim is checked.
 const SMALL: u64 = 10;
 
 fn lowest(table: &Table, bits: u32, size: Size) -> Finding {
@@ -115,7 +115,7 @@ fn lowest(table: &Table, bits: u32, size: Size) -> Finding {
     .open_if(few, "fewer than a hundred false positives at some of the points")
 }
 
-/// The paper's stronger words, at every A/S.
+/// The paper's stronger claim, for every A/S.
 fn always(table: &Table, size: Size) -> Finding {
     let (mut all, mut above) = (0, Vec::new());
     for trace in 0..COUNT {
@@ -142,8 +142,8 @@ fn always(table: &Table, size: Size) -> Finding {
         above.is_empty(),
     )
     .because(
-        "where A/S is large a move brings old mistakes back that others had fixed for good, and real flows, which end, forgive \
-         that more than these",
+        "for large A/S a move brings back old mistakes that others had fixed, and real flows, which end, suffer \
+         from that less than these",
     )
     .of(table.only("filter", "cuckooing").len())
 }

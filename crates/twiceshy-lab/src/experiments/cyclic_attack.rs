@@ -1,13 +1,13 @@
 //! 000 Theorem 9: the Cyclic filter is not adaptive.
 
-use super::games::{self, Match, nobody_wins, row_of, wins};
+use super::games::{self, Match, no_adversary_wins, row_of, wins};
 use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
-/// Who asks a key 2^s times beats a Cyclic filter.
+/// An adversary that asks a key 2^s times beats a Cyclic filter.
 pub(super) struct CyclicAttack;
 
-/// The contenders with fingerprints or remainders of so many bits.
+/// The contenders with fingerprints or remainders of `bits` bits.
 fn contenders(bits: u32) -> Vec<Contender> {
     let mut all = vec![Contender::cyclic(bits + 1, 1)];
     if bits == 4 {
@@ -18,7 +18,7 @@ fn contenders(bits: u32) -> Vec<Contender> {
     all
 }
 
-/// From where a key named at random seldom wins.
+/// From here on, a randomly named key seldom wins.
 const BITS: [u32; 5] = [4, 5, 6, 7, 8];
 
 impl Experiment for CyclicAttack {
@@ -27,7 +27,7 @@ impl Experiment for CyclicAttack {
     }
 
     fn claim(&self) -> &'static str {
-        "Who asks a key once for each fingerprint function beats a Cyclic filter"
+        "Asking a key once for each fingerprint function beats a Cyclic filter"
     }
 
     fn source(&self) -> &'static str {
@@ -38,8 +38,8 @@ impl Experiment for CyclicAttack {
         vec![
             format!(
                 "The adversary asks random keys 2^s times and names the first that was wrong each time; after 2/ε^(2^s) keys it \
-                 gives up and names any. {} games for each filter, {} keys each, every game against a filter of its own. The \
-                 same adversary plays against other filters, for which it reckons with s = 1.",
+                 gives up and names any. {} games for each filter, {} keys each, every game against a new filter. The \
+                 same adversary plays against other filters, for which it assumes s = 1.",
                 size.pick(60, 1000),
                 size.pick(200, 1000)
             ),
@@ -89,11 +89,11 @@ impl Experiment for CyclicAttack {
                 cyclic2.map_or(String::new(), |row| format!("{} games at 4 bits", wins(&row))),
                 cyclic2.and_then(|row| row.number("win_rate_low")).is_some_and(|low| low > 0.8),
             ),
-            nobody_wins(
+            no_adversary_wins(
                 "001 Lemma 13 and 004 Theorem 1: this adversary, which only asks, wins no more than ε against broom and telescoping",
                 adaptive,
                 Some(
-                    "telescoping keeps its promise only as long as its blocks have room for all selectors, and this adversary asks thousands \
+                    "telescoping keeps its promise only while its blocks have room for all selectors, and this adversary asks thousands \
                      of keys",
                 ),
             ),

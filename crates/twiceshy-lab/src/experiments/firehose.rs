@@ -4,7 +4,7 @@ use super::telescoping_on_flows::contenders;
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 use crate::workload::Workload;
 
-/// On the active set telescoping errs least for moderate A/S, and extension more.
+/// On the active set telescoping has the fewest false positives for moderate A/S, and extension has more.
 pub(super) struct FireHose;
 
 const BITS: u32 = 11;
@@ -25,7 +25,7 @@ impl Experiment for FireHose {
     }
 
     fn claim(&self) -> &'static str {
-        "On the active set telescoping errs least for moderate A/S, and extension more"
+        "On the active set telescoping has the fewest false positives for moderate A/S, and extension has more"
     }
 
     fn source(&self) -> &'static str {
@@ -36,7 +36,7 @@ impl Experiment for FireHose {
         vec![
             format!(
                 "{} queries of the active-set generator and {} of the power law, as this project reads FireHose's description, with \
-                 POW_EXP = −0.5 (the paper says 0.5 and 57 repeats a key in 10 million queries; −0.5 gives 54, 0.5 gives 76); |A| \
+                 POW_EXP = −0.5 (the paper says 0.5 and 57 repeats per key in 10 million queries; −0.5 gives 54, 0.5 gives 76); |A| \
                  is what the stream has, and the stored set of other keys is |A| divided by the ratio. Means over {} trials at \
                  95 % load.",
                 size.pick("2 million", "10 million"),
@@ -91,14 +91,14 @@ impl Experiment for FireHose {
         vec![
             lowest_at(table, "active set", 20.0),
             lowest_at(table, "active set", 10.0).because(
-                "cells of 11 bits without selectors err half as often at first as remainders of 8, and at this A/S Cuckooing \
-                 still repairs most of its mistakes for good: telescoping passes it between 10 and 20",
+                "cells of 11 bits without selectors have half the first-time rate of remainders of 8, and at this A/S Cuckooing \
+                 still fixes most of its mistakes permanently: telescoping overtakes it between 10 and 20",
             ),
             degrades(table),
             extension_is_worse(table, "active set", &[20.0, 40.0]),
             extension_is_worse(table, "power law", &[40.0, 80.0]),
             lowest_at(table, "power law", 20.0).because(
-                "where the same keys come many times, what counts is the first mistake, and cells of 11 bits without selectors \
+                "if the same keys are asked many times, the first mistake counts most, and cells of 11 bits without selectors \
                  make half as many as remainders of 8 bits",
             ),
             after_twenty(table),
@@ -133,7 +133,7 @@ fn degrades(table: &Table) -> Finding {
     )
 }
 
-/// 004 on what comes after the blocks overflow.
+/// 004 on the rates after the blocks overflow.
 fn after_twenty(table: &Table) -> Finding {
     let own = rate(table, "active set", "telescoping", 80.0);
     let [second, swapping, plain] =
@@ -144,8 +144,8 @@ fn after_twenty(table: &Table) -> Finding {
         own < 1.5 * second && own >= swapping,
     )
     .because(
-        "most blocks have been reset by then (see the column resets), and a filter whose 8-bit remainders learn nothing any more \
-         errs twice as often as a plain one of 11 bits",
+        "most blocks have been reset by then (see the column resets), and a filter whose 8-bit remainders no longer learn \
+         has twice the rate of a plain one of 11 bits",
     )
 }
 

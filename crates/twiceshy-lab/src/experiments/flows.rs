@@ -1,27 +1,27 @@
-//! The three network traces as experiments use them, synthetic as they are.
+//! The three network traces of the experiments, as synthetic flows.
 
 use crate::experiment::{Contender, Setup, Size, Task, contest};
 use crate::workload::Workload;
 
-/// Name, workload, what its flows and packets are divided by at the quick size, and its packets in millions.
+/// Name, workload, the divisor of its flows and packets at the quick size, and its packets in millions.
 const TRACES: [(&str, &str, u64, f64); 3] = [
     ("synthetic flows like Chicago A", "flows:chicago-a", 40, 18.5),
     ("synthetic flows like Chicago B", "flows:chicago-b", 40, 14.6),
     ("synthetic flows like San Jose", "flows:san-jose", 130, 37.4),
 ];
 
-/// What every experiment on flows says about them.
+/// The text about flows for every experiment on them.
 pub(super) fn method(size: Size, trials: u32) -> Vec<String> {
     vec![
         format!(
-            "The CAIDA captures of 2014 may not be handed on, so the packets here are SYNTHETIC: as many flows and packets as \
+            "The CAIDA captures of 2014 may not be redistributed, so the packets here are SYNTHETIC: as many flows and packets as \
              published for each of the three, and for the first the published sizes of its largest flow and its largest \
              thousand (003 section 4.2). Flows begin in random order, evenly over the time, and send the rest of their packets at \
-             random times after that. {} The first flows of the stream are stored, so many that A/S comes \
-             out; every packet of another flow is a query; means over {trials} trials (000 has ten) at 95 % load.",
+             random times after that. {} The first flows of the stream are stored, with the number chosen to \
+             give A/S; every packet of another flow is a query; means over {trials} trials (000 has ten) at 95 % load.",
             size.pick("Flows and packets are divided by 40, those of San Jose by 130.", "In full size.")
         ),
-        "Real flows also come in bursts and end early, which nothing published tells. `twiceshy replay --workload trace:FILE` takes \
+        "Real flows also come in bursts and end early, about which nothing is published. `twiceshy replay --workload trace:FILE` takes \
          a real capture."
             .into(),
     ]
@@ -47,7 +47,7 @@ pub(super) fn tasks(
     for (label, workload, scale, packets) in &TRACES[traces] {
         let scale = setup.size.pick(*scale, 1);
         let scaled = format!("{workload}/{scale}");
-        // The names are this file's own, and a test takes every one of them.
+        // The names are from this file, and a test parses every one of them.
         let Ok(workload) = scaled.parse::<Workload>() else { continue };
         for contender in contenders {
             for &ratio in ratios {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_trace_is_a_workload_that_can_be_asked_for() {
+    fn every_trace_is_a_valid_workload() {
         for size in [Size::Quick, Size::Paper] {
             let setup = Setup { size, seed: 1, data: None };
             assert_eq!(tasks(&setup, 0..COUNT, 8, &[Contender::cuckoo(8)], &[1, 2], 1).len(), 6);

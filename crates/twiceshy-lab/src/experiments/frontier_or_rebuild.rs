@@ -5,18 +5,19 @@ use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, 
 use crate::workload::rng::Rng;
 use twiceshy::hash::HashKey;
 
-/// A frontier does a little with each mistake what a rebuild does all at once.
+/// A frontier spreads the work of a rebuild over the mistakes.
 pub(super) struct FrontierOrRebuild;
 
 const WAYS: [&str; 2] = ["frontier", "rebuild"];
 
 const REMAINDER: u32 = 4;
 
-/// More entries than a mistake ever writes with a frontier. It moves three keys on average, six at times, as many as chance brings
-/// into that share of the range, three entries out and in for each: 32 keys are one case in billions.
+/// More entries than a mistake ever writes with a frontier. It moves three keys on average and sometimes six, depending
+/// on how many are in that share of the range, with three entries out and in for each. 32 keys are one case in
+/// billions.
 const MOST_ENTRIES: f64 = 192.0;
 
-/// Looks in n adaptations.
+/// Measurements per n adaptations.
 const LOOKS: u64 = 16;
 
 fn measure(way: &str, keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
@@ -73,7 +74,7 @@ impl Experiment for FrontierOrRebuild {
     }
 
     fn claim(&self) -> &'static str {
-        "A frontier does a little with each mistake what a rebuild does all at once"
+        "A frontier spreads the work of a rebuild over the mistakes"
     }
 
     fn source(&self) -> &'static str {
@@ -83,8 +84,8 @@ impl Experiment for FrontierOrRebuild {
     fn method(&self, size: Size) -> Vec<String> {
         vec![format!(
             "Two broom filters of {} keys and {REMAINDER}-bit remainders at 95 % load learn from fresh absent keys: one moves \
-             c = 3 keys to the next hash function for each extension of a fingerprint, the other moves none until there was an \
-             extension for every third key and then takes another hash function for all of them.",
+             c = 3 keys to the next hash function for each extension of a fingerprint, the other moves none until there has been an \
+             extension for every third key, and then moves all of them to another hash function.",
             size.pick("8,000", "1,000,000")
         )]
     }
@@ -115,7 +116,7 @@ impl Experiment for FrontierOrRebuild {
         let lines = |column: &str| -> Vec<Curve> {
             let curve = |(look, way): (usize, &&str)| {
                 let own = table.only("way", *way);
-                let bits = crate::experiment::contest::bits_a_key(&own).unwrap_or_default();
+                let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
                 Curve::measured(format!("{way}, {bits}"), look, own.pairs("adapts_per_key", column))
             };
             WAYS.iter().enumerate().map(curve).collect()
@@ -130,7 +131,7 @@ impl Experiment for FrontierOrRebuild {
             },
             Picture {
                 name: "frontier-or-rebuild-writes".into(),
-                title: "The mistake that cost the remote most so far".into(),
+                title: "The costliest mistake for the remote so far".into(),
                 x: Axis::linear("mistakes that it learned from, over keys"),
                 y: Axis::log("entries written to the remote"),
                 lines: lines("most_writes_of_a_mistake"),

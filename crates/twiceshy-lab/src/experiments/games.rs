@@ -1,4 +1,4 @@
-//! Games against filters as experiments play them: one match a task, one line a match.
+//! Games against filters in experiments: one match per task, one line per match.
 
 use crate::experiment::{Axis, Contender, Curve, Finding, Line, Picture, Row, Setup, Table, Task, TaskError, line};
 use crate::game::{AdversaryName, Recipe, Report, Settings, Tactics, run_many};
@@ -32,17 +32,17 @@ pub(super) const COLUMNS: &[&str] = &[
     "refusals",
 ];
 
-/// A load that small tables of all shapes take.
+/// A load that small tables of all shapes can reach.
 const LOAD: f64 = 0.9;
 
-/// Many games of one adversary, or several, against one filter.
+/// Many games of one or several adversaries against one filter.
 #[derive(Clone, Debug)]
 pub(super) struct Match {
     pub(super) adversary: AdversaryName,
-    /// Others who play against copies of the same filters.
+    /// Other adversaries that play against copies of the same filters.
     pub(super) others: Vec<AdversaryName>,
     pub(super) contender: Contender,
-    /// The bits by which it is drawn: those of a fingerprint or remainder.
+    /// The bits used as the x value: those of a fingerprint or remainder.
     pub(super) bits: u32,
     pub(super) keys: u64,
     pub(super) load: Option<f64>,
@@ -146,7 +146,7 @@ pub(super) fn picture(
         if own.is_empty() || lines.iter().any(|line| line.label.starts_with(&contender.label)) {
             continue;
         }
-        let bits = crate::experiment::contest::bits_a_key(&own).unwrap_or_default();
+        let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
         let curve =
             Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.pairs(along, "win_rate"));
         lines.push(curve.within(own.pairs("win_rate_low", "win_rate_high")));
@@ -171,12 +171,12 @@ pub(super) fn row_of<'a>(table: &'a Table, filter: &str, bits: u32) -> Option<Ro
     table.rows().find(|row| row.text("filter") == filter && row.number("bits") == Some(f64::from(bits)))
 }
 
-/// What happens less often than this is no luck, not even in one of thirty matches.
+/// Events less likely than this are not luck, not even in one of thirty matches.
 const LUCK: f64 = 0.001;
 
-/// The statement that nobody beats some filters beyond their static rates, but by luck; and why it may fail, where that is
-/// known.
-pub(super) fn nobody_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, why: Option<&str>) -> Finding {
+/// The statement that no adversary beats some filters beyond their static rates, except by luck; and why it may fail,
+/// if known.
+pub(super) fn no_adversary_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, why: Option<&str>) -> Finding {
     let lucky = |row: &Row<'_>| {
         let (wins, games) = (row.number("wins")? as u64, row.number("games")? as u64);
         Some(at_least(wins, games, row.number("static_rate")?) >= LUCK)
@@ -188,8 +188,11 @@ pub(super) fn nobody_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, 
             beaten.push(format!("{} of {} bits: {}", row.text("filter"), row.text("bits"), wins(&row)));
         }
     }
-    let measured =
-        if beaten.is_empty() { "no win rate above the static rate beyond luck".into() } else { beaten.join("; ") };
+    let measured = if beaten.is_empty() {
+        "no win rate is above the static rate by more than luck".into()
+    } else {
+        beaten.join("; ")
+    };
     let finding = Finding::new(paper, measured, beaten.is_empty());
     match why {
         Some(why) => finding.because(why).of(matches),
@@ -197,11 +200,11 @@ pub(super) fn nobody_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, 
     }
 }
 
-/// Beyond four standard errors nobody is just lucky.
+/// A result beyond four standard errors is not luck.
 const ERRORS: f64 = 4.0;
 
-/// The statement that of the keys which adversaries might have named no more are wrong than the static rate times a factor,
-/// but by luck.
+/// The statement that, of the keys which adversaries could have named, the share of wrong ones is at most the static
+/// rate times a factor, except by luck.
 pub(super) fn no_pool_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, factor: f64) -> Finding {
     let holds = |row: &Row<'_>| {
         let number = |column| row.number(column);
@@ -219,6 +222,7 @@ pub(super) fn no_pool_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>,
             ));
         }
     }
-    let measured = if beaten.is_empty() { "no pool is wrong more often beyond luck".into() } else { beaten.join("; ") };
+    let measured =
+        if beaten.is_empty() { "no pool is wrong more often than by luck".into() } else { beaten.join("; ") };
     Finding::new(paper, measured, beaten.is_empty()).of(matches)
 }

@@ -1,4 +1,4 @@
-//! 002 section 2.1: what an insertion costs as the table fills.
+//! 002 section 2.1: the cost of an insertion as the table fills.
 
 use crate::experiment::{
     Axis, Curve, Experiment, Finding, Line, Picture, Row, Setup, Size, Table, Task, TaskError, line,
@@ -48,7 +48,7 @@ fn measure(
                 break;
             }
             let after = filter.filter().stats();
-            // A path of one cell moves nobody.
+            // A path of one cell moves no key.
             let moved = (after.path_cells - before.path_cells) - (after.insertions - before.insertions);
             let middle = (filled + until) as f64 / 2.0 / filter.filter().cells() as f64;
             let a_key = moved as f64 / (until - filled).max(1) as f64;
@@ -77,7 +77,7 @@ impl Experiment for InsertionCost {
 
     fn method(&self, size: Size) -> Vec<String> {
         vec![format!(
-            "Filters of {} cells are filled; for each twentieth of what the shape takes, the keys that an insertion moves on \
+            "Filters of {} cells are filled; for each twentieth of the shape's capacity, the keys that an insertion moves on \
              average, with shortest paths (breadth-first) and with the random walk of 003 section 2.1.",
             size.pick("10,000 and 40,000", "100,000 and 1,000,000")
         )]
@@ -162,7 +162,7 @@ impl Experiment for InsertionCost {
         }
         let (early, late) = (moved("4×1", "random walk", large, 0.5), moved("4×1", "random walk", large, 0.95));
         findings.push(Finding::new(
-            "section 2: the cost deteriorates as the load nears what the shape takes",
+            "section 2: the cost deteriorates as the load nears the shape's limit",
             format!("4×1, random walk: {early:.3} keys moved at half load, {late:.1} at 95 %"),
             late > 5.0 * early,
         ));

@@ -20,7 +20,7 @@ const SHAPES: [(u32, u32, Option<f64>); 8] = [
     (3, 8, Some(0.999)),
 ];
 
-/// How many cells a search may look at. With fewer, a table is called full before it is.
+/// How many cells a search may visit. With fewer, a table counts as full too early.
 const CELLS_SEEN: u32 = 1 << 17;
 
 /// The load of a table when the first key finds no room.
@@ -79,9 +79,9 @@ impl Experiment for LoadThresholds {
     fn method(&self, size: Size) -> Vec<String> {
         let (cells, trials) = (size.pick("20,000", "1,000,000"), size.pick(3, 10));
         vec![format!(
-            "Exact cuckoo tables of {cells} cells take keys until the first that finds no room under its hash key, with a \
+            "Exact cuckoo tables of {cells} cells are filled until the first key finds no room under its hash key, with a \
              breadth-first search over up to {CELLS_SEEN} cells; {trials} tables of each shape. The thresholds are those of \
-             random hypergraphs, which a large table reaches and does not pass."
+             random hypergraphs, which a large table reaches and does not exceed."
         )]
     }
 
@@ -137,10 +137,10 @@ impl Experiment for LoadThresholds {
             let (shape, load) = (row.text("shape"), row.number("load").unwrap_or(0.0));
             let Some(paper) = row.number("paper_load").filter(|load| load.is_finite()) else { continue };
             let says = match paper {
-                0.5 => "section 2: two functions and single cells are good for a load of about 1/2".to_owned(),
+                0.5 => "section 2: two functions and single cells reach a load of about 1/2".to_owned(),
                 paper => format!("section 2.2: {shape} reaches a load of {:.1} %", paper * 100.0),
             };
-            // The first part with two cycles appears within about n^(-1/3) of the threshold of 1/2.
+            // The first component with two cycles appears within about n^(-1/3) of the threshold of 1/2.
             let cells = row.number("cells").unwrap_or(f64::NAN);
             let holds = if paper == 0.5 { (load - 0.5).abs() < 1.5 / cells.cbrt() } else { load >= paper };
             let threshold = row.number("threshold").unwrap_or(0.0) * 100.0;
@@ -158,7 +158,7 @@ impl Experiment for LoadThresholds {
             table.rows().filter(|row| row.text("shape") != "2×1").filter_map(|row| near(&row)).fold(0.0, f64::max);
         findings.push(
             Finding::new(
-                "The thresholds of random hypergraphs (after 002's sources) are where tables end",
+                "Tables fill up to the thresholds of random hypergraphs (after 002's sources)",
                 format!("the worst shape is {:.2} % of its threshold away", worst * 100.0),
                 worst < 0.01,
             )

@@ -1,13 +1,13 @@
-//! The experiments themselves, a file each, in the order of the papers.
+//! The experiments, one file each, in the order of the papers.
 
 mod adapting_on_flows;
-// broom: mod adaptivity_bits;
+mod adaptivity_bits;
 mod adaptivity_game;
 mod cuckooing_on_flows;
 mod cyclic_attack;
 mod firehose;
 mod flows;
-// broom: mod frontier_or_rebuild;
+mod frontier_or_rebuild;
 mod games;
 mod insertion_cost;
 mod load_thresholds;
@@ -38,8 +38,8 @@ pub const ALL: &[&dyn Experiment] = &[
     &mutually_unfixable::MutuallyUnfixable,
     &adaptivity_game::AdaptivityGame,
     &timing_attack::TimingAttack,
-    // broom: &adaptivity_bits::AdaptivityBits,
-    // broom: &frontier_or_rebuild::FrontierOrRebuild,
+    &adaptivity_bits::AdaptivityBits,
+    &frontier_or_rebuild::FrontierOrRebuild,
     &load_thresholds::LoadThresholds,
     &insertion_cost::InsertionCost,
     &uniform_queries::UniformQueries,
@@ -54,7 +54,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &recorded_traces::RecordedTraces,
 ];
 
-/// The experiments of these names, in the order of [`ALL`]; `all` stands for every one.
+/// The experiments with these names, in the order of [`ALL`]; `all` stands for every one.
 pub fn named<'a>(names: &'a [String]) -> Result<Vec<&'static dyn Experiment>, NoSuchExperiment> {
     let known = |name: &&'a String| *name == "all" || ALL.iter().any(|experiment| experiment.name() == **name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
@@ -64,9 +64,9 @@ pub fn named<'a>(names: &'a [String]) -> Result<Vec<&'static dyn Experiment>, No
     Ok(ALL.iter().copied().filter(wanted).collect())
 }
 
-/// A name that no experiment has.
+/// An unknown name of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no experiment `{0}`: `twiceshy lab list` has their names, and `all` stands for every one")]
+#[error("unknown experiment `{0}`: see `twiceshy lab list`, or use `all` for every one")]
 pub struct NoSuchExperiment(String);
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     use crate::experiment::{Setup, Size, Table, Verdict, contest::file_name};
 
     #[test]
-    fn names_of_experiments_and_of_their_tasks_are_plain_and_unlike() {
+    fn names_of_experiments_and_of_their_tasks_are_plain_and_unique() {
         let mut names: Vec<&str> = ALL.iter().map(|experiment| experiment.name()).collect();
         assert!(names.iter().all(|name| *name == file_name(name) && *name != "all"));
         names.sort_unstable();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_agrees_with_nothing_and_is_drawn_without_harm() {
+    fn an_empty_table_agrees_with_nothing_and_can_be_drawn() {
         let mut vacuous = Vec::new();
         for experiment in ALL {
             let empty = Table::new(experiment.columns().iter().copied());
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_experiment_has_is_refused() {
+    fn an_unknown_experiment_is_refused() {
         assert!(named(&["no-such-thing".to_owned()]).is_err());
         assert_eq!(named(&["all".to_owned()]).map(|all| all.len()), Ok(ALL.len()));
     }

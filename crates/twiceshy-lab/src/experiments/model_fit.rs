@@ -1,20 +1,21 @@
-//! How well the models of 003 fit what was measured on a grid of uniformly repeated queries.
+//! How well the models of 003 fit the measurements on a grid of uniformly repeated queries.
 
 use crate::experiment::{Finding, Table};
 
-/// How far the models are from the measurements.
+/// The distance between models and measurements.
 pub(super) struct Fit {
-    /// Points that are sharp enough to tell.
+    /// Points that are precise enough.
     pub(super) points: usize,
-    /// Those where the model is more than 5 % away, and further than chance takes 997 of 1,000.
+    /// Those at which the model is more than 5 % away, and by more than chance in 997 of 1,000 cases.
     pub(super) off: Vec<String>,
-    /// The mean of the distances, relative.
+    /// The mean relative distance.
     pub(super) mean: f64,
-    /// The same with signs: whether the model is above or below.
+    /// The same with signs: positive if the model is above.
     pub(super) bias: f64,
 }
 
-/// Standard errors that hold 99.7 %: three if the error is known, more where it is estimated from a few trials (Student's t).
+/// Standard errors that cover 99.7 %: three if the error is known, more if it is estimated from a few trials (Student's
+/// t).
 fn three_sigma(trials: u64) -> f64 {
     match trials {
         0..=2 => 235.8,
@@ -26,14 +27,14 @@ fn three_sigma(trials: u64) -> f64 {
     }
 }
 
-/// The relative standard error above which chance hides 5 %.
+/// The relative standard error above which chance hides a difference of 5 %.
 const SHARP: f64 = 0.02;
 
-/// False positives below which it does in any case.
+/// The number of false positives below which it does in any case.
 const ENOUGH: f64 = 2_000.0;
 
 impl Fit {
-    /// The statement that a model is within 5 %, held against the points.
+    /// The statement that a model is within 5 %, compared with the points.
     pub(super) fn finding(&self, paper: &str) -> Finding {
         let off = if self.off.is_empty() { String::new() } else { format!(" ({})", self.off.join("; ")) };
         let measured = format!(
@@ -47,8 +48,8 @@ impl Fit {
         // Of many points one or two may be off by chance.
         let holds = self.off.len() * 20 <= self.points && self.mean < 0.05 && self.bias.abs() < 0.04;
         Finding::new(paper, measured, holds)
-            .because("with cells of few bits a query often collides in two of its cells at once, which the models count twice or nearly so")
-            .open_if(self.points < 5, "too few points with false positives enough")
+            .because("with cells of few bits a query often collides in two of its cells, which the models count nearly twice")
+            .open_if(self.points < 5, "too few points with enough false positives")
     }
 }
 
@@ -68,7 +69,7 @@ pub(super) fn fit(table: &Table, wanted: impl Fn(&str) -> bool) -> Fit {
         fit.bias += away / number("fpr");
         if (away / number("fpr")).abs() > 0.05 && away.abs() > three_sigma(number("trials") as u64) * error {
             fit.off.push(format!(
-                "{} of {} bits, {} queries a key, A/S {}: {:+.1} %",
+                "{} of {} bits, {} queries per key, A/S {}: {:+.1} %",
                 row.text("filter"),
                 row.text("cell_bits"),
                 row.text("per_key"),

@@ -1,4 +1,4 @@
-//! 000 Theorem 12: no filter whose keys have k places each is adaptive.
+//! 000 Theorem 12: no filter with k places per key is adaptive.
 
 use super::games::{self, Match};
 use crate::experiment::{Axis, Contender, Curve, Experiment, Finding, Picture, Row, Setup, Size, Table, Task};
@@ -21,9 +21,9 @@ fn cuckooing() -> Contender {
     Contender { label: "cuckooing, 2×1".into(), look: 5, spec }
 }
 
-/// Who takes part: Cuckooing as the theorem has it, and the adaptive filters that it does not speak of.
+/// The contenders: Cuckooing as in the theorem, and adaptive filters that the theorem does not cover.
 fn contenders() -> [(Contender, Option<f64>); 3] {
-    // N = n cells a table.
+    // N = n cells per table.
     [(cuckooing(), Some(0.5)), (Contender::telescoping(BITS + 3), Some(0.95)), (Contender::broom(BITS + 6), Some(0.95))]
 }
 
@@ -33,7 +33,7 @@ impl Experiment for MutuallyUnfixable {
     }
 
     fn claim(&self) -> &'static str {
-        "A birthday attack finds keys of which a Cuckooing filter is always wrong about one"
+        "A birthday attack finds a set of keys about one of which a Cuckooing filter is always wrong"
     }
 
     fn source(&self) -> &'static str {
@@ -48,8 +48,8 @@ impl Experiment for MutuallyUnfixable {
                  twice in order, and the first of a pair that was wrong all four times is named. {}",
                 size.pick("1,000 to 16,000 keys.", "10,000 to 1,000,000 keys.")
             ),
-            "The theorem asks for k < log n / (6 log log n), which no n below 2^64 grants k = 2, and for ε > n^(−1/k), which holds \
-             from n = 65,025 on: these runs are outside its conditions, and show what the attack wins all the same. Where more \
+            "The theorem requires k < log n / (6 log log n), which k = 2 satisfies for no n below 2^64, and ε > n^(−1/k), which holds \
+             from n = 65,025 on: these runs are outside its conditions, and show what the attack wins nevertheless. If more \
              than 2,048 keys are suspected it gives up, as in the paper's footnote 11."
                 .into(),
         ]
@@ -126,8 +126,8 @@ impl Experiment for MutuallyUnfixable {
                 all.join("; "),
                 won,
             ),
-            games::nobody_wins(
-                "001 and 004: broom and telescoping are adaptive; nobody wins more than ε",
+            games::no_adversary_wins(
+                "001 and 004: broom and telescoping are adaptive; no adversary wins more than ε",
                 others,
                 None,
             ),

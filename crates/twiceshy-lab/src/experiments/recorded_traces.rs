@@ -1,10 +1,10 @@
-//! Recorded requests, which no paper has: how the filters do on traffic that nobody made up.
+//! Recorded requests, which no paper uses: the filters on real traffic.
 
 use super::telescoping_on_flows::contenders;
 use crate::experiment::{Contender, Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 use crate::workload::Workload;
 
-/// On recorded requests filters that learn err less than those that do not.
+/// On recorded requests filters that learn have fewer false positives than those that do not.
 pub(super) struct RecordedTraces;
 
 const BITS: u32 = 11;
@@ -13,7 +13,7 @@ const BITS: u32 = 11;
 const TRACES: [(&str, &str); 2] =
     [("product recommender", "recommender-requests.txt.xz"), ("ORM cache", "orm-session.txt.xz")];
 
-/// All of them, or a few where time is short: reading a trace takes longer than asking for it.
+/// All of them, or a few in the quick size: reading a trace takes longer than asking for it.
 fn chosen(size: Size) -> Vec<Contender> {
     let mut all = contenders(BITS);
     if size == Size::Quick {
@@ -29,18 +29,18 @@ impl Experiment for RecordedTraces {
     }
 
     fn claim(&self) -> &'static str {
-        "On recorded requests filters that learn err less than those that do not"
+        "On recorded requests filters that learn have fewer false positives than those that do not"
     }
 
     fn source(&self) -> &'static str {
-        "this project: no paper has these traces"
+        "this project: no paper uses these traces"
     }
 
     fn method(&self, _: Size) -> Vec<String> {
         vec![format!(
             "Requests to a product recommender (1,245,184, caffeine simulator) and to an ORM cache (5,000,000, cache2k), in order; \
-             the first keys of a trace are stored, so many that A/S comes out, and every later request for another key is a query. \
-             {BITS} bits a cell or slot for every filter, 95 % load, one trial. The traces are not part of the project: where the \
+             the first keys of a trace are stored, with the number chosen to give A/S, and every later request for another key is a query. \
+             {BITS} bits a cell or slot for every filter, 95 % load, one trial. The traces are not part of the project: if the \
              folder that holds them is missing, this experiment is left out."
         )]
     }
@@ -90,7 +90,9 @@ impl Experiment for RecordedTraces {
             let (plain, cache, telescoping) =
                 (rate("cuckoo, plain")?, rate("cuckoo with cache")?, rate("telescoping")?);
             Some(Finding::new(
-                format!("{label}, A/S 5: telescoping errs less than a plain cuckoo filter of the same cells"),
+                format!(
+                    "{label}, A/S 5: telescoping has fewer false positives than a plain cuckoo filter of the same cells"
+                ),
                 format!(
                     "plain {plain:.2e}, telescoping {telescoping:.2e}, plain with a list of its mistakes {cache:.2e}"
                 ),

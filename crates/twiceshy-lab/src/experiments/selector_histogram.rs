@@ -1,4 +1,4 @@
-//! How far the selectors of a telescoping filter have moved after so many queries: what two experiments measure.
+//! Selector values of a telescoping filter after a number of queries, for two experiments.
 
 use crate::experiment::TaskError;
 use crate::workload::keys::Keys;
@@ -11,7 +11,7 @@ use twiceshy::remote::ByHash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Once,
-    /// All in turn, again and again, until none is wrong.
+    /// All in turn, repeatedly, until none is wrong.
     Repeated,
 }
 
@@ -24,8 +24,9 @@ impl Asked {
     }
 }
 
-/// How many keys have the selector 0, 1, … in a filter without resets (plain selectors) of so many slots at 95 % load, after
-/// c queries for each slot. The n of 004 is the number of quotients: the queries that share a key's quotient are what counts.
+/// How many keys have the selector 0, 1, … in a filter without resets (plain selectors) of `slots` slots at 95 % load,
+/// after c queries per slot. The n of 004 is the number of quotients: what counts is the queries that share a key's
+/// quotient.
 pub(super) fn histogram(slots: u64, bits: u32, c: f64, asked: Asked, seed: u64) -> Result<Vec<u64>, TaskError> {
     let mut rng = Rng::stream(seed, 0x5E1E);
     let queries = (c * slots as f64).round() as u64;

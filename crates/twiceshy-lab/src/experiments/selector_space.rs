@@ -1,17 +1,17 @@
-//! 004 Theorem 4: what selectors cost in an optimal code.
+//! 004 Theorem 4: the space of selectors in an optimal code.
 
 use super::selector_histogram::{Asked, histogram};
 use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, line};
 use crate::models::selectors;
 
-/// An optimal code keeps selectors in less than a bit a key.
+/// An optimal code stores selectors in less than a bit per key.
 pub(super) struct SelectorSpace;
 
 const WIDTHS: [u32; 3] = [4, 6, 8];
 
 const B: [f64; 6] = [2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
 
-/// Bits a key where a selector that p of the keys have takes log2(1/p) bits.
+/// Bits per key, if a selector that a share p of the keys has takes log2(1/p) bits.
 fn entropy(keys_with: &[u64]) -> f64 {
     let keys: u64 = keys_with.iter().sum();
     let share = |found: &u64| *found as f64 / keys as f64;
@@ -32,7 +32,7 @@ impl Experiment for SelectorSpace {
     }
 
     fn claim(&self) -> &'static str {
-        "Selectors fit into less than a bit a key for many queries a key"
+        "Selectors fit into less than a bit per key for many queries per key"
     }
 
     fn source(&self) -> &'static str {
@@ -42,7 +42,7 @@ impl Experiment for SelectorSpace {
     fn method(&self, size: Size) -> Vec<String> {
         vec![format!(
             "Telescoping filters with plain selectors, {} slots at 95 % load, after n/(b√ε) distinct queries that are repeated \
-             until none is wrong: the bits that the selectors found would take in an optimal code, beside what the exact law of \
+             until none is wrong: the bits that the selectors found would take in an optimal code, compared with what the exact law of \
              selectors expects and the theorem's bound of 1/e + b/(b − 1)².",
             size.pick("32,768", "1,000,000")
         )]

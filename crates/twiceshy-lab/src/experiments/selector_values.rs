@@ -6,7 +6,7 @@ use crate::experiment::{
 };
 use crate::models::selectors;
 
-/// Few selectors move, and hardly one moves twice.
+/// Few selectors move, and hardly any moves twice.
 pub(super) struct SelectorValues;
 
 const BITS: u32 = 8;
@@ -46,7 +46,7 @@ impl Experiment for SelectorValues {
     }
 
     fn claim(&self) -> &'static str {
-        "Few hash selectors move, and hardly one moves twice"
+        "Few hash selectors move, and hardly any moves twice"
     }
 
     fn source(&self) -> &'static str {
@@ -58,11 +58,11 @@ impl Experiment for SelectorValues {
         vec![
             format!(
                 "Telescoping filters of {slots} slots with {BITS}-bit remainders and plain selectors, so that no block is ever \
-                 reset, at 95 % load, after c·n distinct queries: each asked once, or all asked again and again until none is \
+                 reset, at 95 % load, after c·n distinct queries: each asked once, or all repeated until none is \
                  wrong."
             ),
-            "The exact laws drawn beside are this project's: queries that share a key's quotient are Poisson with mean c, and \
-             each moves the selector on with probability ε whenever it meets it."
+            "The exact laws in the pictures are this project's: queries that share a key's quotient are Poisson with mean c, and \
+             each moves the selector on with probability ε whenever it is asked."
                 .into(),
         ]
     }
@@ -112,10 +112,10 @@ impl Experiment for SelectorValues {
     }
 }
 
-/// The findings about queries that are asked in one of the two ways.
+/// The findings for queries asked in one of the two ways.
 fn of_way(table: &Table, asked: Asked) -> [Finding; 2] {
     let own = table.only("asked", asked.as_str());
-    // Standard deviations of the counts above what a share of the keys says; only where there are enough to tell.
+    // Standard deviations of the counts above the predicted share of the keys, if there are enough.
     let above = |row: &Row<'_>, column: &str| {
         let (keys, found) = (row.number("keys")?, row.number("found")?);
         let expected = keys * row.number(column)?;
@@ -147,7 +147,7 @@ fn of_way(table: &Table, asked: Asked) -> [Finding; 2] {
         .open_if(
             deviations < 4.0 && passed.is_some(),
             format!(
-                "the exact law passes the bound from selector {} on, but too few keys get there to measure it",
+                "the exact law exceeds the bound from selector {} on, but too few keys get there to measure it",
                 passed.unwrap_or_default()
             ),
         )

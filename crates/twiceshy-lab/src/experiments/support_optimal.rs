@@ -8,13 +8,14 @@ use twiceshy::Kind;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 
-/// Cuckooing errs about once for each distinct query that it is wrong about, whatever is repeated.
+/// Cuckooing makes about one mistake for each distinct query that it is wrong about, however often queries are
+/// repeated.
 pub(super) struct SupportOptimal;
 
-/// The bits of a cell where the bound is drawn.
+/// The bits of a cell in the runs for the bound.
 const BITS: u32 = 8;
 
-/// The bits of a cell where few queries are repeated often enough to find those that Cyclic cannot fix.
+/// The bits of a cell in the runs where few queries are repeated often enough to find those that Cyclic cannot fix.
 const FEW_BITS: u32 = 4;
 
 /// |Q| there: 1/ε^(2^s) with s = 1 and three bits of fingerprint.
@@ -24,7 +25,8 @@ const TIMES: [u64; 7] = [1, 2, 4, 16, 64, 256, 1024];
 
 const FILTERS: [&str; 2] = ["cuckooing, 2×1", "cyclic, s = 1, 2×1"];
 
-/// n keys in 2n cells. At exactly half load some hash keys leave no room: others are taken, as the paper's rebuild does.
+/// n keys in 2n cells. At exactly half load some hash keys leave no room; then another is used, like the paper's
+/// rebuild.
 fn filled(spec: &FilterSpec, keys: &Keys, rng: &mut Rng) -> Result<AnyFilter<Mirror>, TaskError> {
     let options = spec.options(2 * keys.stored_len()).ok_or_else(|| TaskError::new("a rival"))?;
     for _ in 0..1000 {
@@ -36,7 +38,7 @@ fn filled(spec: &FilterSpec, keys: &Keys, rng: &mut Rng) -> Result<AnyFilter<Mir
     Err(TaskError::new("no hash key of a thousand leaves room for all keys"))
 }
 
-/// Asks each query so many times, in a random order each time, and counts the false positives.
+/// Asks each query `times` times, in a random order each time, and counts the false positives.
 fn mistakes(mut filter: AnyFilter<Mirror>, keys: &Keys, times: u64, rng: &mut Rng) -> Result<(u64, f64), TaskError> {
     let mut order: Vec<u64> = (0..keys.absent_len()).collect();
     let mut wrong = 0;
@@ -49,7 +51,7 @@ fn mistakes(mut filter: AnyFilter<Mirror>, keys: &Keys, times: u64, rng: &mut Rn
                 filter.was_wrong(&query).map_err(TaskError::new)?;
             }
             while filter.wants_rebuild() {
-                // Under a hash key that leaves no room the old table goes on, and another key is tried.
+                // If the new hash key leaves no room, the old table stays and another key is tried.
                 drop(filter.rekey(HashKey::fixed(rng.word())));
             }
         }
@@ -92,7 +94,7 @@ impl Experiment for SupportOptimal {
     }
 
     fn claim(&self) -> &'static str {
-        "Cuckooing errs about ε times for each distinct query, however often queries are repeated"
+        "Cuckooing makes about ε mistakes per distinct query, however often queries are repeated"
     }
 
     fn source(&self) -> &'static str {
@@ -106,7 +108,7 @@ impl Experiment for SupportOptimal {
                 "The theorem's own shape: two tables of single cells at half load, {BITS} bits a cell, n = {n}. At most n \
                  queries: |Q| distinct ones, each asked n/|Q| times, each time in another order; means over {trials} trials."
             ),
-            "The bound drawn is ε|Q|(1 + 4ε) + log2 n: the theorem's terms with small constants in place of its O's. Cyclic \
+            "The bound drawn is ε|Q|(1 + 4ε) + log2 n: the theorem's terms with small constants instead of its O's. Cyclic \
              with one selector bit has the same cells for comparison."
                 .into(),
         ]
@@ -151,7 +153,7 @@ impl Experiment for SupportOptimal {
         };
         let curve = |(look, filter): (usize, &str)| {
             let own = table.only("filter", filter);
-            let bits = crate::experiment::contest::bits_a_key(&own).unwrap_or_default();
+            let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
             let points = ascending(own.pairs("support", "false_positives"));
             let errors = ascending(own.pairs("support", "standard_error"));
             let intervals =
@@ -187,7 +189,7 @@ impl Experiment for SupportOptimal {
         vec![
             Finding::new(
                 "Theorem 1: ε|Q| + O(ε²|Q| + log⁴ n) false positives; with our small constants ε|Q|(1 + 4ε) + log2 n",
-                format!("the tightest |Q| is {support}: {slack:.2} below the bound, two standard errors allowed for"),
+                format!("the tightest |Q| is {support}: {slack:.2} below the bound, after two standard errors"),
                 slack >= 0.0,
             ),
             Finding::new(

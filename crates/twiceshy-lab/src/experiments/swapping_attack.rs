@@ -1,10 +1,10 @@
 //! 000 Theorem 10: the Swapping filter is not adaptive.
 
-use super::games::{self, Match, nobody_wins, wins};
+use super::games::{self, Match, no_adversary_wins, wins};
 use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
-/// Who finds a key that collides in every cell of a bucket beats a Swapping filter.
+/// An adversary that finds a key which collides in every cell of a bucket beats a Swapping filter.
 pub(super) struct SwappingAttack;
 
 fn contenders(bits: u32) -> Vec<Contender> {
@@ -22,7 +22,7 @@ impl Experiment for SwappingAttack {
     }
 
     fn claim(&self) -> &'static str {
-        "Who finds a key that collides in every cell of a bucket beats a Swapping filter"
+        "A key that collides in every cell of a bucket beats a Swapping filter"
     }
 
     fn source(&self) -> &'static str {
@@ -32,7 +32,7 @@ impl Experiment for SwappingAttack {
     fn method(&self, size: Size) -> Vec<String> {
         vec![format!(
             "The paper leaves the proof to the reader of Theorem 9. The adversary here asks random keys while they are wrong, and \
-             names the first that was wrong 32 times in a row: swaps are drawn at random, so that four times prove nothing. It \
+             names the first that was wrong 32 times in a row: swaps are random, so four times prove nothing. It \
              tries up to 2/ε^4 keys, or 4 million look-ups. {} games for each filter, {} keys each.",
             size.pick(40, 200),
             size.pick(200, 1000)
@@ -48,7 +48,7 @@ impl Experiment for SwappingAttack {
         let widths: &[u32] = setup.size.pick(&[4, 5], &[4, 5, 6]);
         let mut tasks = Vec::new();
         for &bits in widths {
-            // Against the others it searches in vain, and to the end: once is enough.
+            // Against the others it searches to the end without success: one game is enough.
             let rivals = if bits == widths[0] { contenders(bits) } else { vec![Contender::swapping(bits)] };
             for contender in rivals {
                 let mut game = Match::new(AdversaryName::Swapping, contender, bits, keys, games);
@@ -84,11 +84,11 @@ impl Experiment for SwappingAttack {
                     .map_or(String::new(), |row| format!("at worst {} games at {} bits", wins(&row), row.text("bits"))),
                 worst.and_then(|row| row.number("win_rate_low")).is_some_and(|low| low > 0.7),
             ),
-            nobody_wins(
+            no_adversary_wins(
                 "001 and 004: this adversary, which only asks, wins no more than ε against broom and telescoping",
                 others,
                 Some(
-                    "telescoping keeps its promise only as long as its blocks have room for all selectors, and this adversary asks thousands \
+                    "telescoping keeps its promise only while its blocks have room for all selectors, and this adversary asks thousands \
                      of keys",
                 ),
             ),

@@ -3,12 +3,12 @@
 use super::flows::{self, COUNT, label};
 use crate::experiment::{Contender, Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
 
-/// On flows at equal memory the rate is that of the first query, and Cuckooing's is lowest.
+/// On flows at equal memory the rate is that of first-time queries, and Cuckooing's is lowest.
 pub(super) struct TelescopingOnFlows;
 
 const BITS: u32 = 11;
 
-/// The paper's filters, and those that it leaves out.
+/// The paper's filters, and some that it leaves out.
 pub(super) fn contenders(bits: u32) -> Vec<Contender> {
     let mut all = vec![Contender::telescoping(bits), Contender::extension(bits), Contender::cuckooing(bits)];
     all.extend((1..=3).map(|s| Contender::cyclic(bits, s)));
@@ -87,7 +87,7 @@ fn cuckooing_wins(table: &Table) -> Finding {
         format!("lowest of the paper's filters at {lowest} of {all} points with A/S 1 and 5"),
         lowest == all,
     )
-    .because("with so few false positives chance decides between filters of nearly the same first-time rate")
+    .because("with so few false positives, chance decides between filters of nearly the same first-time rate")
 }
 
 fn like_each_other(table: &Table) -> Finding {
@@ -116,7 +116,9 @@ fn beside_a_cache(table: &Table, size: Size) -> Finding {
     let (below, all) = (worse.iter().filter(|ratio| **ratio < 1.0).count(), worse.len());
     Finding::open(
         "No paper compares with a list of recent mistakes in the same memory",
-        format!("a plain filter with such a list errs less than telescoping at {below} of {all} points"),
-        "not a claim of a paper: a rival that they leave out",
+        format!(
+            "a plain filter with such a list has fewer false positives than telescoping at {below} of {all} points"
+        ),
+        "not a claim of a paper, but a rival that they leave out",
     )
 }

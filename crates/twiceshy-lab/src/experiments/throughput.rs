@@ -1,4 +1,4 @@
-//! 004 Figure 5: insertions and queries a second over the load.
+//! 004 Figure 5: insertions and queries per second over the load.
 
 use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, line};
 use crate::fixed_set::FixedSet;
@@ -16,13 +16,12 @@ use twiceshy::remote::Key;
 pub(super) struct Throughput;
 
 /// Filter, look, and the bits of a remainder or cell.
-const FILTERS: [(&str, usize, Kind, u32); 7] = [
-    // broom: 8
+const FILTERS: [(&str, usize, Kind, u32); 8] = [
     ("quotient, plain", 6, Kind::Quotient, REMAINDER),
     ("telescoping", 7, Kind::Telescoping, REMAINDER),
     ("telescoping, plain selectors", 2, Kind::TelescopingPlain, REMAINDER),
     ("extension", 8, Kind::Extension, REMAINDER),
-    // broom: ("broom", 9, Kind::Broom, REMAINDER),
+    ("broom", 9, Kind::Broom, REMAINDER),
     ("cuckoo, plain", 0, Kind::FullKey, CELL),
     ("cuckooing", 5, Kind::Cuckooing, CELL),
     ("swapping", 4, Kind::Swapping, CELL),
@@ -110,12 +109,12 @@ impl Experiment for Throughput {
         vec![
             format!(
                 "{} slots; the filter is filled step by step, and at each load {} queries of the active set are asked, with an \
-                 adaptation to each mistake: the median of five passes, where the paper has means of ten runs. One thread, nothing beside it; times are this machine's, so compare the lines with \
+                 adaptation to each mistake: the median of five passes, where the paper has means of ten runs. One thread, nothing else running; times are this machine's, so compare the lines with \
                  each other.",
                 size.pick("131,072", "16,777,216"),
                 size.pick("500,000", "10 million")
             ),
-            "Insertions include the remote in memory, which is the larger part of them. The vacuum filter of the paper's figure \
+            "Insertions include the remote in memory, which takes most of the time. The vacuum filter of the paper's figure \
              is missing here."
                 .into(),
         ]
@@ -147,9 +146,9 @@ impl Experiment for Throughput {
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         let picture = |what: &str, column: &str| Picture {
             name: format!("throughput-{what}"),
-            title: format!("Million {what} a second"),
+            title: format!("Million {what} per second"),
             x: Axis::own_range("load: keys over cells or slots"),
-            y: Axis::linear(format!("million {what} a second")),
+            y: Axis::linear(format!("million {what} per second")),
             lines: FILTERS.iter().map(|(filter, look, ..)| curve(table, filter, *look, column)).collect(),
         };
         vec![picture("insertions", "million_insertions_per_second"), picture("queries", "million_queries_per_second")]
@@ -180,7 +179,7 @@ impl Experiment for Throughput {
             )
             .because(
                 "here a look-up decodes selectors only where a run's remainders could match, and a block that never adapted has \
-                 nothing to decode: what the paper's filter pays with each query, this one pays seldom",
+                 nothing to decode: the paper's filter pays for that with each query, this one seldom",
             )
             .open_if(spread > 0.1, "passes over the same queries differ by more than the filters do: run it on a quiet machine, or in the paper's size"),
         ]

@@ -1,11 +1,11 @@
-//! 001 section 4.3: what is deleted must not be forgotten.
+//! 001 section 4.3: what was learned about a key must survive its deletion.
 
 use super::adaptivity_game::{pictures, tasks};
-use super::games::{self, nobody_wins};
+use super::games::{self, no_adversary_wins};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
 
-/// Deleting and inserting a key again brings old mistakes back, but not to a broom filter.
+/// Deleting and re-inserting a key brings old mistakes back, except in a broom filter.
 pub(super) struct TimingAttack;
 
 impl Experiment for TimingAttack {
@@ -14,7 +14,7 @@ impl Experiment for TimingAttack {
     }
 
     fn claim(&self) -> &'static str {
-        "Deleting a key and inserting it again brings old mistakes back, but not to a broom filter"
+        "Deleting and re-inserting a key brings old mistakes back, except in a broom filter"
     }
 
     fn source(&self) -> &'static str {
@@ -23,7 +23,7 @@ impl Experiment for TimingAttack {
 
     fn method(&self, size: Size) -> Vec<String> {
         vec![format!(
-            "The adversary finds a false positive x and then a stored key y whose deletion and insertion make x a false positive \
+            "The adversary finds a false positive x and then a stored key y whose deletion and re-insertion make x a false positive \
              again; it does so once more and names x. {} games for each filter and width, {} keys each.",
             size.pick(100, 10_000),
             size.pick(60, 500)
@@ -51,7 +51,7 @@ impl Experiment for TimingAttack {
         };
         let forgetful = ["telescoping", "extension"].map(least);
         vec![
-            nobody_wins(
+            no_adversary_wins(
                 "section 4.3: ghosts of deleted keys keep what was learned; the broom filter is not beaten",
                 brooms,
                 None,

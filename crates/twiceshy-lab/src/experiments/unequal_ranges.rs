@@ -4,7 +4,7 @@ use super::model_fit::fit;
 use super::uniform_grid::{self, Kind, Point, rate};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 
-/// A first function with most of the range helps where cells are large.
+/// A first function with most of the range helps if cells are large.
 pub(super) struct UnequalRanges;
 
 const SPLITS: [u32; 3] = [1, 2, 3];
@@ -32,7 +32,7 @@ impl Experiment for UnequalRanges {
     }
 
     fn claim(&self) -> &'static str {
-        "A first fingerprint function with most of the range helps where cells are large"
+        "A first fingerprint function with most of the range helps if cells are large"
     }
 
     fn source(&self) -> &'static str {
@@ -42,8 +42,10 @@ impl Experiment for UnequalRanges {
     fn method(&self, size: Size) -> Vec<String> {
         let cells = size.pick("256 to 8,192 cells, 4 trials", "Up to 131,072 cells, 10 trials");
         vec![
-            format!("{cells} at 95 % load (fewer cells where a point would take too many queries), 100 queries a key, s = 2; r = 1, 2, 3 give the first function 1/2, 3/4, 7/8 of the values."),
-            "The model is that of section 3.2 with two corrections: the factor that stands inside the printed product belongs \
+            format!(
+                "{cells} at 95 % load (fewer cells if a point would take too many queries), 100 queries per key, s = 2; r = 1, 2, 3 give the first function 1/2, 3/4, 7/8 of the values."
+            ),
+            "The model is that of section 3.2 with two corrections: the factor inside the printed product belongs \
              outside, and μ_j is ζ divided by the range R_j."
                 .into(),
         ]
@@ -98,7 +100,7 @@ impl Experiment for UnequalRanges {
                 wide.0 * 4 >= wide.1 * 3,
             )
             .of(wide.1)
-            .open_if(size == Size::Quick, "too few false positives of 16 bits in tables this small"),
+            .open_if(size == Size::Quick, "too few false positives with 16 bits in tables this small"),
             Finding::new(
                 "section 4.1: with 12 bits there is a gain for A/S below 10 only",
                 format!(

@@ -1,4 +1,4 @@
-//! Filters under uniformly repeated queries, beside the models of 003: what its Figures 1 to 4 are made of.
+//! Filters under uniformly repeated queries, compared with the models of 003: the data of its Figures 1 to 4.
 
 use crate::experiment::{Axis, Contender, Curve, Line, Picture, Setup, Size, Table, Task, TaskError, contest, line};
 use crate::models::swapping::SwappingModel;
@@ -67,7 +67,7 @@ pub(super) struct Point {
     pub(super) ratio: u64,
 }
 
-/// How much a point may take.
+/// The limits of the work for a point.
 #[derive(Clone, Copy, Debug)]
 struct Effort {
     cells: u64,
@@ -78,7 +78,7 @@ struct Effort {
 }
 
 impl Effort {
-    /// Cells of 8 bits make so many mistakes that every query is asked.
+    /// Cells of 8 bits make so many mistakes that no query is skipped.
     fn of(size: Size, bits: u32) -> Effort {
         let queries = if bits > 8 { 2_000_000_000 } else { 100_000_000 };
         let quick = Effort { cells: 8_192, least_cells: 256, queries: 3_000_000, trials: 4, samples: 10_000 };
@@ -88,7 +88,7 @@ impl Effort {
 }
 
 impl Point {
-    /// As many cells as the effort allows; `None` where a table would be too small to mean anything.
+    /// As many cells as the effort allows; `None` if the table would be too small to mean anything.
     fn cells(self, effort: Effort) -> Option<u64> {
         let most = effort.queries as f64 / (self.ratio * self.per_key) as f64 / LOAD;
         let cells = effort.cells.min(most as u64 / 8 * 8);
@@ -102,7 +102,7 @@ impl Point {
         let name = format!("{} of {bits} bits, {per_key} queries a key, A/S {ratio}", kind.label());
         let seed = setup.seed;
         let absent = cells as f64 * ratio as f64;
-        // With many bits mistakes are rare, and what lies between them is skipped.
+        // With many bits mistakes are rare, and the queries in between are skipped.
         let asked = absent * per_key as f64 * if bits > 8 { 0.02 } else { 1.0 };
         let work = effort.trials as f64 * (cells as f64 * 3e-6 + absent * 2e-7 + asked * 2e-7);
         Some(Task::new(name, work, move || self.measure(cells, effort, seed)).with_settings(&(self, effort)))
@@ -151,13 +151,13 @@ impl Point {
         ]])
     }
 
-    /// What the model says, and its own standard error.
+    /// The model's prediction, and its standard error.
     fn model(self, cells: u64, absent: u64, queries: u64, effort: Effort, seed: u64) -> Result<(f64, f64), TaskError> {
         let per_table = cells / self.kind.tables();
         let bits = self.bits;
         let cyclic = |model: Result<CyclicModel, _>| {
             let counted = model.map_err(TaskError::new)?.rate_finite(per_table, absent, queries);
-            // The model adds the cells up, and counts a query twice that collides in two of its four.
+            // The model adds up the cells, and counts a query twice that collides in two of its four.
             Ok((1.0 - (1.0 - counted / 4.0).powi(4), 0.0))
         };
         match self.kind {
@@ -173,16 +173,16 @@ impl Point {
     }
 }
 
-/// What is asked.
+/// The queries of a point.
 #[derive(Clone, Copy, Debug)]
 struct Asking {
     absent: u32,
     queries: u64,
-    /// Whether looking again at the keys around each mistake is less work than asking every query.
+    /// `true` if checking the keys affected by each mistake is less work than asking every query.
     skips: bool,
 }
 
-/// A filter that does not adapt is wrong about the same keys all the time: the number expected of the queries.
+/// Asks, and counts the false positives.
 fn plain(filter: &AnyFilter<Mirror>, keys: &Keys, asking: Asking) -> f64 {
     let wrong = (0..asking.absent).filter(|number| filter.contains(&keys.absent((*number).into()))).count();
     wrong as f64 * (asking.queries / u64::from(asking.absent)) as f64
@@ -211,7 +211,7 @@ fn adapting(
     Ok(count as f64)
 }
 
-/// A full filter. A small table may be full a little early under an unlucky hash key: then another is taken.
+/// A full filter. A small table may be full slightly early under an unlucky hash key; then another is used.
 fn filled(
     spec: &FilterSpec,
     cells: u64,
@@ -231,7 +231,7 @@ fn filled(
     Err(TaskError::new("no hash key of a hundred leaves room for all keys"))
 }
 
-/// A picture for each width and number of queries a key: measured rates, and the models' beside them.
+/// A picture for each width and number of queries per key: measured rates, and the models' rates.
 pub(super) fn pictures(experiment: &str, table: &Table, kinds: &[Kind]) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for bits in table.values("cell_bits") {
@@ -255,7 +255,7 @@ pub(super) fn pictures(experiment: &str, table: &Table, kinds: &[Kind]) -> Vec<P
 
 fn curves(table: &Table, contender: Contender) -> Vec<Curve> {
     let own = table.only("filter", contender.label.as_str());
-    let Some(bits) = contest::bits_a_key(&own) else { return Vec::new() };
+    let Some(bits) = contest::bits_per_key_label(&own) else { return Vec::new() };
     let measured = Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.pairs("ratio", "fpr"));
     let model = Curve::model(format!("{}, model", contender.label), contender.look, own.pairs("ratio", "model"));
     vec![measured, model]

@@ -4,7 +4,7 @@ use super::model_fit::fit;
 use super::uniform_grid::{self, Kind, Point, rate};
 use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
 
-/// Adaptive cuckoo filters err less the more queries are repeated, as their models say.
+/// Adaptive cuckoo filters have lower rates the more queries are repeated, as their models predict.
 pub(super) struct UniformQueries;
 
 const KINDS: [Kind; 5] =
@@ -24,7 +24,7 @@ impl Experiment for UniformQueries {
     }
 
     fn claim(&self) -> &'static str {
-        "Adaptive cuckoo filters err less the more queries are repeated, as their models say"
+        "Adaptive cuckoo filters have lower rates the more queries are repeated, as their models predict"
     }
 
     fn source(&self) -> &'static str {
@@ -35,12 +35,12 @@ impl Experiment for UniformQueries {
         let cells = size.pick("256 to 8,192 cells, 4 trials", "Up to 131,072 cells, 10 trials");
         vec![
             format!(
-                "{cells} at 95 % load; absent keys are asked for with equal chance, 10, 100 or 1,000 times each on average, and \
-                 the filter adapts to every false positive. Where a point would take more queries than {}, its table is smaller; \
-                 where too small to mean anything, the point is left out.",
+                "{cells} at 95 % load; absent keys are asked for with equal probability, 10, 100 or 1,000 times each on average, and \
+                 the filter adapts to every false positive. If a point would take more queries than {}, its table is smaller; \
+                 if that is too small to mean anything, the point is left out.",
                 size.pick("3 million", "2,000 million, or 100 million with 8 bits")
             ),
-            "Where mistakes are rare, the queries between two of them are skipped by their exact law (geometric), so that each \
+            "If mistakes are rare, the queries between two of them are skipped by their exact law (geometric), so that each \
              look-up that matters is real. Models: section 3.1 with finitely many queries and binomial collisions for Cyclic, \
              section 3.3 by sampling for Swapping."
                 .into(),
@@ -102,7 +102,7 @@ fn pairs(table: &Table, bits: u32, ratios: &[u64]) -> Vec<(f64, f64, u64)> {
 }
 
 fn wins_at(table: &Table, bits: u32, ratios: &[u64]) -> Finding {
-    // A plain filter of a small table may have no false positive at all.
+    // A plain filter of a small table may have no false positives at all.
     let pairs: Vec<_> = pairs(table, bits, ratios).into_iter().filter(|(_, plain, _)| *plain > 0.0).collect();
     let above: Vec<String> = pairs
         .iter()
@@ -115,7 +115,7 @@ fn wins_at(table: &Table, bits: u32, ratios: &[u64]) -> Finding {
         format!("below the plain filter at {} of {} points; above it at {}", pairs.len() - worse, pairs.len(), above.join("; ")),
         worse == 0,
     )
-    .because("selector bits cost fingerprint bits: where many keys share a bucket and few of their queries are repeats, more of them collide than learning takes back")
+    .because("selector bits cost fingerprint bits: if many keys share a bucket and few of their queries are repeats, this adds more collisions than learning removes")
     .of(pairs.len())
 }
 
@@ -187,7 +187,7 @@ fn repeats_help(table: &Table, ratios: &[u64]) -> Finding {
     .of(all)
 }
 
-/// Where a key meets at most one stored key, Swapping errs once for it where the plain filter errs every time.
+/// If a key meets at most one stored key, Swapping is wrong about it once, and the plain filter every time.
 fn single_mistakes(table: &Table) -> Finding {
     let gain = |ratio: u64| {
         let [swapping, plain] =
@@ -197,7 +197,7 @@ fn single_mistakes(table: &Table) -> Finding {
     let gains: Vec<f64> = [20, 50, 100].into_iter().filter_map(gain).collect();
     let mean = gains.iter().sum::<f64>() / gains.len().max(1) as f64;
     Finding::new(
-        "section 4.1: the gain of Swapping is about n_e/2 where A/S times the plain rate is far below 1",
+        "section 4.1: the gain of Swapping is about n_e/2 if A/S times the plain rate is far below 1",
         format!("16 bits, 100 queries a key, A/S 20 to 100: {mean:.0} times, where 50 is n_e/2"),
         (35.0..65.0).contains(&mean),
     )

@@ -1,4 +1,4 @@
-//! 004 Figure 4, right: a stream that keeps what was wrong.
+//! 004 Figure 4, right: a stream that keeps the mistakes.
 
 use crate::experiment::{
     Axis, Contender, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, contest, line,
@@ -6,7 +6,7 @@ use crate::experiment::{
 use crate::whittling;
 use crate::workload::rng::Rng;
 
-/// Telescoping holds out against a stream that keeps what was wrong, up to A/S of about 20.
+/// Telescoping resists a stream that keeps its mistakes, up to A/S of about 20.
 pub(super) struct WhittlingStream;
 
 const BITS: u32 = 11;
@@ -62,7 +62,7 @@ impl Experiment for WhittlingStream {
     }
 
     fn claim(&self) -> &'static str {
-        "Telescoping holds out against a stream that keeps what was wrong, up to an A/S of about 20"
+        "Telescoping resists a stream that keeps its mistakes, up to an A/S of about 20"
     }
 
     fn source(&self) -> &'static str {
@@ -71,8 +71,8 @@ impl Experiment for WhittlingStream {
 
     fn method(&self, size: Size) -> Vec<String> {
         let stream = format!(
-            "A set Q of random absent keys is asked ten times over in each round; keys that were never wrong in a round leave Q. It \
-             ends when |Q| is 1 % of the stored keys, or after {MOST_ROUNDS} rounds; the rate is that of the last round, 0 where Q \
+            "A set Q of random absent keys is asked ten times in each round; keys that were never wrong in a round leave Q. It \
+             ends when |Q| is 1 % of the stored keys, or after {MOST_ROUNDS} rounds; the rate is that of the last round, 0 if Q \
              is empty. {} stored keys at 95 % load, {} trials, {BITS} bits a cell or slot for every filter.",
             size.pick("2,000", "65,536"),
             size.pick(2, 10)
@@ -112,7 +112,7 @@ impl Experiment for WhittlingStream {
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         let curve = |contender: Contender| {
             let own = table.only("filter", contender.label.as_str());
-            let bits = contest::bits_a_key(&own)?;
+            let bits = contest::bits_per_key_label(&own)?;
             Some(Curve::measured(
                 format!("{}, {bits}", contender.label),
                 contender.look,
@@ -147,7 +147,7 @@ impl Experiment for WhittlingStream {
                 cyclic[2] < 0.5 * cyclic[0] && cyclic[2] <= cyclic[1],
             ),
             Finding::new(
-                "001: a broom filter has no such end",
+                "001: a broom filter has no such limit",
                 format!("its rate in the last round at 5, 20, 80: {:.4}, {:.4}, {:.4}", broom[0], broom[1], broom[2]),
                 broom.iter().all(|rate| *rate < 0.1),
             ),

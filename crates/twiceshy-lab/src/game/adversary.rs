@@ -1,4 +1,4 @@
-//! Who attacks, by the names that the command takes.
+//! The adversaries, by the names that the command takes.
 
 use super::GameError;
 use super::avoiders::Avoiders;
@@ -32,69 +32,70 @@ use super::unfixable::Unfixable;
 use std::fmt;
 use std::str::FromStr;
 
-/// A way to play.
+/// A strategy in the game.
 pub(super) trait Adversary: Sync {
-    /// Plays one game and names a key, or several any of which it might name. Naming is not asking: the filter is not told.
+    /// Plays one game and returns the key it names, or a pool of keys that are equally good choices. Naming is not
+    /// asking: the filter is not told.
     fn play(&self, oracle: &mut Oracle, notes: &mut Notes) -> Result<Named, GameError>;
 }
 
-/// An adversary that the lab knows.
+/// An adversary known to the lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AdversaryName {
-    /// Asks nothing, and names a key at random.
+    /// Asks nothing and names a random key.
     Fresh,
-    /// Asks the mistakes that it found again and again.
+    /// Repeats the mistakes that it found.
     Repeat,
     /// The attack in rounds of 001 section 6.1.
     Rounds,
     /// The timing attack of 001 section 4.3.
     DeleteReinsert,
-    /// Seeks a key that is wrong under all functions of a cell: 000 Theorem 9.
+    /// Searches for a key that is wrong under all functions of a cell: 000 Theorem 9.
     Cyclic,
-    /// Seeks a key that is wrong in whatever order a bucket's keys stand: 000 Theorem 10.
+    /// Searches for a key that is wrong in every order of a bucket's keys: 000 Theorem 10.
     Swapping,
     /// The birthday attack of 000 Theorem 12.
     Unfixable,
-    /// Puts mistakes into the place of the keys that they were wrong on.
+    /// Inserts mistakes in place of the keys that they collide with.
     Swap,
-    /// The same while it keeps a frontier in byte order from coming to its end.
+    /// The same, while it keeps a frontier in byte order from finishing a phase.
     Endless,
-    /// Mistakes about the same key meet each other.
+    /// Pairs mistakes about the same key.
     Siblings,
     /// The same with mistakes under both hash functions.
     SiblingsAges,
-    /// The same without deleting the keys that mistakes are about.
+    /// The same without deleting the keys that the mistakes collide with.
     SiblingsFrontier,
-    /// Waits for the filter to grow.
+    /// Waits until the filter grows.
     Growth,
-    /// Waits for the process to die.
+    /// Waits until the process crashes.
     Crash,
     /// Fills the filter with its own mistakes.
     Flood,
-    /// Takes a refusal for an answer.
+    /// Uses a refused insertion as an answer.
     FullOracle,
     /// Looks for keys that avoid the same fingerprints.
     Avoiders,
     /// Replaces keys by their mistakes, over generations.
     Chain,
-    /// Gathers all mistakes about a few keys.
+    /// Collects all mistakes about a few keys.
     Few,
-    /// Confronts keys with mistakes about mistakes.
+    /// Uses mistakes about mistakes.
     Grandchildren,
-    /// Deletes and re-inserts everything, again and again.
+    /// Deletes and re-inserts everything, repeatedly.
     Revenants,
-    /// Carries connected keys from phase to phase.
+    /// Carries related keys from phase to phase.
     PhaseRiders,
-    /// Keys and their mistakes take turns.
+    /// Stores keys and their mistakes in turns.
     Seesaw,
     /// Stores and asks known keys at random.
     Lottery,
-    /// Collects mistakes over crashes and growth.
+    /// Collects mistakes across crashes and growth.
     Lives,
 }
 
-/// What the lab knows of an adversary.
+/// What the lab knows about an adversary.
 struct Entry {
     name: &'static str,
     help: &'static str,
@@ -135,11 +136,11 @@ impl AdversaryName {
         let entry = |name, help, adversary| Entry { name, help, adversary };
         match self {
             AdversaryName::Fresh => {
-                entry("fresh", "Asks nothing, and names a key at random: wins at the static rate.", &Fresh)
+                entry("fresh", "Asks nothing and names a random key: wins at the static rate.", &Fresh)
             }
             AdversaryName::Repeat => entry(
                 "repeat",
-                "Asks the mistakes that it found again and again, and names the one that was wrong most often.",
+                "Repeats the mistakes that it found, and names the one that was wrong most often.",
                 &Repeat,
             ),
             AdversaryName::Rounds => entry(
@@ -149,22 +150,22 @@ impl AdversaryName {
             ),
             AdversaryName::DeleteReinsert => entry(
                 "delete-reinsert",
-                "Finds the stored key that a mistake collides with by deleting and re-inserting keys; names the mistake after one more such turn.",
+                "Deletes and re-inserts keys to find the one that a mistake collides with; does that once more and names the mistake.",
                 &DeleteReinsert,
             ),
             AdversaryName::Cyclic => entry(
                 "cyclic",
-                "Searches for a key that is wrong under all fingerprint functions of a cell, made for cyclic.",
+                "Searches for a key that is wrong under all fingerprint functions of a cell; made for cyclic.",
                 &Cyclic,
             ),
             AdversaryName::Swapping => entry(
                 "swapping",
-                "Searches for a key that is wrong in whatever order the keys of a bucket stand, made for swapping.",
+                "Searches for a key that is wrong in every order of a bucket's keys; made for swapping.",
                 &Swapping,
             ),
             AdversaryName::Unfixable => entry(
                 "unfixable",
-                "Searches for keys of which one is wrong whatever the filter does, made for cuckooing.",
+                "Searches for a set of keys of which one is always wrong; made for cuckooing.",
                 &Unfixable,
             ),
             AdversaryName::Swap => entry(
@@ -174,7 +175,7 @@ impl AdversaryName {
             ),
             AdversaryName::Endless => entry(
                 "endless",
-                "Keeps a frontier in byte order busy with rising keys so that a phase never ends, finds n mistakes meanwhile, then swaps.",
+                "Keeps a frontier in byte order busy with rising keys so that a phase never ends, and finds n mistakes meanwhile; then plays `swap`.",
                 &Endless,
             ),
             AdversaryName::Siblings => entry(
@@ -184,12 +185,12 @@ impl AdversaryName {
             ),
             AdversaryName::SiblingsAges => entry(
                 "siblings-ages",
-                "The same with mistakes from the end of one phase, used at the beginning of the next.",
+                "The same with mistakes found at the end of one phase and used at the beginning of the next.",
                 &SiblingsAges,
             ),
             AdversaryName::SiblingsFrontier => entry(
                 "siblings-frontier",
-                "The same without deleting the keys that the mistakes are about: the frontier passes them instead.",
+                "The same without deleting the keys that the mistakes collide with: the frontier passes them instead.",
                 &SiblingsFrontier,
             ),
             AdversaryName::Growth => {
@@ -197,7 +198,7 @@ impl AdversaryName {
             }
             AdversaryName::Crash => entry(
                 "crash",
-                "Finds mistakes, waits until the process has died and the filter was recovered, and names one of them.",
+                "Finds mistakes, waits until the process has crashed and the filter was recovered, and names one of them.",
                 &Crash,
             ),
             AdversaryName::Flood => entry(
@@ -212,12 +213,12 @@ impl AdversaryName {
             ),
             AdversaryName::Avoiders => entry(
                 "avoiders",
-                "Keeps the keys that were right while the set changed again and again, inserts most of them and names another.",
+                "Keeps the keys that were right while the set changed many times, inserts most of them and names another.",
                 &Avoiders,
             ),
             AdversaryName::Chain => entry(
                 "chain",
-                "Replaces half of the keys by their mistakes, four times over, while some deleted keys come back; names any that are not stored.",
+                "Replaces half of the keys by their mistakes, four times, while some deleted keys are re-inserted; names any that is not stored.",
                 &Chain,
             ),
             AdversaryName::Few => entry(
@@ -227,7 +228,7 @@ impl AdversaryName {
             ),
             AdversaryName::Grandchildren => entry(
                 "grandchildren",
-                "Finds mistakes about mistakes, removes the generation between, stores half of what is left and names of the other half.",
+                "Finds mistakes about mistakes, removes the generation in between, stores half of the rest and names one of the other half.",
                 &Grandchildren,
             ),
             AdversaryName::Revenants => entry(
@@ -247,12 +248,12 @@ impl AdversaryName {
             ),
             AdversaryName::Lottery => entry(
                 "lottery",
-                "Stores a random part of all keys that it knows in each of eight rounds, asks some of the others, and names any that are absent.",
+                "Stores a random part of all keys that it knows in each of eight rounds, asks some of the others, and names any that is absent.",
                 &Lottery,
             ),
             AdversaryName::Lives => entry(
                 "lives",
-                "Finds mistakes before and after two crashes and a growth, and names one of any time: wins where an old hash function returns.",
+                "Finds mistakes before and after two crashes and a growth, and names any of them: wins if an old hash function is used again.",
                 &Lives,
             ),
         }
@@ -263,18 +264,18 @@ impl AdversaryName {
         self.entry().name
     }
 
-    /// What it does, in a sentence.
+    /// A description in one sentence.
     pub fn help(self) -> &'static str {
         self.entry().help
     }
 
-    /// Whether it names a key that it has searched for, or gives up: it minds the [`Tactics`](super::Tactics), and the
-    /// report says how the search went.
+    /// `true` if it searches for a key to name, and may give up. Then the [`Tactics`](super::Tactics) apply, and the
+    /// report has the results of the search.
     pub fn searches(self) -> bool {
         matches!(self, AdversaryName::Cyclic | AdversaryName::Swapping | AdversaryName::Unfixable)
     }
 
-    /// The adversary of this name.
+    /// The adversary with this name.
     pub(super) fn adversary(self) -> &'static dyn Adversary {
         self.entry().adversary
     }
@@ -294,6 +295,6 @@ impl FromStr for AdversaryName {
         AdversaryName::ALL
             .into_iter()
             .find(|name| name.as_str() == text)
-            .ok_or_else(|| format!("there is no adversary `{text}` here: {}", known()))
+            .ok_or_else(|| format!("unknown adversary `{text}`: choose one of {}", known()))
     }
 }

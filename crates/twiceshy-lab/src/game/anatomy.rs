@@ -1,39 +1,41 @@
-//! How a filter is made, as far as its attacker may know: everything but the hash key.
+//! What an attacker may know about a filter: everything except the hash key.
 
 use super::GameError;
 use twiceshy::cuckoo::Selectors;
 
-/// The geometry of a filter that is attacked. In the quotient family a table has one bucket for each quotient.
+/// The geometry of the filter under attack. In the quotient family a table has one bucket per quotient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Anatomy {
-    /// d, the tables; 1 in the quotient family.
+    /// d, the number of tables; 1 in the quotient family.
     pub(super) tables: u64,
-    /// N, the buckets of a table.
+    /// N, the number of buckets in a table.
     pub(super) buckets: u64,
     /// b, the cells of a bucket; 1 in the quotient family.
     pub(super) cells_per_bucket: u64,
-    /// The fingerprint functions that a key can be stored under in one cell: 2^s of Cyclic, 1 of the others. The endless
-    /// selectors of the telescoping filter do not count, since nobody comes round to the first again.
+    /// The number of fingerprint functions that a key can be stored under in one cell: 2^s for Cyclic, 1 for the
+    /// others. The endless selectors of the telescoping filter do not count, since they never return to the first.
     pub(super) functions: u64,
-    /// The values of the first function: two keys that meet agree in it once in so many times.
+    /// The number of values of the first function. Two keys in the same cell agree in it with probability 1 over this
+    /// number.
     pub(super) values: u64,
 }
 
 impl Anatomy {
-    /// N/ε of 000's Definition 11: the values of one of a key's hashes, its bucket and its fingerprint together. The paper
-    /// counts N = n buckets a table and f = log 1/ε bits.
+    /// N/ε of 000's Definition 11: the number of values of one of a key's hashes, bucket and fingerprint together. The
+    /// paper counts N = n buckets per table and f = log 1/ε bits.
     pub(super) fn hash_values(&self) -> f64 {
         self.buckets as f64 * self.values as f64
     }
 
-    /// The hashes that a key can be stored under, as the paper counts them: d of Cuckooing, d·2^s of Cyclic.
+    /// The number of hashes that a key can be stored under, as the paper counts them: d for Cuckooing, d·2^s for
+    /// Cyclic.
     pub(super) fn hashes(&self) -> u64 {
         self.tables * self.functions
     }
 }
 
-/// The functions of a cell of this width, and the values of the first; without selectors one function has them all. Only
-/// for a division that a filter was built with.
+/// The number of functions of a cell of this width, and of values of the first; without selectors, one function has all
+/// values. Only for divisions that a filter was built with.
 pub(super) fn divided(selectors: Option<&Selectors>, width: u32) -> Result<(u64, u64), GameError> {
     let end = 1u64 << width;
     match selectors {
@@ -44,7 +46,7 @@ pub(super) fn divided(selectors: Option<&Selectors>, width: u32) -> Result<(u64,
             let first = offsets.first().map_or(end, |offset| u64::from(*offset));
             Ok((offsets.len() as u64 + 1, first - 1))
         }
-        Some(other) => Err(GameError::Setting(format!("nobody has said how to attack {other:?}"))),
+        Some(other) => Err(GameError::Setting(format!("no attack is known for the division {other:?}"))),
     }
 }
 

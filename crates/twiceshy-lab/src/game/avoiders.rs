@@ -1,4 +1,4 @@
-//! Being right is knowledge, too.
+//! Correct answers carry information, too.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -9,13 +9,13 @@ use super::oracle::{Key, Oracle};
 /// The most rounds.
 const ROUNDS: f64 = 12.0;
 
-/// Takes 2n keys. In each of up to twelve rounds it replaces the set by fresh keys, asks all of its own, and drops those that
-/// were wrong. Then it deletes the set, inserts n of the survivors and names one of the others.
+/// Takes 2n keys. In each of up to twelve rounds it replaces the set by fresh keys, asks all of its own, and drops
+/// those that were wrong. Then it deletes the set, inserts n of the survivors and names one of the others.
 ///
-/// *Why it wins a little.* Keys that were right in many sets have fingerprints that none of those sets had. They avoid the
-/// same values, so they meet each other more often than strangers do. With a share s of all values avoided the rate grows
-/// by 1/(1 − s). Hash functions that change in time bound s: every mistake on the way brings the change nearer, so more
-/// rounds than 1/8ε are in vain.
+/// *Why it wins a little.* Keys that were right in many sets have fingerprints that occur in none of those sets. They
+/// avoid the same values, so they collide with each other more often than random keys do. If a share s of all values is
+/// avoided, the rate grows by 1/(1 − s). Hash functions that change over time bound s: every mistake on the way brings
+/// the change nearer, so more than 1/8ε rounds are useless.
 pub(super) struct Avoiders;
 
 impl Adversary for Avoiders {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_two_rounds_at_least_and_twelve_at_most() {
+    fn there_are_two_to_twelve_rounds() {
         assert_eq!([0.5, 0.125, 0.025, 0.01, 1e-9].map(rounds), [2, 2, 5, 12, 12]);
     }
 }

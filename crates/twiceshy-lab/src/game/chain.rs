@@ -6,15 +6,15 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// How many generations there are.
+/// The number of generations.
 const GENERATIONS: u32 = 4;
 
-/// Four times: finds n/8 mistakes, deletes a random half of the stored keys, inserts the mistakes, and lets every third key
-/// that went before come back. Names any key that went and is not stored.
+/// Four times: finds n/8 mistakes, deletes a random half of the stored keys, inserts the mistakes, and re-inserts every
+/// third key that was deleted before. Names any deleted key that is not stored.
 ///
-/// *Why it might win.* Mistakes connect keys in chains: x was wrong on y, z on x. A filter that tells each pair apart as it
-/// is told of it may still confuse the ends of a chain, whose links were never stored together. Who comes back meets what
-/// was learned in its absence about its own place.
+/// *Why it might win.* Mistakes connect keys in chains: x collided with y, z with x. A filter that learns to tell each
+/// pair apart may still confuse the ends of a chain, which were never stored together. A re-inserted key meets what was
+/// learned about its place in its absence.
 pub(super) struct Chain;
 
 impl Adversary for Chain {

@@ -1,4 +1,4 @@
-//! What a filter forgets when its process dies.
+//! What a filter forgets in a crash.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -6,11 +6,11 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::Oracle;
 
-/// Finds n/8 mistakes, which the filter fixes; has the process die and the filter recovered from its remote; names one of
-/// them.
+/// Finds n/8 mistakes, which the filter fixes; crashes the process, so that the filter is recovered from its remote;
+/// names one of the mistakes.
 ///
-/// *Why it wins.* The remote has the keys, not what was learned about them. A filter that is recovered under the same hash
-/// function makes every old mistake again.
+/// *Why it wins.* The remote has the keys, but not what was learned about them. A filter that is recovered under the
+/// same hash function makes every old mistake again.
 pub(super) struct Crash;
 
 impl Adversary for Crash {

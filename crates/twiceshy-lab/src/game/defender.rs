@@ -8,7 +8,7 @@ use std::sync::Arc;
 use twiceshy::AdaptiveFilter;
 use twiceshy::filter::{Adapted, Filter};
 use twiceshy::hash::HashKey;
-// broom: use twiceshy::quotient::BroomFilter;
+use twiceshy::quotient::BroomFilter;
 
 /// A filter with its remote, as the oracle drives it: the functions of 001's Definition 1, re-keying,
 /// growth and recovery.
@@ -160,11 +160,8 @@ impl Defender {
 
     /// Where the filter stands; `None` from one whose keys keep their hash function.
     pub(super) fn phase(&self) -> Option<Phase> {
-        /* broom:
         let filter: &dyn std::any::Any = &**self.filter.filter();
         let broom: &BroomFilter = filter.downcast_ref()?;
         Some(Phase { ended: broom.phases(), part: broom.frontier().share() })
-        */
-        None
     }
 }

@@ -1,4 +1,4 @@
-//! The timing attack: what is deleted is forgotten.
+//! The timing attack: a deleted key is forgotten.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -6,9 +6,9 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// 001 section 4.3: finds a false positive x, then a stored key y whose deletion and re-insertion make x a false positive
-/// again, and once more to be sure. The last look-up has fixed x; deleting and inserting y brings it back, unless the filter
-/// remembers what it had learned about y. Names x.
+/// 001 section 4.3: finds a false positive x, then a stored key y whose deletion and re-insertion make x a false
+/// positive again, and repeats that once to be sure. The last look-up has fixed x. Deleting and re-inserting y makes it
+/// wrong again, unless the filter remembers what it had learned about y. Names x.
 ///
 /// It tries every key of the set once, in random order.
 pub(super) struct DeleteReinsert;
@@ -32,7 +32,7 @@ impl Adversary for DeleteReinsert {
     }
 }
 
-/// Whether x is a false positive after y went and came back. If so, the filter has just been told.
+/// `true` if x is a false positive after y was deleted and re-inserted. Then the filter has just been told.
 fn brings_back(oracle: &mut Oracle, x: &Key, y: &Key) -> Result<bool, GameError> {
     reinsert(oracle, y)?;
     oracle.lookup(x)

@@ -1,19 +1,19 @@
 //! What an adversary did besides asking, for the report.
 
-/// Sums over games, all whole numbers.
+/// Sums over games; all are whole numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Diary {
-    /// Keys that were tried; |Q| of `unfixable`.
+    /// Keys that were tried; |Q| for `unfixable`.
     pub(super) elements: u64,
-    /// Games whose search the bound on look-ups cut short.
+    /// Games whose search was cut short by the bound on look-ups.
     pub(super) cut_short: u64,
     /// Games in which a key was named that had stayed wrong.
     pub(super) named: u64,
     /// Those of them that were won.
     pub(super) named_wins: u64,
-    /// Keys under suspicion, |Q_d|.
+    /// Suspected keys, |Q_d|.
     pub(super) suspects: u64,
-    /// Games that ended with too few of them for a permutation.
+    /// Games that ended with too few suspects for a permutation.
     pub(super) too_few: u64,
     /// Games that ended with too many.
     pub(super) too_many: u64,
@@ -21,7 +21,7 @@ pub(super) struct Diary {
     pub(super) no_permutation: u64,
     /// Permutation rounds.
     pub(super) rounds: u64,
-    /// Games whose permutation rounds were fewer than the paper's.
+    /// Games with fewer permutation rounds than in the paper.
     pub(super) rounds_cut: u64,
 }
 

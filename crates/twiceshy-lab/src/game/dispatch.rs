@@ -9,7 +9,7 @@ use twiceshy::Kind;
 use twiceshy::cuckoo::Shape;
 use twiceshy::error::OptionsError;
 use twiceshy::hash::HashKey;
-// broom: use twiceshy::quotient::BroomOptions;
+use twiceshy::quotient::BroomOptions;
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
 /// How to make one kind of filter in one size, again and again.
@@ -65,13 +65,11 @@ impl Recipe {
         Ok(Recipe { static_rate, has_phases, anatomy, options, remote })
     }
 
-    /* broom:
     /// A broom filter as the options have it, in games of this many keys.
     pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
         let (slots, width) = options.geometry()?;
         Recipe::new(Arc::new(options), RemoteName::ByHash, || Ok(in_slots(keys, slots, width)))
     }
-    */
 
     /// The rate of keys never asked for, by the formula, in a filter that holds its keys.
     pub fn static_rate(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! A phase that does not end.
+//! A phase that never ends.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -7,19 +7,19 @@ use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 use std::collections::VecDeque;
 
-/// How many decoys are replaced for each mistake: a mistake moves a frontier by three keys, and a little debt is left.
+/// Decoys replaced for each mistake. A mistake moves a frontier by three keys, so a small debt is left.
 const TURN: usize = 4;
 
-/// Keeps a frontier in byte order from coming to its end, finds n mistakes meanwhile, deletes the keys above, inserts the
-/// mistakes and names a deleted key.
+/// Keeps a frontier in byte order from finishing a phase, finds n mistakes meanwhile, deletes the keys above, inserts
+/// the mistakes and names a deleted key.
 ///
-/// *How.* A stretch of the set, between an eighth and a quarter of it in byte order, is replaced by decoys. For each mistake
-/// the four lowest decoys go, and four keys come just above the highest. The frontier passes decoys only, and stays below
-/// all other keys.
+/// *How.* A range of the set, between an eighth and a quarter of it in byte order, is replaced by decoys. For each
+/// mistake, the four lowest decoys are deleted, and four keys just above the highest are inserted. The frontier passes
+/// only decoys, and stays below all other keys.
 ///
-/// *Why it wins.* As [`swap`](super::swap) does, with eight times as many mistakes, since no key above ever takes another
-/// function. It is also what honest time stamps do to such a frontier, and then what was learned piles up without end.
-/// A frontier in the order of a secret hash takes no notice of it.
+/// *Why it wins.* Like [`swap`](super::swap), but with eight times as many mistakes, since no key above ever takes
+/// another function. Honest time stamps do the same to such a frontier, and then what was learned accumulates without
+/// bound. A frontier in the order of a secret hash is not affected.
 pub(super) struct Endless;
 
 impl Adversary for Endless {
@@ -69,7 +69,7 @@ impl Decoys {
         Ok(())
     }
 
-    /// The lowest go, and as many come above the highest.
+    /// Deletes the lowest decoys and inserts as many above the highest.
     fn turn(&mut self, oracle: &mut Oracle, notes: &mut Notes) -> Result<(), GameError> {
         for _ in 0..TURN {
             if let Some(lowest) = self.stored.pop_front() {

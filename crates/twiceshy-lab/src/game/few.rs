@@ -9,10 +9,10 @@ use super::oracle::Oracle;
 /// Deletes all keys but n/16. Finds n/6 mistakes, inserts every second one as soon as it is found, and names one of the
 /// others.
 ///
-/// *Why it might win.* The mistakes gather in few places: with what is inserted there is a family of half a dozen keys or
-/// more in each, every one known to share quotient and remainder with the others. A rule that is right for a first and a
-/// second mistake is tried with a fifth, on a key that was a mistake itself, beside what others left behind. Searching costs
-/// up to sixteen times as many look-ups, since fewer keys are stored.
+/// *Why it might win.* The mistakes gather in few places. With the inserted ones, each place has half a dozen or more
+/// keys that are known to share quotient and remainder. A rule that is right for a first and a second mistake is tested
+/// with a fifth, on a key that was a mistake itself, next to what others left behind. Searching costs up to sixteen
+/// times as many look-ups, since fewer keys are stored.
 pub(super) struct Few;
 
 impl Adversary for Few {

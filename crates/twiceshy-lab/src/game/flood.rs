@@ -6,12 +6,12 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// Deletes half of the keys, and inserts mistakes as it finds them until the set is full again, every fourth left out. Names
-/// a mistake that was left out or refused, or a deleted key.
+/// Deletes half of the keys, and inserts mistakes as it finds them until the set is full again, leaving out every
+/// fourth. Names a mistake that was left out or refused, or a deleted key.
 ///
-/// *Why it wins.* A mistake shares quotient and remainder with a stored key, so stored mistakes crowd into places that are
-/// taken. What a filter keeps for crowded places (a second level, a back yard, a long run) was planned for random keys and
-/// may run full long before the filter does. Besides, it is `swap` and `siblings` at once, with mistakes about mistakes.
+/// *Why it wins.* A mistake shares quotient and remainder with a stored key, so stored mistakes crowd into occupied
+/// places. A filter's space for crowded places (a second level, a back yard, a long run) was planned for random keys
+/// and may fill up long before the filter does. It also combines `swap` and `siblings`, with mistakes about mistakes.
 pub(super) struct Flood;
 
 impl Adversary for Flood {
@@ -30,7 +30,7 @@ impl Adversary for Flood {
     }
 }
 
-/// Deletes half of the keys at random, and says which.
+/// Deletes a random half of the keys and returns them.
 pub(super) fn make_room(oracle: &mut Oracle, notes: &mut Notes) -> Result<Vec<Key>, GameError> {
     let mut deleted = notes.shuffled_set();
     deleted.truncate(deleted.len().div_ceil(2));

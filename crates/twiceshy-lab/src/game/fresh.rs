@@ -6,7 +6,7 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::Oracle;
 
-/// Asks nothing and names a key that nobody asked for: it wins at the filter's static rate, whatever the filter learns.
+/// Asks nothing and names a key that was never asked: it wins at the filter's static rate, whatever the filter learns.
 pub(super) struct Fresh;
 
 impl Adversary for Fresh {

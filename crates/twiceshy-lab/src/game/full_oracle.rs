@@ -7,16 +7,16 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::Oracle;
 
-/// How many refusals say that the filter has begun to refuse.
+/// After this many refusals the filter counts as refusing.
 const REFUSALS: u32 = 3;
 
-/// Floods the filter as [`flood`](super::flood) does, until it has refused three mistakes or the set is full but for one
-/// key in twenty. Then tries to insert 2n fresh keys, deletes each that was taken, and names one that was refused; a fresh
-/// key where none was.
+/// Floods the filter like [`flood`](super::flood), until it has refused three mistakes or the set has room for only one
+/// key in twenty. Then tries to insert 2n fresh keys, deletes each that was accepted, and names one that was refused; a
+/// fresh key if none was.
 ///
-/// *Why it wins.* All fresh keys are alike but for their hashes. If some are refused and others taken while the set has
-/// room, the refused ones are those whose place is crowded: more of them are false positives. A filter whose refusals depend
-/// on the number of keys alone tells nothing.
+/// *Why it wins.* Fresh keys differ only in their hashes. If some are refused and others accepted while the set has
+/// room, the refused ones belong to crowded places, so more of them are false positives. A filter whose refusals depend
+/// only on the number of keys reveals nothing.
 pub(super) struct FullOracle;
 
 impl Adversary for FullOracle {

@@ -6,12 +6,12 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// Finds n/4 mistakes and stores them instead of the set; finds n/8 mistakes about those, and deletes the generation between.
-/// Then stores every second key of the set and every second grandchild, and names one of the others.
+/// Finds n/4 mistakes and stores them instead of the set; finds n/8 mistakes about those, and deletes the generation in
+/// between. Then stores every second key of the set and every second grandchild, and names one of the others.
 ///
-/// *Why it might win.* A key and a mistake about its mistake share quotient and remainder, and more often than chance the
-/// next bits, but were never stored or asked at the same time. All that can tell them apart is what the middle generation
-/// left behind: first when it came and met what its parents had left, and again when it went.
+/// *Why it might win.* A key and a mistake about its mistake share quotient and remainder and, more often than by
+/// chance, the next bits, but were never stored or asked at the same time. Only what the middle generation left behind
+/// can tell them apart: first when it was inserted and met what its parents had left, and again when it was deleted.
 pub(super) struct Grandchildren;
 
 impl Adversary for Grandchildren {

@@ -6,11 +6,11 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::Oracle;
 
-/// Finds n/8 mistakes, which the filter fixes; has it grow to twice its cells; names one of them.
+/// Finds n/8 mistakes, which the filter fixes; makes it grow to twice its cells; names one of them.
 ///
-/// *Why it wins.* A larger table is filled from the keys, and what was learned from mistakes is not among them. Under the
-/// same hash function a mistake shares all bits of the old fingerprint with its key, and needs one more to agree by chance:
-/// it is wrong again half the time.
+/// *Why it wins.* A larger table is filled from the keys, without what was learned from mistakes. Under the same hash
+/// function a mistake shares all bits of the old fingerprint with its key, and one more bit agrees by chance half the
+/// time.
 pub(super) struct Growth;
 
 impl Adversary for Growth {

@@ -1,4 +1,4 @@
-//! One filter, several lives.
+//! One filter across crashes and growth.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -6,12 +6,11 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::Oracle;
 
-/// Finds n/16 mistakes each before a crash, before a growth, before another crash and after it. Names one of them, from
-/// whatever time.
+/// Finds n/16 mistakes each before a crash, before a growth, before another crash and after it. Names any of them.
 ///
-/// *Why it might win.* A filter that takes a new hash function when it is recovered or grows must never take the same one
-/// twice. If the new one follows from what is on disk, and the process dies again before that is written, the second life
-/// may begin with the function of the first. Then its mistakes are wrong once more.
+/// *Why it might win.* A filter that takes a new hash function when it is recovered or grows must never take the same
+/// one twice. If the new one follows from what is on disk, and the process crashes again before that is written, the
+/// filter may start again with an old function. Then its old mistakes are wrong again.
 pub(super) struct Lives;
 
 impl Adversary for Lives {

@@ -1,4 +1,4 @@
-//! Chance plays against the filter.
+//! Random play against the filter.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -6,14 +6,14 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// How many draws there are.
+/// The number of draws.
 const DRAWS: u32 = 8;
 
-/// Knows the set and n/8 mistakes about it. In each of eight rounds it draws which 3n/4 of the keys that it knows are stored,
-/// asks every third of the others, and finds n/32 mistakes more. After a last draw it names any key that is absent.
+/// Knows the set and n/8 mistakes about it. In each of eight rounds it draws which 3n/4 of its known keys are stored,
+/// asks every third of the others, and finds n/32 more mistakes. After a last draw it names any key that is absent.
 ///
-/// *Why it might win.* It follows no plan, so it finds what no plan foresaw: chains, families, returns, second and third
-/// mistakes, before and after the frontier passed, in any order. Nine in ten of the pairs that it knows of are never stored
+/// *Why it might win.* It follows no plan, so it finds what no plan foresaw: chains, families, returns, second and
+/// third mistakes, before and after the frontier passed, in any order. Nine in ten of its known pairs are never stored
 /// and asked in the order that a rule was made for.
 pub(super) struct Lottery;
 
@@ -32,7 +32,7 @@ impl Adversary for Lottery {
     }
 }
 
-/// Draws which keys are stored, and says which are not meant to be.
+/// Draws which keys are stored, and returns the others.
 fn draw<'k>(oracle: &mut Oracle, notes: &mut Notes, known: &'k mut [Key]) -> Result<&'k [Key], GameError> {
     notes.shuffle(known);
     let (staying, leaving) = known.split_at((notes.n() as usize * 3).div_ceil(4).min(known.len()));

@@ -1,8 +1,8 @@
-//! The adaptivity game (001 section 2, Figure 1): an adversary asks, inserts and deletes, and then names one absent key. It
-//! wins if the filter calls that key present. A filter is adaptive if no adversary wins more often than ε.
+//! The adaptivity game (001 section 2, Figure 1): an adversary asks, inserts and deletes, and then names one absent
+//! key. It wins if the filter calls that key present. A filter is adaptive if no adversary wins more often than ε.
 //!
-//! Every game is played against a filter of its own, under a hash key of its own, and takes all its randomness from the
-//! seed and the game's number: the games are independent, and it does not matter which processor plays which.
+//! Every game has its own filter and hash key, and takes all its randomness from the seed and the game's number. So the
+//! games are independent, and the results do not depend on the number of threads.
 
 mod adversary;
 mod anatomy;
@@ -58,55 +58,56 @@ pub use tactics::Tactics;
 use crate::replay::FilterName;
 use twiceshy::error::OptionsError;
 
-/// Which games to play.
+/// The input of [`run`].
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The filter that is attacked.
+    /// The filter under attack.
     pub filter: FilterName,
-    /// Who attacks it.
+    /// The adversary.
     pub adversary: AdversaryName,
-    /// n, the keys that the filter is made for; it holds as many when the adversary begins.
+    /// n, the number of keys that the filter is built for. It holds that many when the adversary begins.
     pub keys: u64,
-    /// ε, the rate of false positives that the filter is made for.
+    /// ε, the false-positive rate that the filter is built for.
     pub epsilon: f64,
-    /// How often the filter's frontier has gone round when the adversary begins. Above 0 the filter hears of false positives
-    /// that the adversary knows nothing of until it has, and goes on for half a phase, so that both hash functions are in use.
+    /// How many phases of the filter's frontier are over when the adversary begins. If above 0, the filter first hears
+    /// of false positives that the adversary does not know, for that many phases and half of another, so that both hash
+    /// functions are in use.
     pub phases: u64,
-    /// How many games.
+    /// The number of games.
     pub games: u64,
-    /// Where all randomness comes from.
+    /// The random seed.
     pub seed: u64,
-    /// How many games are played at once.
+    /// How many games are played in parallel.
     pub jobs: usize,
 }
 
-/// The most keys of a game: a filter is filled for every one of them.
+/// The most keys in a game: every game fills its own filter.
 pub const MOST_KEYS: u64 = 1 << 24;
 
-/// The absent keys that an adversary can draw from: more than any asks.
+/// The number of absent keys that an adversary can draw from; none uses as many.
 const ABSENT: u64 = 1 << 40;
 
-/// The most look-ups of keys never asked before that an adversary spends on finding false positives.
+/// The most look-ups of first-time keys that an adversary spends on finding false positives.
 const MOST_FRESH: f64 = 1_048_576.0;
 
 /// Why games could not be played.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GameError {
-    /// A setting that cannot work.
+    /// An invalid setting.
     #[error("{0}")]
     Setting(String),
-    /// No such filter can be built.
+    /// The filter cannot be built.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The adversary broke the rules: a bug of the adversary.
+    /// The adversary broke the rules: a bug in the adversary.
     #[error("the adversary broke the rules: {0}")]
     Refused(#[from] Refusal),
     /// The keys do not fit.
     #[error("the keys do not fit under any of {0} hash keys: lower --load if you chose it, else try another --seed")]
     Full(u32),
     /// The filter and its remote disagree: a bug.
-    #[error("the filter and its remote failed together: {0}")]
+    #[error("the filter and its remote disagree, which is a bug: {0}")]
     Seam(String),
 }
 
@@ -119,7 +120,7 @@ impl From<twiceshy::Error> for GameError {
     }
 }
 
-/// Plays all games and adds them up. `progress` is told the number of games that have ended, from any thread.
+/// Plays all games and adds them up. Calls `progress` with the number of finished games, from any thread.
 ///
 /// ```
 /// use twiceshy::Kind;
@@ -136,7 +137,7 @@ impl From<twiceshy::Error> for GameError {
 ///     jobs: 1,
 /// };
 /// let report = run(&settings, &|_| ())?;
-/// assert_eq!(report.wins, 20, "a filter that does not learn loses to whoever asks twice");
+/// assert_eq!(report.wins, 20, "a filter that does not learn repeats its mistakes");
 /// # Ok::<(), twiceshy_lab::game::GameError>(())
 /// ```
 pub fn run(settings: &Settings, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
@@ -145,12 +146,13 @@ pub fn run(settings: &Settings, progress: &(dyn Fn(u64) + Sync)) -> Result<Repor
     one_report(settings, &recipe, &Tactics::default(), progress)
 }
 
-/// The same against filters by a recipe for as many keys. The settings' filter is what the report calls them.
+/// The same against filters from a recipe for the same number of keys. The settings' filter is only the name in the
+/// report.
 pub fn run_against(settings: &Settings, recipe: &Recipe, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, GameError> {
     run_with(settings, recipe, &Tactics::default(), progress)
 }
 
-/// The same with an adversary that goes as far as it is told.
+/// The same with the adversary's bounds given by `tactics`.
 pub fn run_with(
     settings: &Settings,
     recipe: &Recipe,
@@ -162,8 +164,8 @@ pub fn run_with(
     one_report(settings, recipe, tactics, progress)
 }
 
-/// The same with several adversaries, whichever the settings name: a report for each, in this order. In a game all of them
-/// meet the same filter, each in a copy of its own, so that it is filled once.
+/// The same with several adversaries instead of the settings' one. Returns a report for each, in this order. In each
+/// game all of them meet a copy of the same filter, so that it is filled only once.
 pub fn run_many(
     settings: &Settings,
     adversaries: &[AdversaryName],
@@ -183,19 +185,21 @@ fn one_report(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Report, GameError> {
     let mut reports = play::all(settings, &[settings.adversary], recipe, tactics, progress)?;
-    reports.pop().ok_or_else(|| GameError::Seam("an adversary played and there is no report".into()))
+    reports.pop().ok_or_else(|| GameError::Seam("an adversary played without a report".into()))
 }
 
 fn playable(settings: &Settings) -> Result<(), GameError> {
     if settings.games == 0 {
-        return Err(GameError::Setting("0 games decide nothing: ask for at least 1".into()));
+        return Err(GameError::Setting("the number of games must be at least 1, not 0".into()));
     }
     affordable(settings.keys)
 }
 
 fn affordable(keys: u64) -> Result<(), GameError> {
     if keys > MOST_KEYS {
-        let why = format!("every game fills a filter of its own: at most {MOST_KEYS} keys, not {keys}");
+        let why = format!(
+            "the number of keys must be at most {MOST_KEYS}, not {keys}, since every game fills its own filter"
+        );
         return Err(GameError::Setting(why));
     }
     Ok(())

@@ -1,27 +1,27 @@
-//! What an adversary names, and how many of the keys that it might have named were wrong.
+//! The keys that an adversary names, and how many of them were wrong.
 
 use super::oracle::{Key, Oracle};
 use crate::workload::rng::Rng;
 
-/// The keys that an adversary might name with equal reason. One of them, drawn at random, decides the game; the others say
-/// how sure that outcome is, so that a few games show what would take many to see in the wins.
+/// The keys that are equally good choices for an adversary to name. One of them, drawn at random, decides the game. The
+/// others show how likely that outcome is, so that few games suffice to estimate the win rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pool: Vec<Key>,
 }
 
 impl Named {
-    /// One key and no other.
+    /// One key only.
     pub(super) fn one(key: Key) -> Named {
         Named { pool: vec![key] }
     }
 
-    /// Any of these keys; `otherwise` where there are none.
+    /// Any of these keys; `otherwise` if there are none.
     pub(super) fn any_of(pool: Vec<Key>, otherwise: impl FnOnce() -> Key) -> Named {
         if pool.is_empty() { Named::one(otherwise()) } else { Named { pool } }
     }
 
-    /// The end of the game: who won, and how many keys of the pool were wrong.
+    /// Ends the game: whether the adversary won, and how many keys of the pool were wrong.
     pub(super) fn decide(&self, oracle: &Oracle, rng: &mut Rng) -> Outcome {
         let drawn = rng.below(self.pool.len() as u64) as usize;
         let nameable = self.pool.len() as u64;
@@ -36,7 +36,7 @@ impl Named {
     }
 }
 
-/// Outcomes of games, added up. All are whole numbers, so the order of adding does not matter.
+/// Sums of outcomes. All are whole numbers, so the order of adding does not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// Games won.
@@ -45,7 +45,7 @@ pub(super) struct Outcome {
     pub(super) nameable: u64,
     /// Those of them that were false positives.
     pub(super) nameable_wrong: u64,
-    /// Wrong over nameable, in units of 2^-32, and its square.
+    /// Wrong over nameable keys, in units of 2^-32, and its square.
     share: u128,
     share_squared: u128,
 }
@@ -67,8 +67,8 @@ impl Outcome {
         self.share_squared += more.share_squared;
     }
 
-    /// The mean of the pools' shares of wrong keys, and its standard error. Keys of one game share a filter, so games are
-    /// what is independent, not keys.
+    /// The mean share of wrong keys in the pools, and its standard error. Keys of one game share a filter, so only the
+    /// games are independent.
     pub(super) fn pool_rate(&self, games: u64) -> (f64, f64) {
         let games = games.max(1) as f64;
         let mean = self.share as f64 / ONE as f64 / games;

@@ -1,4 +1,4 @@
-//! The adversary's side of the table.
+//! What the adversary knows.
 
 use super::anatomy::Anatomy;
 use super::diary::Diary;
@@ -9,14 +9,14 @@ use super::{GameError, MOST_FRESH};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 
-/// No key is lower in byte order.
+/// The lowest key in byte order.
 const LOWEST: Key = [0; 8];
 
-/// How far a key may follow another that it follows closely: a million of them fill one part in 2^20 of all keys.
+/// How closely one key follows another: a million of them take one part in 2^20 of all keys.
 const STEP: u64 = 1 << 24;
 
-/// What an adversary knows and draws: n and ε, the set as it was at the beginning (001 section 6.1 lets it choose the set at
-/// random), how the filter is made, keys that it has not used yet, and dice of its own. And what it writes down.
+/// What an adversary knows and draws: n and ε, the initial set (001 section 6.1 lets it choose the set at random), how
+/// the filter is built, keys that it has not used yet, and its own randomness. Also what it records.
 #[derive(Clone)]
 pub(super) struct Notes<'a> {
     keys: Keys,
@@ -25,7 +25,7 @@ pub(super) struct Notes<'a> {
     anatomy: Anatomy,
     tactics: &'a Tactics,
     rng: Rng,
-    /// What it did, for the report.
+    /// Its record for the report.
     pub(super) diary: Diary,
 }
 
@@ -34,56 +34,56 @@ impl<'a> Notes<'a> {
         Notes { keys, used: 0, epsilon, anatomy, tactics, rng, diary: Diary::default() }
     }
 
-    /// How the filter is made.
+    /// How the filter is built.
     pub(super) fn anatomy(&self) -> Anatomy {
         self.anatomy
     }
 
-    /// How far to go.
+    /// The bounds of its search.
     pub(super) fn tactics(&self) -> &'a Tactics {
         self.tactics
     }
 
-    /// The functions to reckon with: as many as the tactics say, else as many as the filter has, else, where it has but one,
-    /// a default.
+    /// The assumed number of functions: from the tactics if given, else the filter's, else a default if the filter has
+    /// only one.
     pub(super) fn functions(&self, of_the_filter: u64, default: u64) -> u64 {
         self.tactics.functions.unwrap_or(if of_the_filter > 1 { of_the_filter } else { default })
     }
 
-    /// n, the keys of the set.
+    /// n, the number of keys in the set.
     pub(super) fn n(&self) -> u64 {
         self.keys.stored_len()
     }
 
-    /// The keys of the set as it was at the beginning, in an order that says nothing.
+    /// The keys of the initial set, in an order without information.
     pub(super) fn set(&self) -> impl Iterator<Item = Key> + '_ {
         self.keys.stored_keys()
     }
 
-    /// A key that is not in the set and was never handed out before.
+    /// A key that is not in the set and was never returned before.
     pub(super) fn fresh(&mut self) -> Key {
         self.used += 1;
         self.keys.absent(self.used - 1)
     }
 
-    /// ε, the rate that the filter was asked for.
+    /// ε, the rate that was requested for the filter.
     pub(super) fn epsilon(&self) -> f64 {
         self.epsilon
     }
 
-    /// How many fresh keys are worth asking to find a false positive: 16/ε. A filter whose own rate is half of ε has none
-    /// among them once in 3,000 games.
+    /// How many fresh keys to ask in search of a false positive: 16/ε. For a filter whose own rate is half of ε, that
+    /// finds none in one of 3,000 games.
     pub(super) fn enough(&self) -> u64 {
         (16.0 / self.epsilon).min(MOST_FRESH).ceil() as u64
     }
 
-    /// Asks fresh keys until one is a false positive; `None` where [`Notes::enough`] of them are none.
+    /// Asks fresh keys until one is a false positive; `None` if there is none among [`Notes::enough`] of them.
     pub(super) fn find_wrong(&mut self, oracle: &mut Oracle) -> Result<Option<Key>, GameError> {
         self.find_wrong_above(oracle, &LOWEST)
     }
 
-    /// The same with keys from `above` on in byte order. While the set is small, mistakes are as much rarer, and the search
-    /// as much longer.
+    /// The same with keys from `above` on in byte order. While the set is small, mistakes are rarer and the search is
+    /// longer, in proportion.
     pub(super) fn find_wrong_above(&mut self, oracle: &mut Oracle, above: &Key) -> Result<Option<Key>, GameError> {
         let (n, stored) = (self.n() as f64, (self.n() - oracle.room()).max(1) as f64);
         let most = (self.enough() as f64 * n / stored).min(MOST_FRESH).ceil() as u64;
@@ -92,7 +92,7 @@ impl<'a> Notes<'a> {
         Ok(sought.found)
     }
 
-    /// Finds this many false positives, or fewer where a search ends without one.
+    /// Finds this many false positives, or fewer if a search finds none.
     pub(super) fn find_many(&mut self, oracle: &mut Oracle, count: usize) -> Result<Vec<Key>, GameError> {
         self.find_many_above(oracle, count, &LOWEST)
     }
@@ -114,26 +114,26 @@ impl<'a> Notes<'a> {
         Ok(found)
     }
 
-    /// One key of n in so many, and at least one.
+    /// n divided by `count`, and at least one.
     pub(super) fn one_in(&self, count: u64) -> usize {
         (self.n() / count).max(1) as usize
     }
 
-    /// Names any of the keys that are absent; a fresh key where none is.
+    /// Names any of the keys that are absent; a fresh key if none is.
     pub(super) fn name(&mut self, oracle: &Oracle, mut keys: Vec<Key>) -> Named {
         keys.retain(|key| !oracle.holds(key));
         Named::any_of(keys, || self.fresh())
     }
 
-    /// The set as it was at the beginning, in byte order.
+    /// The initial set, in byte order.
     pub(super) fn sorted_set(&self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.set().collect();
         keys.sort_unstable();
         keys
     }
 
-    /// A key that follows another closely in byte order. It is made up, not drawn: that somebody has the same is as unlikely
-    /// as that two random keys of eight bytes are equal.
+    /// A key that closely follows another in byte order. It is constructed, not drawn; a clash with another key is as
+    /// unlikely as that of two random keys of eight bytes.
     pub(super) fn just_above(&mut self, key: &Key) -> Key {
         u64::from_be_bytes(*key).wrapping_add(1 + self.rng.below(STEP)).to_be_bytes()
     }
@@ -145,14 +145,14 @@ impl<'a> Notes<'a> {
         keys
     }
 
-    /// Puts keys into a random order.
+    /// Shuffles keys.
     pub(super) fn shuffle(&mut self, keys: &mut [Key]) {
         for last in (1..keys.len()).rev() {
             keys.swap(last, self.rng.below(last as u64 + 1) as usize);
         }
     }
 
-    /// So many of the keys, or all if there are fewer, any of them in any order with equal chance.
+    /// `count` random keys in random order, or all if there are fewer.
     pub(super) fn some_of<'k>(&mut self, keys: &'k mut [Key], count: usize) -> &'k [Key] {
         let count = count.min(keys.len());
         for at in 0..count {
@@ -207,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn the_tactics_know_better_than_the_filter_how_many_functions_there_are() {
+    fn the_tactics_override_the_filter_s_number_of_functions() {
         let told = Tactics { functions: Some(7), ..USUAL };
         assert_eq!((notes().functions(8, 2), notes().functions(1, 2)), (8, 2));
         assert_eq!(Notes { tactics: &told, ..notes() }.functions(8, 2), 7);
     }
 
     #[test]
-    fn a_tiny_rate_does_not_make_an_adversary_ask_for_ever() {
+    fn a_tiny_rate_does_not_make_an_adversary_ask_endlessly() {
         let tiny = Notes { epsilon: 1e-300, ..notes() };
         assert_eq!((tiny.enough(), notes().enough()), (1 << 20, 1_600));
     }

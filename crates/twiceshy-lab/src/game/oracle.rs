@@ -1,4 +1,4 @@
-//! The oracle of Figure 1: it holds filter, remote and set, and the adversary plays through it alone.
+//! The oracle of Figure 1. It holds filter, remote and set, and is the adversary's only access to them.
 
 use super::GameError;
 use super::defender::{Defender, Phase, Sought};
@@ -12,25 +12,25 @@ use twiceshy::hash::HashKey;
 /// A key of the game.
 pub(crate) type Key = [u8; 8];
 
-/// How many hash keys a rebuild may try.
+/// How many hash keys to try in a rebuild.
 const HASH_KEYS: u32 = 20;
 
-/// What the rules forbid. The oracle says so instead of letting it pass as nothing.
+/// A violation of the rules. The oracle returns it instead of ignoring the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// An insertion of a key that is in the set.
-    #[error("a key that is in the set cannot be inserted")]
+    /// Insertion of a key that is in the set.
+    #[error("cannot insert a key that is already in the set")]
     InTheSet,
-    /// An insertion beyond the capacity.
-    #[error("the set has its {0} keys already")]
+    /// Insertion beyond the capacity.
+    #[error("the set is full: it already has {0} keys")]
     Full(u64),
-    /// A deletion of a key that is not in the set.
-    #[error("a key that is not in the set cannot be deleted")]
+    /// Deletion of a key that is not in the set.
+    #[error("cannot delete a key that is not in the set")]
     NotInTheSet,
 }
 
-/// What happened in a game.
+/// Counts of what happened in a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(super) queries: u64,
@@ -40,11 +40,11 @@ pub(crate) struct Counts {
     pub(super) adapts: u64,
     pub(super) unfixable: u64,
     pub(crate) rebuilds: u64,
-    /// Rebuilds that the filter asked for and that had no room under any hash key: it goes on as it is.
+    /// Rebuilds requested by the filter that failed under every hash key. The filter continues unchanged.
     pub(super) rebuilds_refused: u64,
-    /// Insertions that the filter refused because it was full.
+    /// Insertions refused because the filter was full.
     pub(super) refusals: u64,
-    /// The lowest load at which it did, in millionths.
+    /// The lowest load at which an insertion was refused, in millionths.
     pub(super) lowest_refused: Option<u64>,
 }
 
@@ -63,28 +63,29 @@ impl Counts {
     }
 }
 
-/// The lower of two numbers that may not be there.
+/// The lower of two optional numbers.
 fn lower(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
 }
 
-/// The adversary's only way to the filter. It can ask, insert and delete, see whether an insertion was refused, and wait
-/// until the filter's owner makes it grow or its process dies. The filter's bits, its hash key and the remote stay behind
-/// the oracle, and so does whether the filter was rebuilt.
+/// The adversary's only access to the filter. It can ask, insert and delete, see whether an insertion was refused, and
+/// wait until the filter's owner makes it grow or its process crashes. The filter's bits, its hash key, the remote, and
+/// whether the filter was rebuilt stay hidden behind the oracle.
 #[derive(Clone)]
 pub(crate) struct Oracle {
     filter: Defender,
     set: HashSet<Key>,
     capacity: u64,
-    /// How many keys the set had when a rebuild that the filter asked for had no room. No other is tried until it has fewer.
+    /// The number of keys when a rebuild that the filter requested failed. No other is tried until the set has fewer
+    /// keys.
     no_room_for: Option<usize>,
-    /// Where new hash keys come from.
+    /// The source of new hash keys.
     rng: Rng,
     counts: Counts,
 }
 
 impl Oracle {
-    /// A filter that holds the stored keys, which are as many as it is made for.
+    /// A filter that holds the stored keys, as many as it is built for.
     pub(crate) fn setup(recipe: &Recipe, keys: &Keys, mut rng: Rng) -> Result<Oracle, GameError> {
         let filter = recipe.build(HashKey::fixed(rng.word()))?;
         let mut oracle = Oracle {
@@ -102,13 +103,13 @@ impl Oracle {
         Ok(oracle)
     }
 
-    /// What happened until now was not the adversary's doing.
+    /// Resets the counts: what happened before was not done by the adversary.
     pub(super) fn forget_counts(&mut self) {
         self.counts = Counts::default();
     }
 
-    /// Whether the filter calls a key present; if that is wrong, the filter hears of it. An adversary who knows the set knows
-    /// whether it was.
+    /// Asks the filter for a key. If the answer is wrong, the filter is told. The adversary knows the set, so it knows
+    /// whether the answer was wrong.
     pub(crate) fn lookup(&mut self, key: &Key) -> Result<bool, GameError> {
         self.counts.queries += 1;
         let present = self.filter.says_present(key);
@@ -117,7 +118,7 @@ impl Oracle {
             match self.filter.adapt(key)? {
                 None => return Ok(true),
                 Some(Adapted::Unfixable) => self.counts.unfixable += 1,
-                Some(Adapted::Stored) => return Err(GameError::Seam("an absent key was found stored".into())),
+                Some(Adapted::Stored) => return Err(GameError::Seam("an absent key was reported as stored".into())),
                 Some(Adapted::Fixed | Adapted::StillPresent) => {}
             }
             self.counts.adapts += 1;
@@ -126,20 +127,20 @@ impl Oracle {
         Ok(present)
     }
 
-    /// Asks absent keys one after another, as [`Oracle::lookup`] would, until one is wrong or `most` were asked. Keys below
-    /// `above` are not asked.
+    /// Asks absent keys one after another, like [`Oracle::lookup`], until one is wrong or `most` were asked. Keys below
+    /// `above` are skipped.
     pub(super) fn seek(&mut self, keys: &Keys, above: &Key, from: u64, most: u64) -> Result<Sought, GameError> {
         let sought = self.filter.seek(keys, above, from, most);
         self.counts.queries += sought.asked;
         if let Some(key) = &sought.found {
-            // Asked once already: this is what the filter hears of it.
+            // Already looked up: this only tells the filter.
             self.counts.queries -= 1;
             self.lookup(key)?;
         }
         Ok(sought)
     }
 
-    /// Puts a key into the set, which has room for as many as the filter is made for. Where the filter is full, its owner
+    /// Inserts a key. The set holds at most as many keys as the filter is built for. If the filter is full, its owner
     /// gives it another hash key.
     pub(super) fn insert(&mut self, key: &Key) -> Result<(), GameError> {
         self.check_room(key)?;
@@ -157,7 +158,7 @@ impl Oracle {
         self.rebuild_if_wanted()
     }
 
-    /// The same, but a full filter refuses the key: `false`, and the set is as it was.
+    /// The same, but a full filter refuses the key: returns `false` and leaves the set unchanged.
     pub(super) fn try_insert(&mut self, key: &Key) -> Result<bool, GameError> {
         self.check_room(key)?;
         if !self.filter.insert(key)? {
@@ -170,7 +171,7 @@ impl Oracle {
         Ok(true)
     }
 
-    /// Tries to insert keys, in this order, as long as the set has room.
+    /// Tries to insert keys in this order, as long as the set has room.
     pub(super) fn store<'k>(&mut self, keys: impl IntoIterator<Item = &'k Key>) -> Result<(), GameError> {
         for key in keys {
             if self.room() == 0 {
@@ -197,7 +198,7 @@ impl Oracle {
         self.counts.lowest_refused = lower(self.counts.lowest_refused, Some(load));
     }
 
-    /// Takes a key out of the set.
+    /// Deletes a key from the set.
     pub(super) fn delete(&mut self, key: &Key) -> Result<(), GameError> {
         if !self.set.remove(key) {
             return Err(Refusal::NotInTheSet.into());
@@ -212,7 +213,7 @@ impl Oracle {
         keys.into_iter().try_for_each(|key| self.delete(key))
     }
 
-    /// The filter's owner makes it grow to twice its cells. The set may not.
+    /// The filter's owner makes it grow to twice its cells. The set's capacity stays the same.
     pub(super) fn grow(&mut self) -> Result<(), GameError> {
         match self.filter.grow()? {
             true => Ok(()),
@@ -220,8 +221,8 @@ impl Oracle {
         }
     }
 
-    /// The process dies, and the filter is recovered from its remote. Where the keys do not fit then, the owner gives it
-    /// another hash key.
+    /// The process crashes, and the filter is recovered from its remote. If the keys do not fit then, the owner gives
+    /// it another hash key.
     pub(super) fn crash(&mut self) -> Result<(), GameError> {
         let hash = HashKey::fixed(self.rng.word());
         match self.filter.crash(hash)? {
@@ -230,17 +231,17 @@ impl Oracle {
         }
     }
 
-    /// How many more keys the set takes. An adversary knows, since it knows what it did.
+    /// How many more keys the set can hold. The adversary knows this from its own moves.
     pub(super) fn room(&self) -> u64 {
         self.capacity - self.set.len() as u64
     }
 
-    /// Whether a key is in the set. An adversary knows, since it knows what it did and what was refused.
+    /// `true` if a key is in the set. The adversary knows this from its own moves and the refusals.
     pub(super) fn holds(&self, key: &Key) -> bool {
         self.set.contains(key)
     }
 
-    /// The end of the game: whether the key that the adversary named is a false positive.
+    /// Ends the game: `true` if the named key is a false positive.
     pub(crate) fn is_false_positive(&self, key: &Key) -> bool {
         !self.set.contains(key) && self.filter.says_present(key)
     }
@@ -253,12 +254,13 @@ impl Oracle {
         self.filter.local_bits()
     }
 
-    /// Where the filter stands in its phases, if it has any.
+    /// The filter's position in its phases, if it has any.
     pub(super) fn phase(&self) -> Option<Phase> {
         self.filter.phase()
     }
 
-    /// How many keys of a full set have taken another hash function: all for each phase that ended, and a part since.
+    /// How many keys of a full set have taken another hash function: all for each finished phase, plus a part for the
+    /// current one.
     pub(super) fn moved_on(&self) -> u64 {
         self.phase().map_or(0, |phase| ((phase.ended as f64 + phase.part) * self.capacity as f64) as u64)
     }
@@ -277,7 +279,7 @@ impl Oracle {
         }
     }
 
-    /// Another hash key, as `replay` takes one when the filter asks for it.
+    /// Takes another hash key, as `replay` does when the filter requests it.
     fn rebuild(&mut self) -> Result<(), GameError> {
         self.counts.rebuilds += 1;
         for _ in 0..HASH_KEYS {
@@ -316,7 +318,7 @@ mod tests {
         oracle.grow().expect("another hash key instead");
         oracle.crash().expect("another hash key instead");
         assert_eq!(oracle.counts().rebuilds, 2);
-        assert!(matches!(oracle.insert(&keys().absent(2)), Err(GameError::Full(_))), "an owner who never gives up");
+        assert!(matches!(oracle.insert(&keys().absent(2)), Err(GameError::Full(_))), "no hash key helps");
     }
 
     #[test]
@@ -334,18 +336,18 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_a_game_goes_its_own_way() {
+    fn a_copy_of_a_game_is_independent() {
         for &name in Kind::ALL {
             let mut one = oracle(name);
             let mut other = one.clone();
             one.delete_all(keys().stored_keys().collect::<Vec<_>>().iter()).expect("they are stored");
             assert!(keys().stored_keys().all(|key| other.filter.says_present(&key)), "{name}");
-            other.delete(&keys().stored(1)).expect("the copy has a remote of its own");
+            other.delete(&keys().stored(1)).expect("the copy has its own remote");
         }
     }
 
     #[test]
-    fn a_search_asks_what_look_ups_would_ask() {
+    fn a_search_asks_the_same_keys_as_look_ups() {
         for &name in Kind::ALL {
             let (mut one, mut other) = (oracle(name), oracle(name));
             let above = [128, 0, 0, 0, 0, 0, 0, 0];
@@ -366,7 +368,7 @@ mod tests {
         Oracle::setup(&recipe, &keys(), Rng::new(1)).expect("room for all")
     }
 
-    /// The refusal behind an answer.
+    /// The rule violation in an error.
     fn refusal(answer: Result<(), GameError>) -> Option<Refusal> {
         match answer {
             Err(GameError::Refused(refusal)) => Some(refusal),
@@ -375,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_are_kept_and_every_breach_is_said() {
+    fn every_violation_of_the_rules_is_reported() {
         for &name in Kind::ALL {
             let mut oracle = oracle(name);
             let (stored, absent) = (keys().stored(1), keys().absent(1));

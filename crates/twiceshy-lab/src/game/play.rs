@@ -1,11 +1,11 @@
-//! The games.
+//! Plays the games.
 
 use super::diary::Diary;
 use super::dispatch::Recipe;
 use super::named::Outcome;
 use super::notes::Notes;
 use super::oracle::{Counts, Oracle};
-use super::prelude::{MOST_STRANGERS, Prelude};
+use super::prelude::{MOST_PRELUDE_KEYS, Prelude};
 use super::report::Report;
 use super::tactics::Tactics;
 use super::{ABSENT, AdversaryName, GameError, Settings};
@@ -38,7 +38,7 @@ impl Sum {
     }
 }
 
-/// Plays the games of all these adversaries on as many threads as are asked for: a report for each.
+/// Plays the games of all given adversaries on several threads. Returns a report for each.
 pub(super) fn all(
     settings: &Settings,
     adversaries: &[AdversaryName],
@@ -92,7 +92,7 @@ fn add_all(sums: &mut [Sum], more: &[Sum]) {
     }
 }
 
-/// Who plays, against what.
+/// The adversaries and their opponent.
 struct Table<'a> {
     settings: &'a Settings,
     adversaries: &'a [AdversaryName],
@@ -102,12 +102,12 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The games of one number: ADAPTIVITY-GAME of Figure 1, with a filter that may have been in use before. Every adversary
-    /// meets the same filter and has the same dice, and plays as it would if it were the only one.
+    /// The games with one number: ADAPTIVITY-GAME of Figure 1, with a filter that may have been in use before. Every
+    /// adversary meets the same filter with the same random seed, and plays as if it were the only one.
     fn play(&self, number: u64) -> Result<Vec<Sum>, GameError> {
         let mut rng = Rng::stream(self.settings.seed, number);
-        let too_many = || GameError::Setting("that is more keys than 64 bits can tell apart".into());
-        let keys = Keys::new(self.settings.keys, ABSENT + MOST_STRANGERS, rng.word()).ok_or_else(too_many)?;
+        let too_many = || GameError::Setting("too many keys for 64-bit numbers: use fewer".into());
+        let keys = Keys::new(self.settings.keys, ABSENT + MOST_PRELUDE_KEYS, rng.word()).ok_or_else(too_many)?;
         let mut oracle = Oracle::setup(self.recipe, &keys, Rng::new(rng.word()))?;
         self.prelude.play(&mut oracle, &keys, ABSENT)?;
         let notes = Notes::new(keys, self.settings.epsilon, self.recipe.anatomy, self.tactics, Rng::new(rng.word()));

@@ -1,4 +1,4 @@
-//! Replaying what was wrong.
+//! Replays mistakes.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -7,13 +7,13 @@ use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 use std::cmp::Reverse;
 
-/// How often every mistake is asked for again.
+/// How often every mistake is repeated.
 const AGAIN: u32 = 10;
 
-/// Asks many fresh keys, then all that were wrong again and again, and names the one that was wrong most often.
+/// Asks many fresh keys, then repeats all that were wrong, and names the one that was wrong most often.
 ///
-/// Of several it names the one that it asked first in a round: what the filter learned from the others since then may have
-/// brought that one back.
+/// Among equals it names the one asked first in a round: what the filter learned from the others since then may have
+/// made it wrong again.
 pub(super) struct Repeat;
 
 impl Adversary for Repeat {

@@ -1,4 +1,4 @@
-//! The outcome of many games, as people and programs read it.
+//! The results of many games.
 
 use super::Settings;
 use super::play::Sum;
@@ -6,10 +6,10 @@ use super::search::Search;
 use crate::interval::{Z95, wilson};
 use serde::Serialize;
 
-/// Beyond four standard deviations nobody is just lucky.
+/// A result beyond four standard deviations is not luck.
 const LUCK: f64 = 4.0;
 
-/// Many games: sums over them unless a name says otherwise.
+/// The results of many games: sums unless stated otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -17,11 +17,11 @@ pub struct Report {
     pub filter: String,
     /// The adversary's name.
     pub adversary: String,
-    /// n, the keys of the set when the adversary begins.
+    /// n, the number of keys in the set when the adversary begins.
     pub keys: u64,
-    /// ε, the rate that the filter was asked for.
+    /// ε, the requested rate of the filter.
     pub epsilon: f64,
-    /// The rate of keys never asked for, by the formula of the filter that came of it; not above ε.
+    /// The rate of first-time keys, by the formula of the filter that was built; at most ε.
     pub static_rate: f64,
     /// Games.
     pub games: u64,
@@ -29,55 +29,55 @@ pub struct Report {
     pub wins: u64,
     /// Wins over games.
     pub win_rate: f64,
-    /// Its standard deviation, the games being independent.
+    /// Its standard deviation; the games are independent.
     pub win_rate_sd: f64,
-    /// The lower end of the win rate's 95 % interval, by Wilson.
+    /// The lower end of the win rate's 95 % interval (Wilson).
     pub win_rate_low: f64,
     /// The upper end.
     pub win_rate_high: f64,
-    /// Keys that the adversary might have named with equal reason.
+    /// Keys that would have been equally good choices to name.
     pub nameable: u64,
     /// Those of them that were false positives at the end.
     pub nameable_wrong: u64,
-    /// The share of a game's nameable keys that were false positives: the mean over the games. It is the chance to win, with
+    /// The mean share of a game's nameable keys that were false positives. It estimates the probability to win with
     /// less noise than the win rate.
     pub pool_rate: f64,
-    /// Its standard error, the games being independent.
+    /// Its standard error; the games are independent.
     pub pool_rate_se: f64,
-    /// Look-ups of the adversary; the one that decides a game is not counted.
+    /// Look-ups by the adversary, without the one that decides a game.
     pub queries: u64,
     /// Those that were false positives.
     pub false_positives: u64,
-    /// Insertions of the adversary.
+    /// Insertions by the adversary.
     pub insertions: u64,
-    /// Deletions of the adversary.
+    /// Deletions by the adversary.
     pub deletions: u64,
-    /// False positives that the filter was told of; none where it does not learn.
+    /// False positives reported to the filter; 0 if it does not learn.
     pub adapts: u64,
-    /// Adaptations that no state of the filter could have made.
+    /// False positives that no state of the filter could fix.
     pub unfixable: u64,
-    /// Rebuilds under a new hash key because the filter asked for one.
+    /// Rebuilds under a new hash key, at the filter's request.
     pub rebuilds: u64,
-    /// Rebuilds that the filter asked for and that had no room under any hash key, so that it went on as it was.
+    /// Rebuilds requested by the filter that failed under every hash key, so that the filter continued unchanged.
     pub rebuilds_refused: u64,
-    /// Insertions that the filter refused because it was full.
+    /// Insertions refused because the filter was full.
     pub refusals: u64,
-    /// The lowest load, keys over cells, at which it refused one.
+    /// The lowest load, keys over cells, at which an insertion was refused.
     pub lowest_refused_load: Option<f64>,
     /// Local bits over n before the adversary's first move: the mean over the games.
     pub local_bits_per_key_start: f64,
     /// Local bits over n after its last.
     pub local_bits_per_key_end: f64,
-    /// The phases that were asked for: how often each filter's frontier had gone round when the adversary began.
+    /// The requested number of phases of each filter's frontier before the adversary begins.
     pub phases: u64,
-    /// Phases before the adversary's first move, with the share of the keys that have moved on since the last: the mean over
-    /// the games. 0 where keys keep their hash function.
+    /// Phases before the adversary's first move, including the share of the current phase: the mean over the games. 0
+    /// if keys keep their hash function.
     pub phases_at_start: f64,
     /// Phases after its last.
     pub phases_at_end: f64,
     /// The seed.
     pub seed: u64,
-    /// How the search went, of an adversary that searches for a key which stays wrong.
+    /// The results of the search, for an adversary that searches for a key that stays wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
 }
@@ -126,13 +126,13 @@ impl Report {
         }
     }
 
-    /// `true` if the adversary wins more often than at a rate, by the games or by the keys that it might have named: four
-    /// standard deviations above it, so that it is no luck.
+    /// `true` if the adversary wins more often than at a rate, by the games or by the keys it could have named: by four
+    /// standard deviations, so that it is not luck.
     pub fn is_beaten(&self, rate: f64) -> bool {
         self.deviations_above(rate) > LUCK || self.pool_rate > rate + LUCK * self.pool_rate_se
     }
 
-    /// How many standard deviations the wins lie above a rate, where the games would be won at that rate.
+    /// How many standard deviations the wins are above a rate, assuming that games are won at that rate.
     pub fn deviations_above(&self, rate: f64) -> f64 {
         (self.win_rate - rate) / deviation(rate, self.games as f64)
     }

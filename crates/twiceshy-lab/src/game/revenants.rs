@@ -1,4 +1,4 @@
-//! Everybody goes and comes back.
+//! All keys are deleted and re-inserted.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -6,16 +6,17 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// How often everybody goes and comes back.
+/// How often all keys are deleted and re-inserted.
 const ROUNDS: u32 = 6;
 
-/// Finds n/4 mistakes. Six times it deletes all keys and inserts them in another random order, and asks every second mistake,
-/// except after the last time. Names one of the mistakes.
+/// Finds n/4 mistakes. Six times it deletes all keys and re-inserts them in another random order, and asks every second
+/// mistake, except after the last time. Names one of the mistakes.
 ///
-/// *Why it might win.* This is the timing attack of 001 section 4.3 on all keys at once: what was learned about a key has to
-/// outlast its absence, and to be found again. Order matters to a filter of two levels: who comes late finds its place taken
-/// and goes elsewhere, so what was learned must be waiting in both places, and still be there when the key returns to the
-/// first. The mistakes that are asked keep the frontier moving; those that are not are only ever known to the ghosts.
+/// *Why it might win.* This is the timing attack of 001 section 4.3 on all keys at once: what was learned about a key
+/// must survive its absence and be found again. The order matters to a filter with two levels: a late key finds its
+/// place taken and goes elsewhere, so what was learned must be available in both places, and still be there when the
+/// key returns to the first. The mistakes that are asked keep the frontier moving; the others are known only to the
+/// ghosts.
 pub(super) struct Revenants;
 
 impl Adversary for Revenants {

@@ -6,11 +6,12 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// The most rounds. The paper has no bound; a filter that does not learn would make the attack endless.
+/// The most rounds. The paper has no bound; against a filter that does not learn the attack would be endless.
 const ROUNDS: u32 = 32;
 
-/// 001 section 6.1: n random absent keys are asked, and in each further round those that were false positives in the round
-/// before, in byte order. Names the first of those that survived longest: what was learned from the others came after it.
+/// 001 section 6.1: asks n random absent keys, and in each further round those that were false positives in the round
+/// before, in byte order. Names the first of those that survived longest, since the filter learned from the others
+/// after it.
 pub(super) struct Rounds;
 
 impl Adversary for Rounds {

@@ -1,34 +1,34 @@
-//! How the search for keys that stay wrong went.
+//! The results of a search for keys that stay wrong.
 
 use super::diary::Diary;
 use super::{AdversaryName, Settings};
 use serde::Serialize;
 
-/// Many searches: sums over the games unless a name says otherwise. Who gives up names a key at random, and wins at the
-/// static rate.
+/// Many searches: sums over the games unless stated otherwise. An adversary that gives up names a random key, and wins
+/// at the static rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Search {
-    /// Keys that were tried. For `unfixable` they are |Q| of every game.
+    /// Keys that were tried. For `unfixable`, |Q| of every game.
     pub elements: u64,
-    /// Games whose search the bound on look-ups cut short.
+    /// Games whose search was cut short by the bound on look-ups.
     pub cut_short: u64,
     /// Games in which a key was found and named.
     pub named: u64,
     /// Those of them that were won.
     pub named_wins: u64,
-    /// What `unfixable` had in hand.
+    /// The suspects of `unfixable`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspects: Option<Suspects>,
 }
 
-/// The suspects of `unfixable`. A game ends in one of four ways: a key is named, or one of the three here.
+/// The suspects of `unfixable`. A game ends in one of four ways: a key is named, or one of the three below.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Suspects {
     /// |Q_d|, the mean over the games.
     pub mean: f64,
-    /// Games that ended because there were fewer than k, most often none.
+    /// Games that ended because there were fewer than k, mostly none.
     pub too_few: u64,
     /// Games that ended because there were more than c·k.
     pub too_many: u64,
@@ -36,7 +36,7 @@ pub struct Suspects {
     pub no_permutation: u64,
     /// Permutation rounds.
     pub rounds: u64,
-    /// Games that had fewer of them than the paper, because of their bound.
+    /// Games with fewer rounds than in the paper, because of their bound.
     pub rounds_cut: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Keys and their mistakes take turns.
+//! Keys and their mistakes are stored in turns.
 
 use super::GameError;
 use super::adversary::Adversary;
@@ -6,15 +6,15 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// How often the sides change. An odd number leaves the mistakes stored.
+/// The number of turns. After an odd number the mistakes are stored.
 const TURNS: u32 = 5;
 
-/// Finds n/4 mistakes. Then the set and its mistakes are stored in turns, and those that are absent are asked, except after the
+/// Finds n/4 mistakes. Then stores the set and its mistakes in turns, and asks those that are absent, except after the
 /// fifth turn, when it names a key of the set.
 ///
-/// *Why it might win.* The same pairs meet with their parts exchanged again and again. What was learned about x when y was
-/// stored must hold for y when x is stored, and each turn leaves more behind. A key that is wrong at a turn tells the adversary
-/// that a pair was not kept apart, and is fixed once more.
+/// *Why it might win.* The same pairs meet repeatedly with their roles exchanged. What was learned about x when y was
+/// stored must hold for y when x is stored, and each turn leaves more behind. A key that is wrong at a turn tells the
+/// adversary that a pair was not kept apart, and is fixed once more.
 pub(super) struct Seesaw;
 
 impl Adversary for Seesaw {

@@ -5,14 +5,14 @@ use super::adversary::Adversary;
 use super::named::Named;
 use super::notes::Notes;
 use super::oracle::Oracle;
-use super::siblings::confront;
+use super::siblings::store_half;
 
-/// Deletes the upper quarter of the keys in byte order to have room. Then finds n/5 mistakes in the upper quarter, inserts
-/// every second and names one of the others.
+/// Deletes the upper quarter of the keys in byte order to make room. Then finds n/5 mistakes in the upper quarter,
+/// inserts every second and names one of the others.
 ///
-/// *Why it wins.* A key that takes another hash function leaves its place, and what the filter learned there about its
-/// mistakes goes with it, unless something stays behind. Nobody had to delete the key. n/5 mistakes move 60 % of n keys in
-/// byte order, while the queries lie above all of them and keep their function.
+/// *Why it wins.* A key that takes another hash function leaves its place, together with what the filter learned there
+/// about its mistakes, unless something stays behind. The key need not be deleted. n/5 mistakes move 60 % of n keys in
+/// byte order, while the queries are above all of them and keep their function.
 pub(super) struct SiblingsFrontier;
 
 impl Adversary for SiblingsFrontier {
@@ -22,6 +22,6 @@ impl Adversary for SiblingsFrontier {
         let above = upper.first().copied().unwrap_or_default();
         oracle.delete_all(&upper)?;
         let found = notes.find_many_above(oracle, notes.one_in(5), &above)?;
-        confront(oracle, notes, &[], &found)
+        store_half(oracle, notes, &[], &found)
     }
 }

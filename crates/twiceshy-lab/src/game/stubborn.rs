@@ -1,11 +1,11 @@
-//! The search for a key that stays wrong, which the attacks on Cyclic and on Swapping share.
+//! The search for a key that stays wrong, shared by the attacks on Cyclic and on Swapping.
 
 use super::GameError;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 
-/// Asks fresh keys, each again and again while it is wrong, and names the first that was wrong so many times in a row.
-/// Where none of so many elements was, or the look-ups have come to their bound, it names a key never asked for.
+/// Asks fresh keys, each repeatedly while it is wrong, and names the first that was wrong `times` times in a row. If
+/// none of the keys was, or the bound on look-ups is reached, it names a key that was never asked.
 pub(super) fn stubborn(oracle: &mut Oracle, notes: &mut Notes, times: u64, elements: u64) -> Result<Key, GameError> {
     for _ in 0..elements {
         if oracle.counts().queries >= notes.tactics().most_queries {
@@ -22,7 +22,7 @@ pub(super) fn stubborn(oracle: &mut Oracle, notes: &mut Notes, times: u64, eleme
     Ok(notes.fresh())
 }
 
-/// A key that is right once is left alone: the filter has not changed, and the next answer would be the same.
+/// A key that is right once is dropped: the filter has not changed, so the next answer would be the same.
 fn is_wrong_throughout(oracle: &mut Oracle, key: &Key, times: u64) -> Result<bool, GameError> {
     for _ in 0..times {
         if !oracle.lookup(key)? {

@@ -1,8 +1,8 @@
-//! How far an adversary goes.
+//! The bounds of an adversary's search.
 
 use super::{ABSENT, GameError};
 
-/// The bounds of adversaries that search for keys which stay wrong. What is `None` they take from the filter.
+/// The bounds of adversaries that search for keys that stay wrong. `None` stands for the filter's own value.
 ///
 /// ```
 /// use twiceshy_lab::game::Tactics;
@@ -14,13 +14,13 @@ use super::{ABSENT, GameError};
 pub struct Tactics {
     /// c: `cyclic` and `swapping` try c·v^j keys, where j fingerprints of v values each must agree (c/ε^j in 000's theorems).
     pub effort: f64,
-    /// The most look-ups of a game before a key is named, as far as searching goes: `unfixable` cuts its set to it, and its
-    /// permutation rounds have a bound of their own.
+    /// The most look-ups in a game's search before a key is named. `unfixable` reduces its set accordingly; its
+    /// permutation rounds have their own bound.
     pub most_queries: u64,
-    /// j, the functions that must agree: 2^s for `cyclic`, b for `swapping`, k for `unfixable`. By default what the filter
-    /// has; of a filter that has one function, `cyclic` thinks as of s = 1, `swapping` as of b = 4, `unfixable` as of k = 2.
+    /// j, the number of functions that must agree: 2^s for `cyclic`, b for `swapping`, k for `unfixable`. By default
+    /// the filter's. For a filter with one function, `cyclic` assumes s = 1, `swapping` b = 4, `unfixable` k = 2.
     pub functions: Option<u64>,
-    /// `unfixable` fails where more than this many keys for each of k are under suspicion (c of 000's footnote 11).
+    /// `unfixable` fails if there are more than this many suspects for each of k (c of 000's footnote 11).
     pub most_suspects: u64,
     /// The most permutation rounds of `unfixable`; the paper has |Q_d|!/(|Q_d| − k)! of them.
     pub most_rounds: u64,
@@ -33,27 +33,27 @@ impl Default for Tactics {
 }
 
 impl Tactics {
-    /// Refuses what cannot be played.
+    /// Checks that the bounds can be played.
     pub(super) fn check(&self) -> Result<(), GameError> {
         let refuse = |why: String| Err(GameError::Setting(why));
         if !(self.effort > 0.0 && self.effort.is_finite()) {
-            return refuse(format!("an effort of {} is impossible: a number above 0, such as 2", self.effort));
+            return refuse(format!("the effort must be above 0, such as 2, not {}", self.effort));
         }
         if !(1..=ABSENT / 2).contains(&self.most_queries) {
-            return refuse(format!("{} look-ups a game: 1 to {} are possible", self.most_queries, ABSENT / 2));
+            return refuse(format!("the look-ups of a game must be 1 to {}, not {}", ABSENT / 2, self.most_queries));
         }
         if self.functions.is_some_and(|functions| !(1..=64).contains(&functions)) {
-            return refuse("an adversary reckons with 1 to 64 functions".into());
+            return refuse("the number of functions must be 1 to 64".into());
         }
         if self.most_suspects == 0 || self.most_rounds == 0 {
-            return refuse("no suspects or no permutation rounds find nothing: at least 1 of each".into());
+            return refuse("the suspects and the permutation rounds must each be at least 1".into());
         }
         Ok(())
     }
 
-    /// How many keys are tried where `functions` fingerprints of `values` values must agree.
+    /// The number of keys to try if `functions` fingerprints of `values` values must agree.
     pub(super) fn elements(&self, values: u64, functions: u64) -> u64 {
-        // As a float: what no number holds is cut to the largest, and the bound on look-ups ends it.
+        // As a float: overflow saturates at the largest number, and the bound on look-ups ends the search.
         (self.effort * (values as f64).powf(functions as f64)).ceil() as u64
     }
 }

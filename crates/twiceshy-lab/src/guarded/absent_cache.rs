@@ -1,19 +1,19 @@
-//! The rival of an adaptive filter: a plain one, and a cache of the keys that it was wrong about.
+//! The rival of an adaptive filter: a plain filter with a cache of the keys it was wrong about.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Bound;
 use std::sync::{Mutex, PoisonError};
 use twiceshy_store::{Change, CommitError, Durability, Space, Store};
 
-/// How many keys a set of the cache holds: the one that was asked for the longest ago goes.
+/// Keys per set of the cache. The least recently asked key is evicted.
 const WAYS: usize = 8;
 
 type Key = [u8; 16];
 
-/// A store that remembers keys which it does not hold, so many bytes of them.
+/// A store that caches absent keys, within a number of bytes.
 ///
-/// It keeps whole keys: with less it would turn away stored keys that look alike. It is generous to itself: only the keys'
-/// bytes are counted, not what finds them, and they are all of one length.
+/// The cache holds whole keys: shorter fingerprints could turn away stored keys that look alike. Only the keys' bytes
+/// are counted, not the index that finds them, which favours the cache. All keys have the same length.
 #[derive(Debug)]
 pub struct AbsentCache<S> {
     store: S,
@@ -22,7 +22,7 @@ pub struct AbsentCache<S> {
 }
 
 impl<S> AbsentCache<S> {
-    /// A cache of so many bytes before a store; one set at least.
+    /// A cache of `bytes` bytes, at least one set, in front of a store.
     pub fn new(store: S, bytes: u64) -> AbsentCache<S> {
         let sets = (bytes / (WAYS * size_of::<Key>()) as u64).max(1);
         AbsentCache { store, hasher: RandomState::new(), sets: (0..sets).map(|_| Mutex::new([None; WAYS])).collect() }
@@ -32,7 +32,7 @@ impl<S> AbsentCache<S> {
         &self.sets[(self.hasher.hash_one(key) % self.sets.len() as u64) as usize]
     }
 
-    /// Whether a key is known to be absent. It counts as asked for.
+    /// `true` if a key is known to be absent. Marks it as recently asked.
     fn knows(&self, key: &Key) -> bool {
         let mut set = self.set(key).lock().unwrap_or_else(PoisonError::into_inner);
         match set.iter().position(|held| held.as_ref() == Some(key)) {
@@ -80,7 +80,8 @@ impl<S: Store> Store for AbsentCache<S> {
         self.store.scan(space, from, found)
     }
 
-    /// Keys that come are forgotten before and after: a look-up meanwhile may learn the old answer again.
+    /// Removes inserted keys from the cache before and after the commit: a look-up in between may cache the old answer
+    /// again.
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<S::Error>> {
         let forget_all = || {
             let values = changes.iter().filter(|change| change.space == Space::Values);
@@ -100,16 +101,13 @@ mod tests {
     use twiceshy_store::MemoryStore;
 
     #[test]
-    fn a_cache_remembers_the_latest_of_a_set_and_forgets_what_comes() {
+    fn a_set_keeps_its_latest_keys_and_drops_inserted_ones() {
         let cache = AbsentCache::new(MemoryStore::new(), 0);
         let get = |number: u64| cache.get(Space::Values, &key(number)).expect("memory");
         assert!((0..WAYS as u64).all(|number| get(number).is_none()));
         assert!((0..WAYS as u64).all(|number| cache.knows(&key(number))));
         assert!(cache.knows(&key(0)) && get(99).is_none());
-        assert!(
-            cache.knows(&key(0)) && cache.knows(&key(99)) && !cache.knows(&key(1)),
-            "1 was asked for the longest ago"
-        );
+        assert!(cache.knows(&key(0)) && cache.knows(&key(99)) && !cache.knows(&key(1)), "1 was asked least recently");
         let came = Change { space: Space::Values, key: key(99).to_vec(), value: Some(b"here".to_vec()) };
         cache.commit(&[came], Durability::Synced).expect("memory");
         assert_eq!(get(99).as_deref(), Some(&b"here"[..]));

@@ -1,4 +1,4 @@
-//! Look-ups timed one by one, on some threads at once.
+//! Times look-ups one by one, on several threads.
 
 use super::GuardedError;
 use super::keys::key;
@@ -7,22 +7,22 @@ use hdrhistogram::Histogram;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-/// What a stretch of look-ups took. Each time includes one reading of the clock.
+/// The times of a stretch of look-ups. Each time includes one reading of the clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Lap {
     /// The time of each look-up, in nanoseconds.
     pub(crate) times: Histogram<u64>,
-    /// Look-ups a second, of all threads together.
+    /// Look-ups per second, of all threads together.
     pub(crate) lookups_per_second: f64,
 }
 
-/// How many keys are drawn before a stretch is timed: drawing is not part of it.
+/// Keys drawn ahead of a timed stretch, so that drawing is not timed.
 const DRAWN: usize = 256;
 
-/// Asks an absent key: whether it is present, which ends a measurement with [`GuardedError::Wrong`].
+/// Asks for an absent key. Returns `true` if it is present, which ends a measurement with [`GuardedError::Wrong`].
 pub(crate) type Ask<'a> = dyn Fn(&[u8]) -> Result<bool, GuardedError> + Sync + 'a;
 
-/// Who asks, and for how long.
+/// The traffic, the threads and the time of a measurement.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretch {
     pub(crate) traffic: Traffic,
@@ -32,7 +32,7 @@ pub(crate) struct Stretch {
 }
 
 impl Stretch {
-    /// Asks for absent keys for a while, each thread for its share of the traffic.
+    /// Asks for absent keys for a while. Each thread asks its share of the traffic.
     pub(crate) fn measure(&self, ask: &Ask<'_>, known: &Known) -> Result<Lap, GuardedError> {
         let Stretch { traffic, threads, time, seed } = *self;
         let together = Barrier::new(threads);
@@ -61,7 +61,7 @@ impl Stretch {
 fn run(ask: &Ask<'_>, mut stream: Stream, stored: u64, time: Duration) -> Result<Lap, GuardedError> {
     let (mut times, mut spent) = (histogram()?, Duration::ZERO);
     let (mut drawn, mut took) = (Vec::with_capacity(DRAWN), Vec::with_capacity(DRAWN));
-    // A hunter must hear an answer before he asks again.
+    // A hunter needs each answer before its next query.
     let at_once = if matches!(stream, Stream::Hunt(_)) { 1 } else { DRAWN };
     let begun = Instant::now();
     while begun.elapsed() < time {
@@ -89,9 +89,10 @@ fn run(ask: &Ask<'_>, mut stream: Stream, stored: u64, time: Duration) -> Result
     Ok(Lap { times, lookups_per_second })
 }
 
-/// Three digits, of any time.
+/// A histogram with three digits, for any time.
 pub(crate) fn histogram() -> Result<Histogram<u64>, GuardedError> {
-    let mut times = Histogram::new(3).map_err(|_| GuardedError::Settings("a histogram takes one to five digits"))?;
+    let mut times =
+        Histogram::new(3).map_err(|_| GuardedError::Settings("a histogram must have one to five digits"))?;
     times.auto(true);
     Ok(times)
 }

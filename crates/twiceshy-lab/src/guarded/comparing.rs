@@ -1,4 +1,4 @@
-//! The comparison: every subject under every traffic before stores near and far, in one run.
+//! Compares every subject under every traffic, in front of near and distant stores.
 
 use super::GuardedError;
 use super::clock::Stretch;
@@ -9,22 +9,22 @@ use serde::Serialize;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
-use twiceshy_store::FilterKind;
+use twiceshy_store::Kind;
 
-/// What is measured.
+/// The input of [`compare`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Keys in the store.
     pub keys: NonZeroU64,
     /// The filters' false-positive rate.
     pub rate: f64,
-    /// What each stretch of look-ups takes.
+    /// The time of each stretch of look-ups.
     pub time: Duration,
-    /// What is added to each answer of the store, in one run after the other.
+    /// Delays added to each answer of the store, one run each.
     pub delays: Vec<Duration>,
-    /// How many threads ask, in one run after the other.
+    /// Numbers of asking threads, one run each.
     pub threads: Vec<usize>,
-    /// Where the traffic comes from.
+    /// The random seed of the traffic.
     pub seed: u64,
 }
 
@@ -33,31 +33,31 @@ pub struct Settings {
 pub struct Row {
     /// Microseconds added to each answer of the store.
     pub delay_us: u64,
-    /// Who asks.
+    /// The traffic.
     pub traffic: Traffic,
-    /// On how many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// What stands before the store.
+    /// What is in front of the store.
     pub subject: Subject,
-    /// Look-ups in the time.
+    /// The number of look-ups.
     pub lookups: u64,
-    /// Look-ups a second, of all threads together.
+    /// Look-ups per second, of all threads together.
     pub lookups_per_second: f64,
-    /// The same over that of the plain filter.
+    /// The same, divided by the rate of the plain filter.
     pub ratio_to_plain: f64,
     /// The median look-up.
     pub p50_ns: u64,
-    /// One in a hundred takes longer.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// One in a thousand takes longer.
+    /// The 99.9th percentile.
     pub p999_ns: u64,
-    /// The share of the look-ups that the store was asked for.
+    /// The share of look-ups that reached the store.
     pub asked: f64,
-    /// Reads of the index for what was learned, for each look-up.
+    /// Index reads for learning, per look-up.
     pub index_reads: f64,
     /// Adaptations.
     pub adapted: u64,
-    /// What the subject keeps in memory, for each stored key.
+    /// The subject's memory in bits, per stored key.
     pub local_bits_per_key: f64,
 }
 
@@ -68,33 +68,33 @@ pub struct Comparison {
     pub keys: u64,
     /// The filters' false-positive rate.
     pub rate: f64,
-    /// What each stretch of look-ups took.
+    /// The time of each stretch of look-ups.
     pub seconds: f64,
-    /// Where the traffic came from.
+    /// The random seed of the traffic.
     pub seed: u64,
-    /// What the store without delay answers an absent key in, in the middle.
+    /// The median time of the store without delay to answer an absent key.
     pub store_ns: u64,
     /// All lines.
     pub rows: Vec<Row>,
 }
 
-/// Fills two stores in a folder and measures. `progress` hears how many of how many stretches have ended.
+/// Fills two stores in a folder and measures. Calls `progress` with the number of finished stretches and the total.
 pub fn compare(
     settings: &Settings,
     folder: &Path,
     progress: &dyn Fn(usize, usize),
 ) -> Result<Comparison, GuardedError> {
     if settings.threads.contains(&0) {
-        return Err(GuardedError::Settings("no thread asks for anything: take one at least"));
+        return Err(GuardedError::Settings("the number of threads must be at least 1, not 0"));
     }
-    let plain = Filled::new(FilterKind::Quotient, settings, folder)?;
-    let adaptive = Filled::new(FilterKind::Telescoping, settings, folder)?;
+    let plain = Filled::new(Kind::Quotient, settings, folder)?;
+    let adaptive = Filled::new(Kind::Telescoping, settings, folder)?;
     let cache_bytes = adaptive.local_bits.saturating_sub(plain.local_bits) / 8;
     let store_ns = plain.answers_in()?;
     let mut rows: Vec<Row> = Vec::new();
     let of = settings.delays.len() * Traffic::ALL.len() * settings.threads.len() * Subject::ALL.len();
     for delay in &settings.delays {
-        // What takes at least half as long as the store alone has been there.
+        // A look-up that takes at least half the store's own time has reached the store.
         let slow = (*delay + Duration::from_nanos(store_ns)) / 2;
         for (traffic, threads) in Traffic::ALL.iter().flat_map(|of| settings.threads.iter().map(move |on| (*of, *on))) {
             let stretch = Stretch { traffic, threads, time: settings.time, seed: settings.seed };

@@ -1,4 +1,4 @@
-//! A store that is further away than it is.
+//! A store with a delay.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use twiceshy_store::{Change, CommitError, Durability, Space, Store};
 
-/// A store each of whose answers takes a while longer, as over a network.
+/// A store whose answers are delayed, as over a network.
 #[derive(Debug)]
 pub struct Delayed<S> {
     store: Arc<S>,
@@ -22,32 +22,32 @@ struct Shared {
 }
 
 impl<S> Clone for Delayed<S> {
-    /// The same store, near or far together with this one.
+    /// Another handle to the same store; near and far are switched together.
     fn clone(&self) -> Delayed<S> {
         Delayed { store: Arc::clone(&self.store), delay: self.delay, shared: Arc::clone(&self.shared) }
     }
 }
 
-/// What a sleep may take longer than it was asked to. The rest of a delay is waited for awake.
-const OVERSLEPT: Duration = Duration::from_micros(200);
+/// How much longer than requested a sleep may take. The rest of a delay is spent spinning.
+const MAX_OVERSLEEP: Duration = Duration::from_micros(200);
 
 impl<S> Delayed<S> {
-    /// Adds a delay to a store. Who shares it must not guard it twice at once.
+    /// Adds a delay to a store. Do not guard a shared store twice at the same time.
     pub fn new(store: Arc<S>, delay: Duration) -> Delayed<S> {
         Delayed { store, delay, shared: Arc::new(Shared { far: true.into(), gets: 0.into(), scans: 0.into() }) }
     }
 
-    /// Near, it answers at once; far, as it did in the beginning, after its delay.
+    /// Switches the delay on (`true`, the initial state) or off.
     pub fn set_far(&self, far: bool) {
         self.shared.far.store(far, Ordering::Relaxed);
     }
 
-    /// How often it was asked for a value: what a guard reads for itself is not counted.
+    /// The number of reads of a value. The guard's own reads are not counted.
     pub fn gets(&self) -> u64 {
         self.shared.gets.load(Ordering::Relaxed)
     }
 
-    /// How often it was asked for a stretch of entries, as whoever learns does.
+    /// The number of range scans, as made for learning.
     pub fn scans(&self) -> u64 {
         self.shared.scans.load(Ordering::Relaxed)
     }
@@ -56,7 +56,7 @@ impl<S> Delayed<S> {
         if self.delay.is_zero() || !self.shared.far.load(Ordering::Relaxed) {
             return;
         }
-        let (begun, sleep) = (Instant::now(), self.delay.saturating_sub(OVERSLEPT));
+        let (begun, sleep) = (Instant::now(), self.delay.saturating_sub(MAX_OVERSLEEP));
         if !sleep.is_zero() {
             std::thread::sleep(sleep);
         }

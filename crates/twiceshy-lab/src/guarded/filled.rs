@@ -1,4 +1,4 @@
-//! A store that was filled, and what is measured on it.
+//! A filled store, and the measurements on it.
 
 use super::GuardedError;
 use super::absent_cache::AbsentCache;
@@ -13,21 +13,21 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use twiceshy_store::{Durability, FilterKind, Options, RedbError, RedbStore, Space, Store};
+use twiceshy_store::{Durability, Kind, Options, RedbError, RedbStore, Space, Store};
 
-/// For how many stored keys somebody who replays has found one that was slow.
+/// Stored keys per slow key that the replaying attacker has found.
 const KEYS_PER_SLOW: u64 = 20;
 
-/// A store that was filled, and the snapshot of its filter when it had learned nothing.
+/// A filled store, and the snapshot of its filter before it learned anything.
 pub(crate) struct Filled {
-    pub(crate) kind: FilterKind,
+    pub(crate) kind: Kind,
     store: Arc<RedbStore>,
-    untaught: PathBuf,
+    pristine: PathBuf,
     keys: NonZeroU64,
     pub(crate) local_bits: u64,
 }
 
-/// What one stretch gave.
+/// The result of one stretch.
 pub(crate) struct Measured {
     pub(crate) lap: Lap,
     asked: u64,
@@ -37,21 +37,21 @@ pub(crate) struct Measured {
 }
 
 impl Filled {
-    pub(crate) fn new(kind: FilterKind, settings: &Settings, folder: &Path) -> Result<Filled, GuardedError> {
+    pub(crate) fn new(kind: Kind, settings: &Settings, folder: &Path) -> Result<Filled, GuardedError> {
         let store = Arc::new(RedbStore::open(folder.join(format!("{kind}.redb")))?);
-        let untaught = folder.join(format!("{kind}.untaught"));
+        let pristine = folder.join(format!("{kind}.pristine"));
         let options = Options::new().filter(kind).false_positive_rate(settings.rate);
-        let options = options.expected_keys(settings.keys.get()).durability(Durability::Seen).snapshot(&untaught);
+        let options = options.expected_keys(settings.keys.get()).durability(Durability::Seen).snapshot(&pristine);
         let guard = options.open(Delayed::new(Arc::clone(&store), Duration::ZERO))?;
         guard.insert_all((0..settings.keys.get()).map(|number| (key(number), value(number))))?;
         let local_bits = guard.stats()?.local_bits;
         guard.close()?;
-        // Warm: every value has been read.
+        // Warm up: read every value.
         store.scan(Space::Values, Bound::Unbounded, &mut |_, _| true)?;
-        Ok(Filled { kind, store, untaught, keys: settings.keys, local_bits })
+        Ok(Filled { kind, store, pristine, keys: settings.keys, local_bits })
     }
 
-    /// What the store answers an absent key in, in the middle.
+    /// The median time of the store to answer an absent key.
     pub(crate) fn answers_in(&self) -> Result<u64, GuardedError> {
         let mut times = Vec::new();
         for number in 0..10_001 {
@@ -100,8 +100,8 @@ impl Filled {
         store: S,
         run: &dyn Fn(&Ask<'_>) -> Result<Measured, GuardedError>,
     ) -> Result<Measured, GuardedError> {
-        let snapshot = self.untaught.with_extension("snapshot");
-        std::fs::copy(&self.untaught, &snapshot)?;
+        let snapshot = self.pristine.with_extension("snapshot");
+        std::fs::copy(&self.pristine, &snapshot)?;
         let guard = Options::new().adapt(subject.adapt()).snapshot(snapshot).open(store)?;
         let measured = run(&|key| Ok(guard.get(key)?.is_some()))?;
         let stats = guard.stats()?;
@@ -112,8 +112,8 @@ impl Filled {
         Ok(Measured { adapted: stats.adapted, local_bits: stats.local_bits, ..measured })
     }
 
-    /// Lets somebody look for slow keys. That takes him long, but not us: the store is near meanwhile, and he is told which
-    /// look-ups asked it.
+    /// Lets the attacker look for slow keys. To save time, the delay is off meanwhile and the attacker is told which
+    /// look-ups reached the store.
     fn were_slow(&self, far: &Delayed<RedbStore>, seed: u64, ask: &Ask<'_>) -> Result<Arc<[u64]>, GuardedError> {
         far.set_far(false);
         let mut before = far.gets();

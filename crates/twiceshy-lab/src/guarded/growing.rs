@@ -11,20 +11,20 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use twiceshy_store::{
-    Change, CommitError, Durability, FilterKind, Guard, Options, RedbError, RedbStore, SNAPSHOT_FILE, STORE_FILE,
-    Space, Store,
+    Change, CommitError, Durability, Guard, Kind, Options, RedbError, RedbStore, SNAPSHOT_FILE, STORE_FILE, Space,
+    Store,
 };
 
 /// Times of look-ups, in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Waits {
-    /// How many.
+    /// The number of look-ups.
     pub lookups: u64,
     /// The median.
     pub p50_ns: u64,
-    /// One in a hundred takes longer.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// One in ten thousand takes longer.
+    /// The 99.99th percentile.
     pub p9999_ns: u64,
     /// The longest.
     pub longest_ns: u64,
@@ -35,28 +35,28 @@ pub struct Waits {
 pub struct Growth {
     /// The filter.
     pub filter: String,
-    /// Keys in the beginning; twice as many in the end.
+    /// Keys at the start; twice as many at the end.
     pub keys: u64,
     /// How often the filter has grown.
     pub grown: u64,
-    /// What the insertions took.
+    /// The time of the insertions.
     pub seconds: f64,
-    /// Insertions a second.
+    /// Insertions per second.
     pub inserts_per_second: f64,
-    /// With nobody inserting: what the machine itself does to a look-up.
+    /// Without insertions: the machine's own delays.
     pub quiet: Waits,
-    /// While keys are inserted and the filter grows: those that the filter answered.
+    /// While keys are inserted and the filter grows: look-ups that the filter answered.
     pub growing: Waits,
-    /// The others, which the store answered, with its own waits for the disk.
+    /// The other look-ups, which the store answered, with its own waits for the disk.
     pub growing_asked: Waits,
 }
 
 thread_local! {
-    /// Whether this thread has asked the store.
+    /// `true` if this thread has reached the store.
     static ASKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A store that notes who asks it.
+/// A store that records which threads ask it.
 struct Noting(RedbStore);
 
 impl Store for Noting {
@@ -81,8 +81,8 @@ impl Store for Noting {
     }
 }
 
-/// Fills a store in a folder, and doubles it while somebody looks up absent keys.
-pub fn grow(kind: FilterKind, keys: u64, folder: &Path) -> Result<Growth, GuardedError> {
+/// Fills a store in a folder, and doubles it while another thread looks up absent keys.
+pub fn grow(kind: Kind, keys: u64, folder: &Path) -> Result<Growth, GuardedError> {
     let options = Options::new().filter(kind).expected_keys(keys).durability(Durability::Seen);
     let guard = options.snapshot(folder.join(SNAPSHOT_FILE)).open(Noting(RedbStore::open(folder.join(STORE_FILE))?))?;
     guard.insert_all((0..keys).map(|number| (key(number), value(number))))?;
@@ -102,7 +102,7 @@ pub fn grow(kind: FilterKind, keys: u64, folder: &Path) -> Result<Growth, Guarde
     let [quiet, _] = ask(&guard, keys, &|| Instant::now() > until)?;
     let grown = guard.stats()?.grown - before;
     if grown == 0 {
-        return Err(GuardedError::Settings("so few keys fit without growth: take more"));
+        return Err(GuardedError::Settings("the filter need not grow for so few keys: use more keys"));
     }
     guard.close()?;
     let inserts_per_second = keys as f64 / seconds;
@@ -118,7 +118,7 @@ pub fn grow(kind: FilterKind, keys: u64, folder: &Path) -> Result<Growth, Guarde
     })
 }
 
-/// Looks up absent keys until it is to end: the times of those that the filter answered, and of the others.
+/// Looks up absent keys until `ended`. Returns the times of those that the filter answered, and of the others.
 fn ask(guard: &Guard<Noting>, keys: u64, ended: &dyn Fn() -> bool) -> Result<[Histogram<u64>; 2], GuardedError> {
     let (mut times, mut number) = ([histogram()?, histogram()?], 3 * keys);
     while !ended() {

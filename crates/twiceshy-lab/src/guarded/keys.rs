@@ -1,6 +1,6 @@
 //! Keys of 16 bytes and values of 100.
 
-/// Odd, so that no two numbers have the same key, with bits everywhere, so that keys lie scattered.
+/// Odd, so that no two numbers have the same key; with bits everywhere, so that keys are scattered.
 const SCATTER: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 
 /// The key of a number.

@@ -1,4 +1,4 @@
-//! What a guard is worth before a real store, measured: look-ups of absent keys under friendly, skewed and hostile traffic, the
+//! Measures a guard in front of a real store: look-ups of absent keys under friendly, skewed and hostile traffic, the
 //! time to open, and the longest look-up while the filter grows.
 
 mod absent_cache;
@@ -23,24 +23,24 @@ pub use traffic::Traffic;
 
 use twiceshy_store::{Error, RedbError};
 
-/// Why a measurement was given up.
+/// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardedError {
     /// The guarded store failed.
     #[error(transparent)]
     Guard(#[from] Error<RedbError>),
-    /// The store itself did.
+    /// The underlying store failed.
     #[error(transparent)]
     Store(#[from] RedbError),
     /// A folder or file could not be used.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// Settings that measure nothing.
+    /// Invalid settings.
     #[error("{0}")]
     Settings(&'static str),
-    /// A key was not where it belongs: the measurement would be worthless.
-    #[error("a look-up was answered wrongly")]
+    /// A look-up returned a wrong answer, so the measurement is worthless.
+    #[error("a look-up returned a wrong answer")]
     Wrong,
     /// A thread that measured panicked.
     #[error("a measuring thread panicked")]

@@ -5,36 +5,36 @@ use super::keys::{key, value};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
-use twiceshy_store::{Durability, FilterKind, Guard, Options, RedbStore, SNAPSHOT_FILE, STORE_FILE};
+use twiceshy_store::{Durability, Guard, Kind, Options, RedbStore, SNAPSHOT_FILE, STORE_FILE};
 
-/// What opening takes, in seconds.
+/// Opening times, in seconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Opening {
     /// Keys in the store.
     pub keys: u64,
     /// The filter.
     pub filter: String,
-    /// Filling the store, the store's own work included.
+    /// Filling the store, including the store's own work.
     pub filling_seconds: f64,
-    /// The store's file, without any filter.
+    /// The store's file, without a filter.
     pub store_seconds: f64,
     /// From the snapshot.
     pub snapshot_seconds: f64,
-    /// From a snapshot that is so many changes old.
+    /// The number of changes that the outdated snapshot lacks.
     pub changes: u64,
-    /// What that takes.
+    /// From the outdated snapshot.
     pub rolled_forward_seconds: f64,
-    /// Without a snapshot, until look-ups are answered, from the store.
+    /// Without a snapshot, until the store answers look-ups.
     pub unfiltered_seconds: f64,
-    /// Without a snapshot, until the filter is there.
+    /// Without a snapshot, until the filter is ready.
     pub rebuilt_seconds: f64,
     /// The size of the snapshot in bytes.
     pub snapshot_bytes: u64,
 }
 
-/// Fills a store in a folder and opens it again and again.
+/// Fills a store in a folder and opens it in every way.
 pub fn open(
-    kind: FilterKind,
+    kind: Kind,
     keys: u64,
     changes: u64,
     folder: &Path,
@@ -42,7 +42,7 @@ pub fn open(
 ) -> Result<Opening, GuardedError> {
     if changes == 0 || changes > keys / 8 {
         return Err(GuardedError::Settings(
-            "a snapshot can be brought over an eighth as many changes as there are keys, and one at least",
+            "the number of changes must be at least 1 and at most an eighth of the keys",
         ));
     }
     let (path, snapshot) = (folder.join(STORE_FILE), folder.join(SNAPSHOT_FILE));
@@ -75,17 +75,17 @@ pub fn open(
     let (snapshot_seconds, _) = opened(&|guard| Ok(guard.stats()?.rebuilt == 0 && guard.stats()?.rolled_forward == 0))?;
     let snapshot_bytes = std::fs::metadata(&snapshot)?.len();
 
-    // Without a place for it the snapshot stays as it is: as if the process had been killed.
+    // Without a snapshot path the snapshot is not updated, as if the process had been killed.
     let guard = options().open(RedbStore::open(&path)?)?;
     guard.insert_all((keys..keys + changes / 2).map(|number| (key(number), value(number))))?;
     guard.remove_all((0..changes - changes / 2).map(key))?;
     guard.close()?;
-    // What a broom filter has learned since would be lost, so it is made anew, under new functions.
+    // A broom filter rebuilds itself under new functions here, since what it learned after the snapshot is lost.
     let (rolled_forward_seconds, rebuilt_seconds) = opened(&|guard| {
         let stats = guard.stats()?;
-        Ok(if kind == FilterKind::Broom { stats.rebuilt == 1 } else { stats.rolled_forward == changes })
+        Ok(if kind == Kind::Broom { stats.rebuilt == 1 } else { stats.rolled_forward == changes })
     })?;
-    let rolled_forward_seconds = if kind == FilterKind::Broom { rebuilt_seconds } else { rolled_forward_seconds };
+    let rolled_forward_seconds = if kind == Kind::Broom { rebuilt_seconds } else { rolled_forward_seconds };
 
     std::fs::remove_file(&snapshot)?;
     let (unfiltered_seconds, rebuilt_seconds) = opened(&|guard| Ok(guard.stats()?.rebuilt == 1))?;

@@ -1,10 +1,10 @@
-//! What is compared.
+//! The subjects of the comparison.
 
 use serde::Serialize;
 use std::fmt;
-use twiceshy_store::{Adapt, FilterKind};
+use twiceshy_store::{Adapt, Kind};
 
-/// What stands before the store.
+/// What is in front of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -12,11 +12,11 @@ pub enum Subject {
     Bare,
     /// A quotient filter that never learns.
     Plain,
-    /// The same, with a cache of the keys that it was wrong about, in as much memory as the adaptive filter has.
+    /// The same, with a cache of the keys it was wrong about; together as large as the adaptive filter.
     PlainAndCache,
-    /// A telescoping filter that learns from every mistake: what a guard is by default.
+    /// A telescoping filter that learns from every mistake: the default of a guard.
     Adaptive,
-    /// A telescoping filter that learns when it pays.
+    /// A telescoping filter that learns when it pays off.
     Sparing,
 }
 
@@ -25,11 +25,11 @@ impl Subject {
     pub const ALL: [Subject; 5] =
         [Subject::Bare, Subject::Plain, Subject::PlainAndCache, Subject::Adaptive, Subject::Sparing];
 
-    /// The filter of the store that it is measured on.
-    pub(crate) fn kind(self) -> FilterKind {
+    /// The filter of the store it is measured on.
+    pub(crate) fn kind(self) -> Kind {
         match self {
-            Subject::Bare | Subject::Plain | Subject::PlainAndCache => FilterKind::Quotient,
-            Subject::Adaptive | Subject::Sparing => FilterKind::Telescoping,
+            Subject::Bare | Subject::Plain | Subject::PlainAndCache => Kind::Quotient,
+            Subject::Adaptive | Subject::Sparing => Kind::Telescoping,
         }
     }
 

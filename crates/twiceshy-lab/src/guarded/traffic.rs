@@ -1,4 +1,4 @@
-//! Who asks for absent keys.
+//! The traffic: queries for absent keys.
 
 use crate::workload::zipf::Exponent;
 use crate::workload::{Distribution, Queries};
@@ -9,20 +9,20 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Absent keys that are asked for, for each that is stored.
+/// Absent keys per stored key.
 const ABSENT_PER_KEY: u64 = 10;
 
-/// A kind of traffic. All of it asks for keys that are not stored.
+/// A kind of traffic. All queries are for absent keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Traffic {
-    /// Any of ten times as many absent keys as there are stored ones.
+    /// Uniform over ten absent keys per stored key.
     Uniform,
     /// The same keys, the k-th most popular with probability proportional to 1/k.
     Zipf,
-    /// Somebody who looks for keys whose answer takes long, and asks for these again nine times in ten.
+    /// An attacker who looks for slow keys and repeats them nine times in ten.
     Hunt,
-    /// Somebody who has looked for such keys for long, and now asks for one after the other.
+    /// An attacker who has found many slow keys beforehand, and now asks for them in turn.
     Replay,
 }
 
@@ -42,22 +42,22 @@ impl fmt::Display for Traffic {
     }
 }
 
-/// One of several threads' share of the traffic: the numbers of absent keys.
+/// One thread's share of the traffic: the numbers of absent keys.
 pub(crate) enum Stream {
     Drawn(StepBy<Skip<Queries>>),
     Hunt(Hunter),
-    /// A list, where in it, and how far to the next.
+    /// A list, the position in it, and the step to the next.
     Replay(Arc<[u64]>, usize, usize),
 }
 
-/// What the askers know of the store.
+/// What clients know about the store.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
-    /// The keys that it holds.
+    /// The number of stored keys.
     pub(crate) stored: NonZeroU64,
-    /// What takes so long has asked the store.
+    /// A look-up that takes this long has reached the store.
     pub(crate) slow: Duration,
-    /// Absent keys that were once slow.
+    /// Absent keys that were slow before.
     pub(crate) were_slow: Arc<[u64]>,
 }
 
@@ -69,7 +69,7 @@ impl Stream {
         match (traffic, Exponent::new(1.0)) {
             (Traffic::Zipf, Ok(exponent)) => drawn(Distribution::Zipf(exponent)),
             (Traffic::Hunt, _) => {
-                // Keys that nobody has asked for before, others for each thread.
+                // New keys, different for each thread.
                 let fresh = fresh(seed) + (own as u64 + 1) * (1 << 40);
                 Stream::Hunt(Hunter { fresh, slow: known.slow, found: Vec::new(), at: 0, asked: 0 })
             }
@@ -78,7 +78,7 @@ impl Stream {
         }
     }
 
-    /// The next key's number, above those of the stored ones.
+    /// The number of the next key, above those of the stored keys.
     pub(crate) fn next(&mut self, stored: u64) -> u64 {
         match self {
             Stream::Drawn(queries) => stored + queries.next().unwrap_or(0),
@@ -90,7 +90,7 @@ impl Stream {
         }
     }
 
-    /// How long the last one took.
+    /// Reports how long the last look-up took.
     pub(crate) fn answered(&mut self, took: Duration) {
         if let Stream::Hunt(hunter) = self {
             hunter.answered(took);
@@ -98,12 +98,12 @@ impl Stream {
     }
 }
 
-/// The first of the numbers that nobody asks for but who hunts, behind all that are stored or drawn.
+/// The first of the numbers used by hunters only, above all stored and drawn ones.
 fn fresh(seed: u64) -> u64 {
     (1 << 62) + (seed % (1 << 16)) * (1 << 44)
 }
 
-/// Asks for absent keys until so many were slow. `asks` says whether the store was asked.
+/// Asks for absent keys until enough of them were slow. `asks` returns `true` if the store was reached.
 pub(crate) fn gather<E>(
     count: usize,
     seed: u64,
@@ -120,13 +120,13 @@ pub(crate) fn gather<E>(
     Ok(slow.into())
 }
 
-/// How many keys a hunter asks for again before he looks for another.
+/// How many keys a hunter repeats before it looks for another.
 const AGAIN: u64 = 9;
 
 /// The most keys that a hunter remembers.
 const REMEMBERED: usize = 100_000;
 
-/// He looks for keys whose answers are slow, and asks for them again while they are.
+/// Looks for slow keys and repeats them while they are slow.
 pub(crate) struct Hunter {
     fresh: u64,
     slow: Duration,
@@ -169,7 +169,7 @@ mod tests {
         Known { stored: NonZeroU64::new(stored).expect("not 0"), slow, were_slow: Arc::new([]) }
     }
 
-    /// Asks so often with every 50th new key slow, and again or not as long as `lasts`. The share of slow answers.
+    /// Runs a hunter with every 50th new key slow; slow keys stay slow if `lasts`. Returns the share of slow answers.
     fn slow_share(lasts: bool) -> f64 {
         let (slow, fast) = (Duration::from_micros(50), Duration::from_nanos(100));
         let mut stream = Stream::new(Traffic::Hunt, 1, 0, 1, &known(1, slow));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunter_lives_on_what_stays_slow_and_starves_when_nothing_does() {
+    fn a_hunter_finds_many_slow_answers_only_if_keys_stay_slow() {
         assert!((0.89..0.91).contains(&slow_share(true)), "{}", slow_share(true));
         assert!((0.015..0.02).contains(&slow_share(false)), "{}", slow_share(false));
     }
@@ -197,8 +197,8 @@ mod tests {
             (0..count).map(|_| stream.next(1_000)).collect()
         };
         let (all, even, odd) = (take(0, 1, 200), take(0, 2, 100), take(1, 2, 100));
-        let woven: Vec<u64> = even.into_iter().zip(odd).flat_map(|(one, other)| [one, other]).collect();
-        assert_eq!(all, woven);
+        let interleaved: Vec<u64> = even.into_iter().zip(odd).flat_map(|(one, other)| [one, other]).collect();
+        assert_eq!(all, interleaved);
         assert!(all.iter().all(|number| (1_000..11_000).contains(number)));
     }
 }

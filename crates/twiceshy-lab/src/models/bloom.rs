@@ -1,14 +1,14 @@
-//! The false-positive rates of Bloom filters: what other people's filters are held against.
+//! The false-positive rates of Bloom filters, as baselines.
 //!
-//! A Bloom filter of m bits sets k of them for each key. A blocked one picks a block for each key and sets all k in it, so
-//! that a look-up touches one cache line; blocks have unequal shares of the keys, which costs some rate. A split block sets
-//! one bit in each of its words, which is what vector instructions do well.
+//! A Bloom filter of m bits sets k of them for each key. A blocked one picks a block for each key and sets all k in it,
+//! so that a look-up touches one cache line; blocks have unequal numbers of keys, which costs some accuracy. A split
+//! block sets one bit in each of its words, which suits vector instructions.
 
 use super::counts::PositiveCount;
 
-/// A classic filter with `functions` k hash functions and so many bits a key: `(1 − e^(−k/bits))^k`, for many keys.
+/// A classic filter with `functions` k hash functions and `bits_per_key` b: `(1 − e^(−k/b))^k`, for many keys.
 ///
-/// 002 section 3 asks for k = log₂(1/ε), which is the best k where bits a key are k/ln 2.
+/// 002 section 3 recommends k = log₂(1/ε), which is the best k if the bits per key are k/ln 2.
 ///
 /// ```
 /// use twiceshy_lab::models::bloom::classic_rate;
@@ -28,15 +28,15 @@ pub fn best_functions(bits_per_key: f64) -> u32 {
     if rate(near + 1) < rate(near) { near + 1 } else { near }
 }
 
-/// A filter of blocks of `block_bits` bits in which each key sets `functions` bits, drawn independently: Poisson many keys
-/// to a block, and for each number of them the exact distribution of the bits that are set.
+/// A filter of blocks of `block_bits` bits in which each key sets `functions` independent bits. The number of keys in a
+/// block is Poisson, and for each number the distribution of the set bits is exact.
 ///
-/// The usual estimate takes the mean of these bits to the power of k. It is 1.5 % too low for 512 bits, k = 8 and ten bits a key, as what varies
-/// between blocks of the same number of keys counts too.
+/// The usual estimate takes the mean of these bits to the power of k. It is 1.5 % too low for 512 bits, k = 8 and ten
+/// bits per key, since the variation between blocks with the same number of keys counts too.
 pub fn blocked_rate(block_bits: u32, functions: u32, bits_per_key: f64) -> f64 {
     let bits = f64::from(block_bits);
     let keys = PositiveCount::poisson(bits / bits_per_key);
-    // The chances that 0, 1, … bits are set, one draw after the other.
+    // The probabilities that 0, 1, … bits are set, draw by draw.
     let mut set = vec![0.0; block_bits as usize + 1];
     set[0] = 1.0;
     let mut rates = Vec::new();
@@ -48,7 +48,7 @@ pub fn blocked_rate(block_bits: u32, functions: u32, bits_per_key: f64) -> f64 {
     keys.iter().map(|(keys, chance)| chance * rates[keys as usize]).sum()
 }
 
-/// One more bit of a block is set, or it was before.
+/// One more bit of a block is set, unless it was set before.
 fn draw(set: &mut [f64]) {
     let bits = (set.len() - 1) as f64;
     for number in (1..set.len()).rev() {
@@ -57,8 +57,8 @@ fn draw(set: &mut [f64]) {
     set[0] = 0.0;
 }
 
-/// A filter of blocks of `words` words of `word_bits` bits; each key sets one bit in each word of its block. Poisson many keys
-/// to a block.
+/// A filter of blocks of `words` words of `word_bits` bits; each key sets one bit in each word of its block. The number
+/// of keys in a block is Poisson.
 ///
 /// The split block filters of Parquet and Impala have 8 words of 32 bits.
 ///
@@ -90,7 +90,7 @@ mod tests {
         let rng = &mut Rng::new(99);
         let found = (0..ASKED).filter(|_| contains(rng.word())).count() as f64 / f64::from(ASKED);
         let deviation = (expected * (1.0 - expected) / f64::from(ASKED)).sqrt();
-        // How full the one filter at hand happens to be adds about as much as a relative 1/√bits for each function.
+        // The actual fill of this one filter adds about a relative 1/√bits for each function.
         let luck = expected * 8.0 / (bits as f64).sqrt();
         assert!((found - expected).abs() < 4.0 * (deviation + luck), "{found} for {expected}");
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_with_few_keys_has_the_rate_that_counting_gives() {
+    fn one_block_with_few_keys_has_the_counted_rate() {
         // Two bits, one function: with one key half of the queries match, with two 3/4, with i keys 1 − 2^−i.
         let expected: f64 = PositiveCount::poisson(4.0).iter().map(|(i, chance)| chance * (1.0 - (-i).exp2())).sum();
         assert!((blocked_rate(2, 1, 0.5) - expected).abs() < 1e-12);

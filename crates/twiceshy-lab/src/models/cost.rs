@@ -1,11 +1,11 @@
 //! What a filter in front of a slow memory costs (003 section 3).
 
-/// Why numbers describe no mix of operations.
+/// Invalid numbers for a mix of operations.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CostError {
     /// A share outside 0 to 1.
-    #[error("a {what} of {number} is impossible; give a number from 0 to 1")]
+    #[error("the {what} must be from 0 to 1, not {number}")]
     Share {
         /// Which of the numbers.
         what: &'static str,
@@ -13,10 +13,10 @@ pub enum CostError {
         number: f64,
     },
     /// Operations that do not add up.
-    #[error("the shares of look-ups, insertions and deletions add up to {0}; they must make 1")]
+    #[error("the shares of look-ups, insertions and deletions must add up to 1, not {0}")]
     Sum(f64),
-    /// A cost that is none.
-    #[error("a cost of {number} for {what} is impossible; give a finite number of 0 or more")]
+    /// A cost that is negative or not finite.
+    #[error("the cost of {what} must be a finite number of 0 or more, not {number}")]
     Cost {
         /// Which of the costs.
         what: &'static str,
@@ -41,7 +41,7 @@ pub struct Operations {
 /// What an operation of each kind costs, in any one unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// c_P: a look-up that the filter lets through, to the slow memory.
+    /// c_P: a look-up that the filter passes on to the slow memory.
     pub positive: f64,
     /// c_F: a look-up that the filter answers with *absent*.
     pub negative: f64,
@@ -54,7 +54,7 @@ pub struct Costs {
 /// The cost formula of 003 section 3: the mean cost of an operation,
 /// `p₁((q₁ + (1 − q₁)q₂)c_P + (1 − q₁)(1 − q₂)c_F) + p₂c_I + p₃c_D`, where q₂ is the false-positive rate.
 ///
-/// What an adaptation costs is not in it: it comes with a positive look-up that the slow memory was read for anyway.
+/// The cost of an adaptation is not included: it follows a positive look-up, for which the slow memory is read anyway.
 ///
 /// ```
 /// use twiceshy_lab::models::cost::{Costs, Operations, Workload};
@@ -62,7 +62,7 @@ pub struct Costs {
 /// // One look-up in ten finds its key; the slow memory takes a hundred times as long as the filter.
 /// let operations = Operations { lookups: 0.98, insertions: 0.01, deletions: 0.01, true_positives: 0.1 };
 /// let costs = Costs { positive: 100.0, negative: 1.0, insertion: 200.0, deletion: 200.0 };
-/// let pair = Workload::new(operations, costs)?.beside(0.015, 0.001)?;
+/// let pair = Workload::new(operations, costs)?.compare(0.015, 0.001)?;
 /// assert!((pair.saved() - 0.98 * 0.9 * 0.014 * 99.0).abs() < 1e-12);
 /// # Ok::<(), twiceshy_lab::models::cost::CostError>(())
 /// ```
@@ -82,19 +82,19 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// What an operation costs less under the second rate.
+    /// The saving per operation under the second rate.
     pub fn saved(&self) -> f64 {
         self.first - self.second
     }
 
-    /// The second cost over the first; 1 where both are 0.
+    /// The second cost over the first; 1 if both are 0.
     pub fn ratio(&self) -> f64 {
         if self.first == self.second { 1.0 } else { self.second / self.first }
     }
 }
 
 impl Workload {
-    /// A mix of operations and what they cost.
+    /// A mix of operations and their costs.
     pub fn new(operations: Operations, costs: Costs) -> Result<Self, CostError> {
         let Operations { lookups, insertions, deletions, true_positives } = operations;
         check_share("share of look-ups", lookups)?;
@@ -125,7 +125,7 @@ impl Workload {
     }
 
     /// The cost under two rates, such as a plain filter's and an adaptive one's.
-    pub fn beside(&self, first_rate: f64, second_rate: f64) -> Result<Pair, CostError> {
+    pub fn compare(&self, first_rate: f64, second_rate: f64) -> Result<Pair, CostError> {
         Ok(Pair { first: self.cost(first_rate)?, second: self.cost(second_rate)? })
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         let expected = 0.5 * ((0.25 + 0.375) * 64.0 + 0.375 * 4.0) + 3.0 + 1.0;
         let workload = Workload::new(OPERATIONS, COSTS).expect("a possible workload");
         assert_eq!(workload.cost(0.5), Ok(expected));
-        let pair = workload.beside(0.5, 0.0).expect("possible rates");
+        let pair = workload.compare(0.5, 0.0).expect("possible rates");
         assert_eq!((pair.first, pair.saved()), (expected, 0.5 * 0.375 * 60.0));
         assert_eq!(pair.ratio(), pair.second / pair.first);
         assert_eq!(Pair { first: 0.0, second: 0.0 }.ratio(), 1.0);
@@ -171,6 +171,6 @@ mod tests {
         }
         let workload = Workload::new(OPERATIONS, COSTS).expect("a possible workload");
         assert_eq!(workload.cost(1.1).err(), share("false-positive rate", 1.1));
-        assert!(workload.beside(0.1, f64::NAN).is_err());
+        assert!(workload.compare(0.1, f64::NAN).is_err());
     }
 }

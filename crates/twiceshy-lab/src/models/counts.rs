@@ -1,12 +1,12 @@
-//! How many of many keys do something rare: the positive part of a Poisson or binomial distribution.
+//! The number of keys, out of many, with a rare property: the positive part of a Poisson or binomial distribution.
 
-/// Terms smaller than this, relative to the largest, are left out. Far below the precision of an `f64`, because the
-/// sums weigh the upper tail with powers of the value.
+/// Terms smaller than this, relative to the largest, are left out. It is far below the precision of an `f64`, because
+/// the sums weigh the upper tail with powers of the value.
 const NEGLIGIBLE: f64 = 1e-30;
 
-/// The probabilities of the values 1, 2, … of a random count, from the first to the last that is not negligible.
+/// The probabilities of the values 1, 2, … of a random count, from the first to the last non-negligible one.
 ///
-/// They add up to the chance of a positive value with full relative precision, however small it is.
+/// They add up to the probability of a positive value with full relative precision, however small it is.
 #[derive(Debug)]
 pub(super) struct PositiveCount {
     none: f64,
@@ -22,7 +22,7 @@ impl PositiveCount {
         Self::outward(mean.floor().max(1.0), ratio, -mean)
     }
 
-    /// The number of successes in so many trials, one or more, with a chance above 0 and up to 1 each.
+    /// The number of successes in `trials` trials, at least one, with a probability above 0 and up to 1 each.
     pub(super) fn binomial(trials: f64, chance: f64) -> Self {
         let mode = ((trials + 1.0) * chance).floor().clamp(1.0, trials);
         let ratio = |value: f64| {
@@ -55,22 +55,22 @@ impl PositiveCount {
         Self { none: log_none.exp(), some, first, weights }
     }
 
-    /// The chance of 0.
+    /// The probability of 0.
     pub(super) fn none(&self) -> f64 {
         self.none
     }
 
-    /// The chance of a positive value.
+    /// The probability of a positive value.
     pub(super) fn some(&self) -> f64 {
         self.some
     }
 
-    /// The smallest value that is kept.
+    /// The smallest value kept.
     pub(super) fn first(&self) -> usize {
         self.first
     }
 
-    /// The largest value that is kept. It does not shrink as the mean, the trials or their chance grow.
+    /// The largest value kept. It does not shrink as the mean, the trials or their probability grow.
     pub(super) fn last(&self) -> usize {
         self.first + self.weights.len() - 1
     }

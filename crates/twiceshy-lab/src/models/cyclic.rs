@@ -16,22 +16,22 @@ use super::harmonic::Harmonic;
 ///
 /// A cell holds its key's fingerprint under one of H functions, and each false positive moves it on to the next,
 /// cyclically. Of the ζ absent keys that share the cell's bucket, a Poisson number `Z_j` of mean `ζ·κ_j` collides under
-/// function j, where `κ_j` is the chance that one fingerprint equals another. A cell that reaches a function with
-/// `Z_j = 0` stays there; one without such a function goes round for ever, H false positives in every `Σ ζ/Z_j`
+/// function j, where `κ_j` is the probability that one fingerprint equals another. A cell that reaches a function with
+/// `Z_j = 0` stays there; one without such a function cycles endlessly, with H false positives in every `Σ ζ/Z_j`
 /// queries.
 ///
-/// **Cost.** [`rate`](Self::rate) sums over the likely ζ, a few hundred, with a quadrature in place of the H-fold sum
-/// over the Z: milliseconds, 17 functions and hundreds of absent keys a bucket included. Its error against the formula
-/// is below 1e-8.
+/// **Cost.** [`rate`](Self::rate) sums over the likely ζ, a few hundred, with a quadrature instead of the H-fold sum
+/// over the Z: milliseconds, even for 17 functions and hundreds of absent keys per bucket. Its error against the
+/// formula is below 1e-8.
 ///
 /// **Departures from the print.** In the first sum of section 3.2 the factor `e^-μ` belongs outside the product and its
-/// index is i + 1: the chance that functions 0 to i collide and the next does not. `κ_j` there is called the fraction
-/// of the fingerprints that function j has; the mean that makes sense, and that gives section 3.1 as a special case, is
-/// ζ divided by the number of those fingerprints.
+/// index is i + 1: the probability that functions 0 to i collide and the next does not. `κ_j` there is called the
+/// fraction of the fingerprints that function j has; the mean that makes sense, and that gives section 3.1 as a special
+/// case, is ζ divided by the number of those fingerprints.
 ///
 /// **What the model leaves out.** A query that collides in two of its d buckets counts twice, though it is one false
 /// positive: the prediction is too high by a share of half the rate times (d - 1)/d. The Z are not quite Poisson, and
-/// every cell is taken to have had queries enough; [`rate_finite`](Self::rate_finite) does better in both.
+/// every cell is assumed to have had enough queries; [`rate_finite`](Self::rate_finite) is better in both respects.
 ///
 /// ```
 /// use twiceshy_lab::models::{CyclicModel, EmptyCell};
@@ -61,7 +61,7 @@ impl CyclicModel {
         self.load
     }
 
-    /// For each function the chance that two keys collide under it, κ.
+    /// For each function, the probability κ that two keys collide under it.
     pub fn collision(&self) -> &[f64] {
         &self.collision
     }
@@ -69,8 +69,8 @@ impl CyclicModel {
     /// The false-positive rate F(ζ, n) of a bucket that holds a key, shared by `absent_keys` ζ that are asked for
     /// `queries` n times in all, as 003 sections 3.1 and 3.2 give it.
     ///
-    /// It is meant for n large enough that a cell which can come to rest has done so; for fewer queries it is too high,
-    /// for very few even above 1. It is 0 where there is no key or no query.
+    /// It is meant for n large enough that every cell which can come to rest has done so; for fewer queries it is too
+    /// high, for very few even above 1. It is 0 if there is no key or no query.
     pub fn bucket_rate(&self, absent_keys: u64, queries: u64) -> f64 {
         if absent_keys == 0 || queries == 0 {
             return 0.0;
@@ -84,9 +84,9 @@ impl CyclicModel {
     /// The false-positive rate F of the whole filter over `queries` N, drawn uniformly from `absent_keys` A, with
     /// `buckets_per_table` b buckets of one cell in each table (003 section 3.1, the last formula).
     ///
-    /// The inner sum of that formula, over the number j of queries that a bucket gets, is taken in closed form:
-    /// `j·F(ζ, j)` is a constant plus a multiple of j. At j = 0 it is printed as infinity times zero and counts as zero
-    /// here. The rate is 0 where there is no bucket, key or query.
+    /// The inner sum of that formula, over the number j of queries that a bucket gets, is taken in closed form: `j·F(ζ,
+    /// j)` is a constant plus a multiple of j. At j = 0 it is printed as infinity times zero and counts as zero here.
+    /// The rate is 0 if there is no bucket, key or query.
     pub fn rate(&self, buckets_per_table: u64, absent_keys: u64, queries: u64) -> f64 {
         Traffic::new(buckets_per_table, absent_keys, queries).map_or(0.0, |traffic| {
             let harmonic = self.harmonic(traffic.largest_zeta(), Law::Poisson);
@@ -114,7 +114,7 @@ impl CyclicModel {
         Harmonic::new(self.collision.len(), self.most_colliding(largest_zeta, law))
     }
 
-    /// The largest number of colliding keys that is worth counting under any function.
+    /// The largest number of colliding keys that matters under any function.
     fn most_colliding(&self, largest_zeta: f64, law: Law) -> usize {
         let kappa = self.collision.iter().copied().fold(0.0, f64::max);
         law.count(largest_zeta, kappa).last()
@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn one_function_never_adapts_so_each_query_errs_with_the_static_chance() {
+    fn one_function_never_adapts_so_each_query_errs_at_the_static_rate() {
         let expected = 4.0 * 0.95 / 256.0;
         assert!((rate(&equal(8, 0), 10) / expected - 1.0).abs() < 1e-8);
-        // In one bucket that holds a key, the chance is that of a single comparison.
+        // In one bucket that holds a key, the probability is that of a single comparison.
         assert!((equal(8, 0).bucket_rate(40, 1000) * 256.0 - 1.0).abs() < 1e-8);
     }
 
-    /// F(ζ, n) for two functions, term by term as 003 section 3.2 prints it, with the misplaced factor put right.
+    /// F(ζ, n) for two functions, term by term as printed in 003 section 3.2, with the misplaced factor corrected.
     fn printed(zeta: f64, queries: f64, kappa: [f64; 2]) -> f64 {
         let [first, second] = kappa.map(|kappa| zeta * kappa);
         let mut rate = (1.0 - (-first).exp()) * (-second).exp() / queries;

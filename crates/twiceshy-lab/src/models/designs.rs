@@ -1,4 +1,4 @@
-//! Every filter's static rate and space, as formulas of its design.
+//! The static rate and space of every filter, as formulas of its design.
 
 #[cfg(test)]
 mod tests;
@@ -6,7 +6,7 @@ mod tests;
 use super::bloom;
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
-/// The bits of a slot beside its remainder: two marks, and an offset of 8 bits for 64 slots (004 section 5).
+/// The bits of a slot beside its remainder: two marks, and an 8-bit offset per 64 slots (004 section 5).
 const MARKS: f64 = 2.125;
 /// The code of 56 bits that 64 slots share (004 section 5).
 const CODE: f64 = 56.0 / 64.0;
@@ -14,19 +14,19 @@ const CODE: f64 = 56.0 / 64.0;
 const SELECTOR: f64 = 8.0;
 /// The adaptivity bits of 64 slots, in three words (001 section 5.1).
 const ADAPTIVITY: f64 = 3.0;
-/// The slots of a broom filter's second level over those of the first, and how many bits its remainders have more.
+/// The slots of a broom filter's second level over those of the first, and the extra bits of its remainders.
 const SECOND: (f64, u32) = (1.0 / 64.0, 4);
 /// The share of the keys that a broom filter at 95 % load has in its second level, as measured.
 const ASIDE: f64 = 0.005;
-/// Bits of a word of the back yard; there are two for each key that is expected there.
+/// Bits per word of the back yard; there are two words for each key expected there.
 const YARD: f64 = 2.0 * 64.0;
 
-/// A filter, by what decides its static rate and its space. Cells and slots are counted without end: what a small table
-/// spends on its fixed parts and its last block is left out.
+/// A filter, described by what determines its static rate and space. Tables are assumed to be large: the fixed parts
+/// and the last block of a small table are left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Design {
-    /// The plain filter of the cuckoo family over whole keys, 4×1 in 003, and Cuckooing, whose fingerprints are the same.
+    /// The plain cuckoo filter over whole keys, 4×1 in 003, and Cuckooing, whose fingerprints are the same.
     Cuckoo {
         /// d.
         tables: u32,
@@ -53,8 +53,8 @@ pub enum Design {
         /// s.
         selector_bits: u32,
     },
-    /// Cyclic with unequal ranges, single cells (003 section 3.2), before anything is learned: its static rate rises with
-    /// every cell that has moved on to one of the later functions. It does not depend on s.
+    /// Cyclic with unequal ranges, single cells (003 section 3.2), before anything is learned: its static rate rises
+    /// with every cell that has moved on to one of the later functions. It does not depend on s.
     CyclicUnequal {
         /// d.
         tables: u32,
@@ -140,30 +140,30 @@ pub enum Design {
     },
 }
 
-/// Why numbers are no filter.
+/// Invalid numbers for a filter.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesignError {
     /// A load outside 0 to 1.
-    #[error("a load of {0} is impossible; give keys over cells or slots, above 0 and up to 1, such as 0.95")]
+    #[error("the load (keys over cells or slots) must be above 0 and up to 1, such as 0.95, not {0}")]
     Load(f64),
     /// Widths that leave no fingerprint, or more than 64 bits.
     #[error(
         "{0:?} has no fingerprint or one too wide; give 1 to 63 bits, more than the selector or the signature takes"
     )]
     Width(Design),
-    /// Nothing to look at.
-    #[error("{0:?} looks at nothing; give 1 or more of everything")]
+    /// A count of 0.
+    #[error("{0:?} has a count of 0; every count must be at least 1")]
     Nothing(Design),
 }
 
 impl Design {
-    /// The probability that a key which was never asked for is a false positive of a filter that has learned nothing, at
-    /// this load (keys over cells or slots; Bloom filters have theirs in `bits_per_key`, and ignore it).
+    /// The false-positive rate of first-time queries in a filter that has learned nothing, at this load (keys over
+    /// cells or slots; Bloom filters use `bits_per_key` instead).
     ///
-    /// Cuckoo filters: 1 − (1 − load/v)^(d·c), v values of the first function, the empty one not counted. Partial keys:
-    /// 1 − exp(−d·c·load/v), since keys with the same bucket and fingerprint share all their cells. The quotient family:
-    /// 1 − exp(−load·2^−r). The broom filter's second level adds one part in eighty.
+    /// Cuckoo filters: 1 − (1 − load/v)^(d·c), with v values of the first function, not counting the empty one. Partial
+    /// keys: 1 − exp(−d·c·load/v), since keys with the same bucket and fingerprint share all their cells. The quotient
+    /// family: 1 − exp(−load·2^−r). The broom filter's second level adds one part in eighty.
     pub fn static_rate(&self, load: f64) -> Result<f64, DesignError> {
         self.check(load)?;
         Ok(match *self {
@@ -198,7 +198,7 @@ impl Design {
         })
     }
 
-    /// The bits of local space over the keys, at this load.
+    /// The bits of local space per key, at this load.
     pub fn bits_per_key(&self, load: f64) -> Result<f64, DesignError> {
         self.check(load)?;
         let per_cell = match *self {
@@ -255,7 +255,7 @@ impl Design {
     }
 }
 
-/// The values of a cell's fingerprint, but the one that means empty.
+/// The number of values of a cell's fingerprint, without the one that means empty.
 fn values(bits: u32) -> u64 {
     (1 << bits) - 1
 }

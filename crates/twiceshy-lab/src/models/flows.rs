@@ -1,4 +1,4 @@
-//! The Cyclic filter where absent keys are asked for at different rates (003 section 3.1, its last paragraph).
+//! The Cyclic filter with absent keys that are asked for at different rates (003 section 3.1, its last paragraph).
 
 mod bucket;
 #[cfg(test)]
@@ -19,15 +19,17 @@ pub struct FlowClass {
     pub rate: f64,
 }
 
-/// Why classes of flows make no model.
+/// Invalid classes of flows.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FlowError {
     /// No class.
-    #[error("there is no class of keys; give one class or more, or for a list of sizes one size above 0 or more")]
+    #[error("there are no classes of keys; give at least one class, or at least one size above 0")]
     NoClass,
     /// A share or rate that is not a positive number.
-    #[error("a class of share {share} and rate {rate} is impossible; give finite numbers above 0, such as 0.1 and 9.0")]
+    #[error(
+        "the share and the rate of a class must be finite and above 0, such as 0.1 and 9.0, not {share} and {rate}"
+    )]
     Class {
         /// The share.
         share: f64,
@@ -41,21 +43,21 @@ pub enum FlowError {
 
 /// The Markov chain of 003 sections 3.1 and 3.2 over keys of several classes, by sampling buckets.
 ///
-/// The paper says that flows of a small number of rates could be treated likewise, and leaves it there. Here, as there, a
+/// The paper says that flows of a small number of rates could be treated likewise, without details. Here, as there, a
 /// cell stays in function i for an exponential time of mean `1/W_i`, but `W_i` is the sum of the rates of the keys that
-/// collide under i, not their number; it rests where nobody collides.
+/// collide under i, not their number. It rests at a function without collisions.
 ///
-/// **How.** The absent keys that collide with a cell under function 0 are Poisson in number, and so are those that
-/// collide under others only. They are drawn, each with its class and the functions under which it collides; cells
+/// **How.** The number of absent keys that collide with a cell under function 0 is Poisson, and so is that of those
+/// that collide only under others. They are drawn, each with its class and the functions under which it collides; cells
 /// without a collision under function 0 have no false positive and are counted without being drawn. Then the chain is
-/// played, false positive by false positive. Nothing but the standard error is lost to sampling, and it is returned:
-/// about 1/√samples of the rate, more where a few cells make most of the mistakes.
+/// simulated, false positive by false positive. Sampling adds only the standard error, which is returned: about
+/// 1/√samples of the rate, more if a few cells make most of the mistakes.
 ///
-/// **Beside [`CyclicModel`].** One class has the rate of [`CyclicModel::rate_finite`]. What that model leaves out, a
-/// query that collides in two tables, is left out here as well.
+/// **Compared with [`CyclicModel`].** One class has the rate of [`CyclicModel::rate_finite`]. Like that model, this one
+/// leaves out queries that collide in two tables.
 ///
-/// **The worst case.** The paper holds equal rates for the worst. For [`rate`](Self::rate) that is a theorem: a cell
-/// that goes round has `H/Σ 1/W_i` false positives in a unit of time, which is concave in the W, so mixing rates of the
+/// **The worst case.** The paper considers equal rates the worst case. For [`rate`](Self::rate) that is a theorem: a
+/// cell that cycles has `H/Σ 1/W_i` false positives per unit of time, which is concave in the W, so mixing rates of the
 /// same mean can only lower it.
 ///
 /// ```
@@ -97,7 +99,7 @@ impl FlowModel {
         Ok(Self { cyclic, classes })
     }
 
-    /// A filter and the sizes of all flows, such as a trace has them: a class for each size. Sizes of 0 are passed over.
+    /// A filter and the sizes of all flows, as in a trace: one class for each size. Sizes of 0 are ignored.
     pub fn from_sizes(cyclic: CyclicModel, sizes: impl IntoIterator<Item = u64>) -> Result<Self, FlowError> {
         let mut flows = BTreeMap::new();
         sizes.into_iter().filter(|size| *size > 0).for_each(|size| *flows.entry(size).or_insert(0u64) += 1);
@@ -110,8 +112,8 @@ impl FlowModel {
         &self.classes
     }
 
-    /// The asymptotic rate: cells that can come to rest have done so, and the others go round at their long-run rate.
-    /// The counterpart of [`CyclicModel::rate`]; given the sampled collisions, a bucket's false positives are computed.
+    /// The asymptotic rate: cells that can come to rest have done so, and the others cycle at their long-run rate. The
+    /// counterpart of [`CyclicModel::rate`]. The collisions are sampled; a bucket's false positives are then computed.
     ///
     /// `queries` in all for `absent_keys` keys, `buckets_per_table` buckets of one cell, a fixed number of `samples`.
     pub fn rate(&self, buckets_per_table: u64, absent_keys: u64, queries: u64, samples: u64, seed: u64) -> Estimate {
@@ -119,10 +121,10 @@ impl FlowModel {
         self.sample(shape, samples, seed, |bucket, per_key, _| bucket.in_the_long_run(per_key))
     }
 
-    /// The rate over these queries, each key being asked for a Poisson number of times in proportion to its rate, all
-    /// along. The counterpart of [`CyclicModel::rate_finite`].
+    /// The rate over these queries, if each key is asked for a Poisson number of times in proportion to its rate, over
+    /// the whole time. The counterpart of [`CyclicModel::rate_finite`].
     ///
-    /// Costs a few nanoseconds for each false positive of a sampled bucket.
+    /// Takes a few nanoseconds for each false positive of a sampled bucket.
     pub fn rate_finite(
         &self,
         buckets_per_table: u64,
@@ -135,15 +137,15 @@ impl FlowModel {
         self.sample(shape, samples, seed, |bucket, per_key, rng| bucket.played(per_key, rng))
     }
 
-    /// The same where each flow has a fixed size: a key is asked for exactly `queries/absent_keys` times its rate (the
-    /// whole number below or above, so that the mean is right), at times that are uniform over the whole stretch.
+    /// The same with flows of fixed size: a key is asked for exactly `queries/absent_keys` times its rate (the whole
+    /// number below or above, so that the mean is right), at uniformly random times.
     ///
-    /// A flow that has had its queries ends, and pushes no cell on any more: a cell that would go round for ever rests
-    /// once the flows of one of its functions are over. Large flows last; with flows of one query each, every one is
-    /// asked once whatever the filter has learned. Flows that come one after the other, as in a trace, meet more seldom
-    /// than here, and their rate is lower.
+    /// A flow that has had its queries ends and no longer moves cells: a cell that would cycle endlessly rests once the
+    /// flows of one of its functions are over. Large flows last; with flows of one query each, every one is asked once
+    /// whatever the filter has learned. Flows that follow each other, as in a trace, overlap less than here, and their
+    /// rate is lower.
     ///
-    /// Sorts the queries of all colliding keys of a bucket, so flows of millions of queries take their time.
+    /// Sorts the queries of all colliding keys of a bucket, so flows of millions of queries are slow.
     pub fn rate_fixed_sizes(
         &self,
         buckets_per_table: u64,
@@ -156,7 +158,7 @@ impl FlowModel {
         self.sample(shape, samples, seed, |bucket, per_key, rng| bucket.with_fixed_sizes(per_key, rng))
     }
 
-    /// The rate that follows from the mean number of false positives of a cell that has one or more.
+    /// The rate, from the mean number of false positives of a cell that has at least one.
     fn sample(
         &self,
         [buckets, absent_keys, queries]: [u64; 3],

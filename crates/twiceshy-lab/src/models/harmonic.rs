@@ -1,26 +1,26 @@
-//! Means of `1 / Σ 1/Z` and its like over independent random counts, without enumerating them.
+//! Means of `1 / Σ 1/Z` and similar functions over independent random counts, without enumerating them.
 
 use super::counts::PositiveCount;
 
-/// The distance of neighbouring nodes on the logarithmic axis.
+/// The distance between neighbouring nodes on the logarithmic axis.
 ///
-/// For a single exponential `e^-uX` the trapezoidal sum over `ln u` errs by at most about `2·|Γ(1 + 2πi/STEP)|`, here
-/// 4e-10, relative to the integral and whatever X is; so the same bound holds for every mixture of them.
+/// For a single exponential `e^-uX` the error of the trapezoidal sum over `ln u` is at most about `2·|Γ(1 +
+/// 2πi/STEP)|`, here 4e-10, relative to the integral and for any X; so the same bound holds for every mixture of them.
 const STEP: f64 = 0.4;
 
-/// Exponents that cut the integral off: below, the integrand is the constant 1 over a length of e^-25 of the integral;
-/// above, it is less than e^-25.
+/// The range of exponents of the integral. Below, the integrand is the constant 1 over a length of e^-25 of the
+/// integral; above, it is less than e^-25.
 const CUT: f64 = 25.0;
 
 /// Computes means of functions of `X = 1/Z_0 + … + 1/Z_(H-1)` where all Z are positive, the Z independent counts.
 ///
 /// The H-fold sum of 003 section 3.1 has too many terms from H = 8 on. Instead, `1/X` is the integral of `e^-uX` over
-/// all `u > 0`, and the mean of `e^-uX` is a product of H one-dimensional sums:
-/// `E[1/X; all Z > 0] = ∫ Π_i Σ_z P(Z_i = z) e^(-u/z) du`. With `u = e^t` the trapezoidal rule settles the integral;
-/// the relative error stays below 1e-8. The exponentials depend on `u` and `z` alone and are computed once.
+/// all `u > 0`, and the mean of `e^-uX` is a product of H one-dimensional sums: `E[1/X; all Z > 0] = ∫ Π_i Σ_z P(Z_i =
+/// z) e^(-u/z) du`. With `u = e^t` the trapezoidal rule gives the integral; the relative error is below 1e-8. The
+/// exponentials depend only on `u` and `z` and are computed once.
 ///
-/// Counts are given in groups, in the order of the functions: a distribution and how many follow it. Their values must
-/// stay at or below the largest that was prepared for.
+/// Counts are given in groups, in the order of the functions: a distribution and how many functions it applies to.
+/// Their values must not exceed the largest that was prepared for.
 #[derive(Debug)]
 pub(super) struct Harmonic {
     nodes: Vec<Node>,

@@ -1,30 +1,30 @@
-//! What 002 proves of insertions: Theorem 1 for two tables of single cells, and Lemma 2 for partial-key filters.
+//! What 002 proves about insertions: Theorem 1 for two tables of single cells, and Lemma 2 for partial-key filters.
 //!
-//! 002 says nothing that can be computed of more tables or cells, nor of breadth-first search. For random walks in d tables
-//! of single cells the obvious guess, that every cell is full with probability α independently of the others, makes
-//! α^d/(1 − α^(d−1)) moves at load α, 0.45 an insertion on the way to 95 % of four tables. Walks really take 0.95
-//! (docs/papers.md): where one has been, cells are full more often. No simple model that does better is known to us, so
-//! there is none here.
+//! 002 gives no formula for more tables or cells, or for breadth-first search. For random walks in d tables of single
+//! cells, the simple assumption that every cell is full with probability α independently of the others gives α^d/(1 −
+//! α^(d−1)) moves at load α, and 0.45 per insertion on the way to 95 % of four tables. Real walks take 0.95
+//! (docs/measurements.md): cells on the path of an earlier walk are full more often. We know no simple model that does
+//! better, so there is none here.
 
-/// Why numbers are beyond Theorem 1 or Lemma 2.
+/// Numbers outside the range of Theorem 1 or Lemma 2.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InsertionError {
-    /// A slack that leaves nothing to prove.
-    #[error("a slack of {0} is beyond the theorem; give a finite number above 0, such as 0.1 for a load of 1/2.1")]
+    /// A slack for which the theorem proves nothing.
+    #[error("the slack must be a finite number above 0, such as 0.1 for a load of 1/2.1, not {0}")]
     Slack(f64),
     /// No key.
-    #[error("without keys there is nothing to insert; give 1 or more")]
+    #[error("the number of keys must be at least 1, not 0")]
     NoKey,
     /// No bucket or cell.
-    #[error("without a bucket of a cell or more nothing can be stored; give 1 or more of each")]
+    #[error("the buckets and the cells of a bucket must each be at least 1")]
     NoBucket,
 }
 
 /// The bounds of 002, Theorem 1, for a table T of two halves with single cells that holds n keys at load 1/(2 + δ) or less.
 ///
-/// They bound the steps of Algorithm 2, [`Insertion::Alternating`](twiceshy::cuckoo::Insertion). *This is a very loose
-/// bound*, says the paper of the first.
+/// They bound the steps of Algorithm 2, [`Insertion::Alternating`](twiceshy::cuckoo::Insertion). The paper calls the
+/// first *a very loose bound*.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alternating {
     slack: f64,
@@ -57,14 +57,14 @@ impl Alternating {
         (6.0 * self.cells().ln() / self.base().ln()).ceil() as u64
     }
 
-    /// The chance that k steps do not suffice although there is no bad configuration (inequality 3):
-    /// at most `2·(1 + δ/2)^(1 − k/3)`, and 1.
+    /// The probability that k steps do not suffice although there is no bad configuration (inequality 3): at most `2·(1
+    /// + δ/2)^(1 − k/3)`, and 1.
     pub fn survival(&self, steps: u64) -> f64 {
         (2.0 * self.base().powf(1.0 - steps as f64 / 3.0)).min(1.0)
     }
 
-    /// The chance of a bad configuration, two cycles that both cells of the key lead to:
-    /// at most `2/(|T|·n)·Σ_{v ≥ 3} v³·(1 + δ/2)^−v`, and 1.
+    /// The probability of a bad configuration, two cycles that both cells of the key lead to: at most `2/(|T|·n)·Σ_{v ≥
+    /// 3} v³·(1 + δ/2)^−v`, and 1.
     pub fn bad_configuration(&self) -> f64 {
         let x = 1.0 / self.base();
         // Σ v³x^v over all v, less the first two terms.
@@ -72,29 +72,30 @@ impl Alternating {
         (2.0 / (self.cells() * self.keys) * sum).min(1.0)
     }
 
-    /// The mean number of steps, at most: the sum of the chances that there are k or more, k = 1 to `Max`.
+    /// An upper bound of the mean number of steps: the sum of the probabilities of k or more steps, k = 1 to `Max`.
     ///
-    /// The paper prints `1 + 2·Σ_{k ≥ 0} (1 + δ/2)^(−k/3)` and a term that vanishes. That leaves out the term of k = 2, for
-    /// which the exponent is positive; here every [`survival`](Self::survival) is taken as it is, 1 at the most.
+    /// The paper prints `1 + 2·Σ_{k ≥ 0} (1 + δ/2)^(−k/3)` and a term that vanishes. That omits the term of k = 2, for
+    /// which the exponent is positive; here every [`survival`](Self::survival) is used as it is, at most 1.
     pub fn mean_steps(&self) -> f64 {
         let (most, log) = (self.most_steps() as f64, self.base().ln());
-        // Up to here the bound says nothing; from here on it falls by the same factor with every step.
+        // Up to here the bound is 1; from here on it falls by the same factor with every step.
         let certain = (3.0 * (1.0 + std::f64::consts::LN_2 / log)).floor().min(most);
         let geometric = (-(most - certain) * log / 3.0).exp_m1() / (-log / 3.0).exp_m1();
         certain + 2.0 * (log * (1.0 - (certain + 1.0) / 3.0)).exp() * geometric + most * self.bad_configuration()
     }
 
-    /// The chance that an insertion ends in a re-hash, at most: of a bad configuration, or of `Max` steps without one.
+    /// An upper bound of the probability that an insertion ends in a re-hash: a bad configuration, or `Max` steps
+    /// without one.
     pub fn rehash(&self) -> f64 {
         (self.bad_configuration() + self.survival(self.most_steps())).min(1.0)
     }
 }
 
-/// The expected number of groups of 2b + 1 keys that share bucket and fingerprint in a partial-key filter of two tables, and
-/// so cannot all be stored (002, Lemma 2): `C(n, 2b + 1)·(2/(2^f·m))^(2b)`.
+/// The expected number of groups of 2b + 1 keys that share bucket and fingerprint in a partial-key filter of two
+/// tables, and so cannot all be stored (002, Lemma 2): `C(n, 2b + 1)·(2/(2^f·m))^(2b)`.
 ///
-/// `keys` n, `buckets` m in all, `bits` f of a fingerprint, `cells` b of a bucket. Fingerprints must have about log₂(n)/2b
-/// bits for it to be below 1.
+/// `keys` n, `buckets` m in all, `bits` f of a fingerprint, `cells` b of a bucket. It is below 1 if fingerprints have
+/// at least about log₂(n)/2b bits.
 pub fn overfull_groups(keys: u64, buckets: u64, bits: u32, cells: u32) -> Result<f64, InsertionError> {
     if keys == 0 {
         return Err(InsertionError::NoKey);
@@ -137,7 +138,7 @@ mod tests {
         assert!(table.rehash() < 1e-4 && table.rehash() >= table.bad_configuration());
     }
 
-    /// The steps of Algorithm 2 for each key of a table that is filled up to n keys at load 1/(2 + δ), found by playing it.
+    /// The steps of Algorithm 2 for each key of a table that is filled up to n keys at load 1/(2 + δ), by simulation.
     fn played(slack: f64, keys: u64, seed: u64) -> Vec<u64> {
         let half = ((2.0 + slack) * keys as f64 / 2.0) as u64;
         let rng = &mut Rng::new(seed);
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn played_insertions_stay_within_the_bounds() {
+    fn simulated_insertions_stay_within_the_bounds() {
         for (slack, keys) in [(0.2, 20_000), (1.0, 20_000)] {
             let (steps, bounds) = (played(slack, keys, 1), bounds(slack, keys));
             let share = |least: u64| steps.iter().filter(|steps| **steps >= least).count() as f64 / keys as f64;
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_theorem_does_not_speak_of_is_refused() {
+    fn numbers_outside_the_theorem_are_refused() {
         for slack in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(Alternating::new(slack, 10), Err(InsertionError::Slack(_))));
         }

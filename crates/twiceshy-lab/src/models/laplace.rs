@@ -1,12 +1,13 @@
-//! From the Laplace transform of a waiting time to the probability that it is over by a given time.
+//! Computes the probability that a waiting time is over by a given time, from its Laplace transform.
 
 use std::f64::consts::PI;
 use std::ops::Mul;
 
-/// Terms of the sum. Each adds about 0.6 decimal digits until rounding takes them away; at 20 the error is near 1e-11.
+/// The number of terms. Each adds about 0.6 decimal digits until rounding errors dominate; at 20 the error is near
+/// 1e-11.
 const TERMS: u32 = 20;
 
-/// A complex number, with as much of the arithmetic as is needed here.
+/// A complex number, with the arithmetic needed here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Complex {
     pub(super) re: f64,

@@ -1,11 +1,11 @@
-//! What the papers predict: the rates that an experiment's measurements are held against.
+//! What the papers predict: the rates that measurements are compared with.
 //!
 //! | module | what | paper |
 //! |---|---|---|
 //! | [`designs`] | static rate and bits a key of every filter | 002 to 004 |
 //! | [`bloom`] | Bloom filters: classic, blocked, split blocks | 002 section 3 |
 //! | [`cyclic`] | Cyclic under uniformly repeated queries | 003 sections 3.1 and 3.2 |
-//! | [`flows`] | Cyclic where keys are asked for at different rates | 003 section 3.1, its last paragraph |
+//! | [`flows`] | Cyclic with keys asked for at different rates | 003 section 3.1, its last paragraph |
 //! | [`swapping`] | Swapping under uniformly repeated queries | 003 section 3.3 |
 //! | [`cost`] | the cost of a mix of operations | 003 section 3 |
 //! | [`thresholds`] | the load at which cuckoo tables are full | 002 section 2.2 |

@@ -2,28 +2,28 @@
 
 use crate::workload::rng::Rng;
 
-/// A rate that was found by sampling buckets, not by a formula.
+/// A rate estimated by sampling buckets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean over the sampled buckets.
     pub rate: f64,
-    /// Its standard error, from the spread of the samples; 0 where there were fewer than two.
+    /// Its standard error, from the spread of the samples; 0 for fewer than two samples.
     pub standard_error: f64,
 }
 
 impl Estimate {
-    /// How many standard errors a number lies above the estimate; infinite where the estimate has none and they differ.
+    /// How many standard errors a number is above the estimate; infinite if the error is 0 and they differ.
     pub fn errors_below(&self, number: f64) -> f64 {
         if number == self.rate { 0.0 } else { (number - self.rate) / self.standard_error }
     }
 
-    /// Where there is nothing to sample.
+    /// The estimate if there is nothing to sample.
     pub(super) const NOTHING: Self = Self { rate: 0.0, standard_error: 0.0 };
 }
 
 /// The mean of `samples` draws, times `scale`.
 pub(super) fn mean(samples: u64, scale: f64, mut draw: impl FnMut() -> f64) -> Estimate {
-    // Welford's recurrence: sums of squares would lose the digits of a spread that is small beside the mean.
+    // Welford's recurrence: sums of squares would lose the digits of a spread that is small compared with the mean.
     let (mut mean, mut squares) = (0.0, 0.0);
     for number in 1..=samples {
         let value = draw();
@@ -40,7 +40,7 @@ pub(super) fn wait(rng: &mut Rng) -> f64 {
     -(1.0 - rng.unit()).ln()
 }
 
-/// A Poisson number: how many waits fit. Takes as many draws as the number, and one.
+/// A Poisson number: how many waits fit. Takes one more draw than the number.
 pub(super) fn poisson(rng: &mut Rng, mean: f64) -> u64 {
     let mut count = 0;
     let mut time = wait(rng);
@@ -53,12 +53,12 @@ pub(super) fn poisson(rng: &mut Rng, mean: f64) -> u64 {
 
 /// A Poisson number that is not 0; the mean is above 0.
 pub(super) fn positive_poisson(rng: &mut Rng, mean: f64) -> u64 {
-    // The first arrival, given that it is in time; from there on the others come as ever.
+    // The first arrival, given that it is in time; the others follow as usual.
     let first = -(rng.unit() * (-mean).exp_m1()).ln_1p();
     1 + poisson(rng, mean - first)
 }
 
-/// Draws a number with given weights, by their running sums; the last of them is above 0.
+/// Draws a number with given weights, by their running sums; the last sum is above 0.
 pub(super) fn pick(rng: &mut Rng, sums: &[f64]) -> usize {
     let total = sums.last().copied().unwrap_or(0.0);
     let at = rng.unit() * total;
@@ -79,7 +79,7 @@ pub(super) fn running_sums(weights: impl Iterator<Item = f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// The mean of so many draws lies within four standard errors.
+    /// The mean of many draws is within four standard errors.
     fn assert_mean(expected: f64, draw: impl FnMut() -> f64) {
         let found = mean(100_000, 1.0, draw);
         assert!(found.errors_below(expected).abs() < 4.0, "{found:?} for {expected}");

@@ -1,33 +1,31 @@
-//! How far the hash selectors of a telescoping filter have moved after so many queries (004, Lemma 2 to Theorem 4).
+//! How far the selectors of a telescoping filter have moved after a number of queries (004, Lemma 2 to Theorem 4).
 //!
-//! A filter of n slots was asked for c·n distinct absent keys. Those with the quotient of a stored key y, S of them, are in
-//! soft collision with it: Poisson with mean c. Under each value of y's selector, each of them has y's remainder with
-//! probability ε, independently; where one has it and is asked for, y's selector moves on. `v` is the value in the end.
+//! A filter of n slots was asked for c·n distinct absent keys. Those with the quotient of a stored key y, S of them,
+//! are in soft collision with it: Poisson with mean c. Under each value of y's selector, each of them has y's remainder
+//! with probability ε, independently. If one has it and is asked for, y's selector moves on. `v` is the final value.
 //!
-//! How often and in which order the queries come decides the law of `v`. [`repeated`] and [`asked_once`] are two exact laws,
-//! and [`corollary3`] is what the paper prints as a bound for any sequence of queries.
+//! The law of `v` depends on how often and in which order the queries come. [`repeated`] and [`asked_once`] are two
+//! exact laws, and [`corollary3`] is what the paper prints as a bound for any sequence of queries.
 //!
-//! **Corollary 3 is no bound.** Lemma 2 multiplies the probabilities that i queries collide `k_1, …, k_i` times and the number
-//! of ways to choose the queries, but not the number of ways to share k collisions among them. Where queries are repeated,
-//! each of the k steps can be due to any of the S queries, which gives `ε^k·E[S^k]`, that is `ε²(c + c²)` for k = 2 where the
-//! paper has `ε²(c + c²/2)`. At ε = 1/256 and c = 4 the truth is 1.6 times the bound for k = 2 and 4.8 times for k = 3. Even
-//! if each query is asked only until it is fixed, and never again, the bound is passed from k = 3 on. For k = 1 it holds.
-//! Since `1 - (1 - ε)^S ≤ ε·S`, a bound that does hold for every sequence is `P(v ≥ k) ≤ ε^k·E[S^k]`, the k-th Touchard
-//! polynomial of c times ε^k.
+//! **Corollary 3 is not a bound.** Lemma 2 multiplies the probabilities that i queries collide `k_1, …, k_i` times and
+//! the number of ways to choose the queries, but not the number of ways to share k collisions among them. If queries
+//! are repeated, each of the k steps can be due to any of the S queries, which gives `ε^k·E[S^k]`, that is `ε²(c + c²)`
+//! for k = 2, where the paper has `ε²(c + c²/2)`. At ε = 1/256 and c = 4 the true value is 1.6 times the bound for k =
+//! 2 and 4.8 times for k = 3. Even if each query is asked only until it is fixed, and never again, the bound is
+//! exceeded from k = 3 on. For k = 1 it holds. Since `1 - (1 - ε)^S ≤ ε·S`, a bound that does hold for every sequence
+//! is `P(v ≥ k) ≤ ε^k·E[S^k]`, the k-th Touchard polynomial of c times ε^k.
 //!
-//! **Theorem 4** builds on it, and is generous enough to stand where filters live: [`expected_bits`] stays below [`theorem4`]
-//! up to ε = 1/4. Near ε = 1/2 it does not (b = 5: 0.87 bits against 0.68); its proof counts bits with inequalities that
-//! hold for natural logarithms only.
+//! **Theorem 4** builds on it, but has enough slack to hold at practical rates: [`expected_bits`] stays below
+//! [`theorem4`] up to ε = 1/4. Near ε = 1/2 it does not (b = 5: 0.87 bits against 0.68); its proof counts bits with
+//! inequalities that hold only for natural logarithms.
 
-mod beside;
 #[cfg(test)]
 mod simulated;
-
-pub use beside::Beside;
 
 use super::counts::PositiveCount;
 
 /// The probability of a value, given ε and c.
+#[cfg(test)]
 type Law = fn(u32, f64, f64) -> f64;
 
 /// What 004 (Corollary 3) prints as an upper bound of P(v = k): `e^(-cε)` for k = 0, else `ε^k·Σ_{i=1..k} c^i / i!`.
@@ -43,12 +41,12 @@ pub fn corollary3(k: u32, epsilon: f64, c: f64) -> f64 {
     power(epsilon, k) * terms.sum::<f64>()
 }
 
-/// P(v = k) where every query is repeated without end.
+/// P(v = k) if every query is repeated endlessly.
 ///
-/// At each value, each of the S queries matches with probability ε, and the selector rests at the first value that none of
-/// them matches: `P(v ≥ k) = E[(1 - (1 - ε)^S)^k]`. It does not matter in which order the queries come, nor whether an
+/// At each value, each of the S queries matches with probability ε, and the selector rests at the first value that none
+/// of them matches: `P(v ≥ k) = E[(1 - (1 - ε)^S)^k]`. The order of the queries does not matter, nor whether an
 /// adaptation moves on by one or until the query no longer matches. No sequence of the same queries moves the selector
-/// beyond its place of rest, so no other law has larger values.
+/// beyond its resting value, so no other law has larger values.
 ///
 /// ```
 /// use twiceshy_lab::models::selectors::{corollary3, repeated};
@@ -65,14 +63,14 @@ pub fn repeated(k: u32, epsilon: f64, c: f64) -> f64 {
     terms.map(|(weight, moves)| weight * power(moves, k)).sum()
 }
 
-/// P(v = k) where each query is asked once, and an adaptation moves the selector on until the query no longer matches.
+/// P(v = k) if each query is asked once, and an adaptation moves the selector on until the query no longer matches.
 ///
-/// A query that was never asked before matches the value of the day with probability ε and then each further one with
-/// probability ε: it moves the selector by k or more with probability ε^k. So `v` is a sum of a Poisson number, of mean cε,
-/// of steps that are geometric (the Pólya–Aeppli law): `P(v = k) = e^(-cε)·ε^k·Σ_{i=1..k} C(k-1, i-1)·(c(1 - ε))^i / i!`.
+/// A first-time query matches the current value with probability ε and then each further one with probability ε: it
+/// moves the selector by k or more with probability ε^k. So `v` is a sum of a Poisson number, of mean cε, of geometric
+/// steps (the Pólya–Aeppli law): `P(v = k) = e^(-cε)·ε^k·Σ_{i=1..k} C(k-1, i-1)·(c(1 - ε))^i / i!`.
 ///
-/// An adaptation that moves on by one whatever comes of it would make `v` Poisson with mean cε, and that law does keep to
-/// Corollary 3; but the query may still be wrong.
+/// An adaptation that always moves on by one would make `v` Poisson with mean cε, and that law satisfies Corollary 3;
+/// but the query may still be wrong.
 pub fn asked_once(k: u32, epsilon: f64, c: f64) -> f64 {
     let mut term = 1.0;
     let terms = (1..=k).map(|i| {
@@ -84,9 +82,10 @@ pub fn asked_once(k: u32, epsilon: f64, c: f64) -> f64 {
     (-c * epsilon).exp() * power(epsilon, k) * sum
 }
 
-/// The entropy of a selector under [`repeated`], in bits: what the best code takes for a slot.
+/// The entropy of a selector under [`repeated`], in bits: the space of the best code per slot.
 ///
-/// Values past the first 2^17 are left out; they count where cε is several times 1, far beyond the c < 1/ε - 1 of the paper.
+/// Values past the first 2^17 are left out; they matter if cε is several times 1, far beyond the c < 1/ε - 1 of the
+/// paper.
 pub fn expected_bits(epsilon: f64, c: f64) -> f64 {
     if c <= 0.0 {
         return 0.0;
@@ -108,14 +107,14 @@ pub fn expected_bits(epsilon: f64, c: f64) -> f64 {
 const MOST_VALUES: u32 = 1 << 17;
 const NEGLIGIBLE: f64 = 1e-18;
 
-/// The bits a slot that 004 (Theorem 4) allows for selectors: `1/e + b/(b - 1)²` where c = 1/(b·√ε). `None` where it says
-/// nothing: for b below 2, or ε of 1/2 or more.
+/// The bits per slot that 004 (Theorem 4) allows for selectors: `1/e + b/(b - 1)²` with c = 1/(b·√ε). `None` if the
+/// theorem does not apply: for b below 2, or ε of 1/2 or more.
 pub fn theorem4(epsilon: f64, c: f64) -> Option<f64> {
     let b = 1.0 / (c * epsilon.sqrt());
     (b >= 2.0 && epsilon < 0.5).then(|| (-1f64).exp() + if b.is_finite() { b / (b - 1.0).powi(2) } else { 0.0 })
 }
 
-/// For each number S of queries, one or more: its probability times that of resting at a value, and that of moving on.
+/// For each number S of queries, at least one: its probability times that of resting at a value, and that of moving on.
 fn resting(epsilon: f64, c: f64) -> impl Iterator<Item = (f64, f64)> {
     let stays = (-epsilon).ln_1p();
     let queries: Vec<(f64, f64)> = PositiveCount::poisson(c).iter().collect();
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_queries_a_selector_stays_and_costs_nothing() {
+    fn a_selector_without_queries_stays_and_costs_nothing() {
         for law in [repeated, asked_once, corollary3] {
             assert_eq!([0, 1, 2].map(|k| law(k, 0.1, 0.0)), [1.0, 0.0, 0.0]);
         }
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn two_steps_pass_the_printed_bound_when_queries_repeat_and_three_even_when_they_do_not() {
+    fn two_steps_exceed_the_printed_bound_if_queries_repeat_and_three_even_if_not() {
         let (epsilon, c) = (1.0 / 256.0, 4.0);
         let over = |law: Law| [1, 2, 3, 4].map(|k| law(k, epsilon, c) / corollary3(k, epsilon, c));
         let expected = [0.973059, 1.599213, 4.831170, 21.019552];

@@ -11,27 +11,27 @@ use super::sampling::{self, Estimate, pick, running_sums};
 use crate::workload::rng::Rng;
 use bucket::Sampler;
 
-/// The Markov chain of a bucket whose keys change places, by sampling buckets as 003 section 3.3 proposes.
+/// The Markov chain of a bucket whose keys swap cells, by sampling buckets as proposed in 003 section 3.3.
 ///
-/// `Z(w, i)` absent keys collide with stored key w while it is in cell i. In an order of the keys in which `Σ Z(w, i)` over
-/// the pairs at hand is 0 the bucket rests. Otherwise the next false positive is against one of the cells, in proportion
-/// to its Z, and the key there changes places with one of the other cells, each as likely, empty or not: what
-/// [`SwappingFilter`](twiceshy::cuckoo::SwappingFilter) does.
+/// `Z(w, i)` absent keys collide with stored key w while it is in cell i. The bucket rests in an order of the keys in
+/// which the sum of the current `Z(w, i)` is 0. Otherwise the next false positive is against one of the cells, in
+/// proportion to its Z, and the key there swaps with one of the other cells, each equally likely, empty or not, as in
+/// [`SwappingFilter`](twiceshy::cuckoo::SwappingFilter).
 ///
-/// **How.** A bucket is drawn: its occupancy, what its keys would have in each of its cells, and the fingerprints of the
-/// absent keys that share it. A first collision is taken for granted; buckets without one have no false positive and are
-/// counted without being drawn. Then the chain is played from false positive to false positive, with exponential
-/// waits, until the queries are over or it rests. So there is no stationary distribution to solve for, and few queries are
-/// treated as rightly as many. Nothing but the standard error is lost to sampling, and it is returned.
+/// **How.** A bucket is drawn: its occupancy, the fingerprints of its keys in each of its cells, and the fingerprints
+/// of the absent keys that share it. A first collision is assumed; buckets without one have no false positive and are
+/// counted without being drawn. Then the chain is simulated from false positive to false positive, with exponential
+/// waits, until the queries are over or it rests. So there is no stationary distribution to solve for, and the result
+/// is right for few queries as well as for many. Sampling adds only the standard error, which is returned.
 ///
-/// **Departure.** The paper draws ζ, the absent keys of a bucket, and then the sixteen Z as independent Poisson numbers.
-/// Here they are counted from fingerprints, which makes no difference that shows (1.916e-3 against 1.918e-3, ± 0.009e-3,
-/// at 8 bits and A/S = 10). To leave ζ out, since each Z is Poisson for a random ζ as well, was tried: the Z of one bucket
-/// hang together through ζ, and without that the rate is 8 % too low there, since most false positives come from the
-/// few buckets with many collisions.
+/// **Departure.** The paper draws ζ, the absent keys of a bucket, and then the sixteen Z as independent Poisson
+/// numbers. Here they are counted from fingerprints, which makes no visible difference (1.916e-3 against 1.918e-3, ±
+/// 0.009e-3, at 8 bits and A/S = 10). Tried: leaving ζ out, since each Z is Poisson for a random ζ as well. But the Z
+/// of one bucket are correlated through ζ, and without that the rate is 8 % too low there, since most false positives
+/// come from the few buckets with many collisions.
 ///
-/// **What the model leaves out.** A query that collides with several cells at once counts for each of them: the
-/// prediction is too high by a share of about half the rate.
+/// **What the model leaves out.** A query that collides with several cells counts for each of them: the prediction is
+/// too high by a share of about half the rate.
 ///
 /// ```
 /// use twiceshy_lab::models::swapping::SwappingModel;
@@ -49,7 +49,7 @@ pub struct SwappingModel {
 }
 
 impl SwappingModel {
-    /// `tables` tables whose buckets are filled as `occupancy` says, and `values` fingerprint values of a cell.
+    /// `tables` tables whose buckets are filled according to `occupancy`, and `values` fingerprint values of a cell.
     pub fn new(tables: u32, values: u64, occupancy: Occupancy) -> Result<Self, OccupancyError> {
         if tables == 0 || values == 0 {
             return Err(OccupancyError::NoCell);
@@ -72,9 +72,9 @@ impl SwappingModel {
     }
 
     /// The false-positive rate of the whole filter over `queries`, drawn uniformly from `absent_keys`, with
-    /// `buckets_per_table` buckets in each table. 0 where there is no bucket, key or query.
+    /// `buckets_per_table` buckets in each table. 0 if there is no bucket, key or query.
     ///
-    /// Costs some ten nanoseconds for each absent key and each false positive of each of the `samples` buckets.
+    /// Takes about ten nanoseconds for each absent key and each false positive of each of the `samples` buckets.
     pub fn rate(&self, buckets_per_table: u64, absent_keys: u64, queries: u64, samples: u64, seed: u64) -> Estimate {
         if buckets_per_table == 0 || absent_keys == 0 || queries == 0 {
             return Estimate::NOTHING;

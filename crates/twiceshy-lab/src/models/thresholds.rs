@@ -1,13 +1,13 @@
-//! The load at which cuckoo tables stop having room (002 section 2.2, 003 section 2.1).
+//! The load at which cuckoo tables are full (002 section 2.2, 003 section 2.1).
 
 use super::counts::PositiveCount;
 
-/// More tables or cells than anybody builds.
+/// More tables or cells than any real table has.
 const MOST: u32 = 64;
 
 /// A shape without a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{tables} tables of {cells} cells a bucket: give 2 to 64 tables and 1 to 64 cells")]
+#[error("{tables} tables with {cells} cells per bucket have no threshold; give 2 to 64 tables and 1 to 64 cells")]
 pub struct ThresholdError {
     /// The tables.
     pub tables: u32,
@@ -15,15 +15,15 @@ pub struct ThresholdError {
     pub cells: u32,
 }
 
-/// The share of the cells that can be filled as a table with `tables` d buckets for each key and `cells` c cells a bucket
-/// grows without end: below, all keys find room with high probability; above, some do not.
+/// The share of the cells that can be filled as a table with `tables` d buckets per key and `cells` c cells per bucket
+/// grows to infinity: below, all keys find room with high probability; above, some do not.
 ///
-/// It is the threshold at which the edges of a random d-uniform hypergraph can no longer be turned so that none of its
-/// vertices has more than c of them (Fountoulakis, Khosla and Panagiotou; Lelarge; for d = 2 Cain, Sanders and Wormald,
-/// and Fernholz and Ramachandran). With Q(x, c) the chance that a Poisson number of mean x is c or more, and ξ the
-/// solution of `d·c = ξ·Q(ξ, c)/Q(ξ, c + 1)`, it is `ξ / (d·c·Q(ξ, c)^(d-1))`. For d = 2, c = 1 the solution is 0 and the
-/// threshold the limit, 1/2: where cycles appear in a random graph (002 section 2.1). Tables that are apart, as in 003, and
-/// one table for all have the same.
+/// It is the threshold at which the edges of a random d-uniform hypergraph can no longer be oriented so that no vertex
+/// has more than c of them (Fountoulakis, Khosla and Panagiotou; Lelarge; for d = 2 Cain, Sanders and Wormald, and
+/// Fernholz and Ramachandran). With Q(x, c) the probability that a Poisson number of mean x is c or more, and ξ the
+/// solution of `d·c = ξ·Q(ξ, c)/Q(ξ, c + 1)`, it is `ξ / (d·c·Q(ξ, c)^(d-1))`. For d = 2, c = 1 the solution is 0 and
+/// the threshold is the limit, 1/2: where cycles appear in a random graph (002 section 2.1). Separate tables, as in
+/// 003, and one table for all have the same threshold.
 ///
 /// 002 section 2.2 quotes what experiments reached: 91 % for three functions and one cell, 86 % for two functions and two
 /// cells (the threshold is 3.7 points higher), 99.9 % for 4×4 and 3×8. 003 section 2.1 has *over 98 %* for 2×4 and *over
@@ -54,7 +54,7 @@ pub fn load_threshold(tables: u32, cells: u32) -> Result<f64, ThresholdError> {
     Ok(low / (both * tail(low, cells).powi(tables as i32 - 1)))
 }
 
-/// Q(x, least): the chance that a Poisson number is `least` or more.
+/// Q(x, least): the probability that a Poisson number is `least` or more.
 fn tail(mean: f64, least: u32) -> f64 {
     PositiveCount::poisson(mean).iter().filter(|(value, _)| *value >= f64::from(least)).map(|(_, chance)| chance).sum()
 }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_without_a_choice_or_without_a_cell_are_refused() {
+    fn shapes_with_one_table_or_no_cell_are_refused() {
         for (tables, cells) in [(1, 4), (0, 1), (2, 0), (65, 1), (2, 65)] {
             assert_eq!(load_threshold(tables, cells), Err(ThresholdError { tables, cells }));
         }

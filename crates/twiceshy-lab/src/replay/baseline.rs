@@ -1,4 +1,4 @@
-//! The rivals as a trial drives them.
+//! The baseline filters in a trial.
 
 use super::names::FilterName;
 use super::spec::RemoteName;
@@ -9,7 +9,7 @@ use twiceshy::Kind;
 use twiceshy::cuckoo::CuckooFilter;
 use twiceshy::hash::HashKey;
 
-/// The bits of each cell that a list of mistakes takes where nobody chose.
+/// The default bits of each cell that a list of mistakes takes.
 const CACHE_BITS: u32 = 1;
 
 /// The rival that the settings name, empty.
@@ -24,7 +24,7 @@ pub(super) fn rival(settings: &Settings, cells: u64, hash: HashKey) -> Result<Bo
             Ok(Box::new(options.search(spec.search()).build(hash)?))
         }
         _ if !(2..=64).contains(&bits) => {
-            Err(ReplayError::Setting(format!("{bits} bits a cell are not possible: 2 to 64")))
+            Err(ReplayError::Setting(format!("the bits of a cell must be 2 to 64, not {bits}")))
         }
         FilterName::Bloom => Ok(Box::new(Bloom::new(cells, bits, keys, hash))),
         FilterName::BlockedBloom => Ok(Box::new(BlockedBloom::new(cells, bits, keys, hash))),
@@ -40,7 +40,7 @@ pub(super) fn rival(settings: &Settings, cells: u64, hash: HashKey) -> Result<Bo
             let plain = plain.map(|plain| Ours::new(&plain, cells, hash)).transpose()?.flatten();
             let plain = plain.ok_or_else(|| {
                 ReplayError::Setting(format!(
-                    "a list of {cache} bits a cell leaves less than 2 of {bits}: raise --bits or lower --cache-bits"
+                    "a list of {cache} bits per cell leaves less than 2 of {bits}: raise --bits or lower --cache-bits"
                 ))
             })?;
             Ok(Box::new(WithMistakes::new(plain, Some(cells * u64::from(cache) / 8))))

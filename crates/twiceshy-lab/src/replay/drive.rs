@@ -1,4 +1,4 @@
-//! The trials.
+//! Runs the trials.
 
 use super::prepare::prepare;
 use super::report::Report;
@@ -16,15 +16,15 @@ use twiceshy::filter::Adapted;
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::remote::Counts;
 
-/// How many hash keys filling may try.
+/// How many hash keys to try when filling.
 const HASH_KEYS: u32 = 20;
 
-/// How many queries go by between two words of progress.
+/// Queries between two progress reports.
 const PROGRESS_STEP: u64 = 1 << 16;
 
 /// One trial's outcome.
 pub(super) struct Trial {
-    /// The filter as the trial left it; only the first trial keeps it.
+    /// The filter at the end of the trial; only the first trial keeps it.
     pub(super) subject: Option<Subject>,
     pub(super) keys: Option<Keys>,
     pub(super) tally: Tally,
@@ -85,7 +85,7 @@ fn trial(
     let mut rng = Rng::stream(settings.seed, number);
     let hash = HashKey::fixed(rng.word());
     let hash = if settings.filter.hash == HashKind::Xxh3 { hash.for_trusted_keys() } else { hash };
-    let too_many = || ReplayError::Setting("that is more keys than 64 bits can tell apart".into());
+    let too_many = || ReplayError::Setting("too many keys for 64-bit numbers: use fewer".into());
     let keyed = source.keyed(rng.word()).ok_or_else(too_many)?;
     let (subject, rekeys) = fill(settings, cells, source.stored(), hash, |put| keyed.each_stored(&mut |key| put(key)))?;
     let queries = keyed.queries(rng.word())?;
@@ -103,7 +103,7 @@ enum Stop {
     Failed(ReplayError),
 }
 
-/// Fills a filter; where the keys do not fit, it takes another hash key, or begins again under one.
+/// Fills a filter. If the keys do not fit, rebuilds it or starts again under another hash key.
 fn fill(
     settings: &Settings,
     cells: u64,
@@ -156,7 +156,7 @@ fn ask<K: Known>(
     Ok(Trial { subject: Some(subject), keys: None, tally, filling, total, rekeys })
 }
 
-/// Tells the filter of its mistake, and rebuilds it under a new hash key where the papers do.
+/// Reports a mistake to the filter, and rebuilds it under a new hash key where the papers do.
 fn answer(subject: &mut Subject, key: &[u8], tally: &mut Tally) -> Result<(), ReplayError> {
     match subject.was_wrong(key)? {
         Some(Adapted::Unfixable) => tally.unfixable += 1,
@@ -171,7 +171,7 @@ fn answer(subject: &mut Subject, key: &[u8], tally: &mut Tally) -> Result<(), Re
         while !subject.rekey(hash)? {
             tries += 1;
             if tries == HASH_KEYS {
-                return Err(ReplayError::Seam("no hash key could be found for a rebuild".into()));
+                return Err(ReplayError::Seam("no hash key works for a rebuild".into()));
             }
             hash = hash.successor();
         }

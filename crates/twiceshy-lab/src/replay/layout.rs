@@ -1,4 +1,4 @@
-//! How the tables of a family are laid out.
+//! The table layouts of the filter families.
 
 use std::fmt;
 use twiceshy::cuckoo::Shape;
@@ -6,24 +6,25 @@ use twiceshy::error::OptionsError;
 use twiceshy::quotient::QuotientFilter;
 use twiceshy::sizing::design_load;
 
-/// The layout of a filter's table. Each family has one of its own; sizes, loads and the report's words about the shape
-/// are asked of it, so that the trials need not know the family.
+/// The layout of a filter's table. Each family has its own. It answers questions about sizes, loads and the shape's
+/// description, so that the trials need not know the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Cells in buckets in tables: the cuckoo filters.
     Buckets { tables: u64, per_bucket: u64 },
     /// Slots in a row: the quotient filters.
     Slots,
-    /// Bits that keys share, counted in cells so that all filters have the same memory: the Bloom filters.
+    /// Bits shared by keys, counted in cells so that all filters have the same memory: the Bloom filters.
     Bits,
 }
 
 impl Layout {
-    /// The cells of a filter that was asked to have so many. Refuses what cannot be, before any trial begins.
+    /// The cells of a filter that should have `asked` cells. Fails early if that is impossible, before any trial
+    /// begins.
     pub(crate) fn cells(self, asked: u64) -> Result<u64, OptionsError> {
         match self {
             Layout::Buckets { tables, per_bucket } => Ok(Shape::with_cells(tables, per_bucket, asked)?.cells()),
-            // Any number of slots will do that the filter's own options take; and of cells' worth of bits.
+            // Slots, and the cells that Bloom filters are counted in, have the limits of a quotient filter.
             Layout::Slots | Layout::Bits => Ok(QuotientFilter::with_slots(asked, 8).geometry()?.0),
         }
     }
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_cannot_be_is_refused() {
+    fn an_impossible_table_is_refused() {
         assert!(Layout::Buckets { tables: 9, per_bucket: 1 }.cells(1000).is_err());
         assert!(Layout::Buckets { tables: 4, per_bucket: 1 }.cells(u64::MAX).is_err());
         assert!(Layout::Slots.cells(0).is_err() && Layout::Slots.cells(u64::MAX).is_err());

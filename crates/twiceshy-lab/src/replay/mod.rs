@@ -1,4 +1,4 @@
-//! Replaying a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
+//! Replays a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
 
 mod baseline;
 mod drive;
@@ -25,41 +25,41 @@ use crate::workload::Workload;
 use crate::workload::trace_error::TraceError;
 use twiceshy::error::OptionsError;
 
-/// What to replay.
+/// The input of [`run`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The filter and its options.
     pub filter: FilterSpec,
-    /// The cells of the filter; with recorded and FireHose streams, which bring their own keys, they follow from the load.
+    /// The filter's cells. For recorded and FireHose streams, which have their own keys, they follow from the load.
     pub cells: Option<u64>,
     /// Keys over cells.
     pub load: f64,
     /// A/S: distinct absent keys over stored keys.
     pub ratio: f64,
-    /// Queries for each distinct absent key, on average; for uniform and Zipf queries only.
+    /// Queries per distinct absent key, on average; for uniform and Zipf queries only.
     pub per_key: Option<u64>,
-    /// Queries in each trial, in place of `per_key`; not with recorded streams, which have their own. FireHose streams have
-    /// as many as in 004 where this is `None`.
+    /// Queries per trial, instead of `per_key`; not for recorded streams, which have their own. For FireHose streams,
+    /// `None` means as many as in 004.
     pub queries: Option<u64>,
-    /// How often, each time under another hash key, and under other keys unless they are recorded. Recorded and FireHose
-    /// streams are the same in all trials.
+    /// The number of trials, each under another hash key, and with other keys unless they are recorded. Recorded and
+    /// FireHose streams are the same in all trials.
     pub trials: u32,
-    /// Where all randomness comes from.
+    /// The random seed.
     pub seed: u64,
     /// Which absent key is asked for next.
     pub workload: Workload,
-    /// Whether look-ups are timed in a pass of their own in the end.
+    /// `true` to time look-ups in a separate pass at the end.
     pub timed: bool,
-    /// How many trials run at once.
+    /// How many trials run in parallel.
     pub jobs: usize,
 }
 
-/// How far a replay has come.
+/// The progress of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Queries asked so far, over all trials.
     pub queries: u64,
-    /// Queries in all.
+    /// The total number of queries.
     pub of: u64,
 }
 
@@ -67,10 +67,10 @@ pub struct Progress {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// A setting that cannot work.
+    /// An invalid setting.
     #[error("{0}")]
     Setting(String),
-    /// The filter's options cannot work.
+    /// Invalid options of the filter.
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// The trace cannot be used.
@@ -79,7 +79,7 @@ pub enum ReplayError {
     /// The keys do not fit.
     #[error(
         "{keys} keys do not fit into {cells} cells of this shape under any of {tries} hash keys: lower --load \
-         ({design:.2} is what the shape is good for)"
+         (the shape is planned for {design:.2})"
     )]
     Full {
         /// The keys to be stored.
@@ -92,7 +92,7 @@ pub enum ReplayError {
         design: f64,
     },
     /// The filter and its remote disagree: a bug.
-    #[error("the filter and its remote failed together: {0}")]
+    #[error("the filter and its remote disagree, which is a bug: {0}")]
     Seam(String),
 }
 
@@ -105,7 +105,7 @@ impl From<twiceshy::Error> for ReplayError {
     }
 }
 
-/// Runs all trials and adds them up. `progress` is told now and then, from any thread.
+/// Runs all trials and adds them up. `progress` is called from time to time, from any thread.
 pub fn run(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
     settings.check()?;
     drive::drive(settings, progress)
@@ -115,23 +115,23 @@ impl Settings {
     fn check(&self) -> Result<(), ReplayError> {
         let refuse = |why: String| Err(ReplayError::Setting(why));
         if !(self.load > 0.0 && self.load <= 1.0) {
-            return refuse(format!("a load of {} is impossible: above 0 and up to 1, such as 0.95", self.load));
+            return refuse(format!("the load must be above 0 and up to 1, such as 0.95, not {}", self.load));
         }
         if !(self.ratio > 0.0 && self.ratio.is_finite()) {
-            return refuse(format!("a ratio A/S of {} is impossible: a number above 0, such as 10", self.ratio));
+            return refuse(format!("the ratio A/S must be above 0, such as 10, not {}", self.ratio));
         }
         if self.trials == 0 {
-            return refuse("0 trials measure nothing: ask for at least 1".into());
+            return refuse("the number of trials must be at least 1, not 0".into());
         }
         let zero = |given: Option<u64>| given == Some(0);
         if zero(self.cells) {
-            return refuse("0 cells hold nothing: ask for at least 8".into());
+            return refuse("the number of cells must be at least 8, not 0".into());
         }
         if zero(self.per_key) || zero(self.queries) {
-            return refuse("0 queries ask nothing: ask for at least 1".into());
+            return refuse("the number of queries must be at least 1, not 0".into());
         }
         if self.per_key.is_some() && self.queries.is_some() {
-            return refuse("--per-key and --queries both say how many queries: leave one of them out".into());
+            return refuse("--per-key and --queries both set the number of queries: leave one of them out".into());
         }
         let (what, own_queries) = match self.workload {
             Workload::Generated(_) => return Ok(()),
@@ -140,21 +140,21 @@ impl Settings {
             Workload::Trace(_) | Workload::Misses(_) => ("a trace", true),
         };
         if self.cells.is_some() {
-            let why = "brings its own number of keys: leave --cells out, the table is sized from --load";
+            let why = "has its own number of keys: leave --cells out, the table is sized by --load";
             return refuse(format!("{what} {why}"));
         }
         if own_queries && (self.per_key.is_some() || self.queries.is_some()) {
-            return refuse(format!("{what} brings its own queries: leave --per-key and --queries out"));
+            return refuse(format!("{what} has its own queries: leave --per-key and --queries out"));
         }
         if self.per_key.is_some() {
-            return refuse(format!("{what} repeats its keys as it does: leave --per-key out, and give --queries"));
+            return refuse(format!("{what} has its own repetitions: leave --per-key out, and give --queries"));
         }
         Ok(())
     }
 }
 
-/// The cells of a filter whose size nobody chose.
+/// The default number of cells.
 pub const DEFAULT_CELLS: u64 = 16_384;
 
-/// The queries a key where nobody chose.
+/// The default number of queries per key.
 pub const DEFAULT_PER_KEY: u64 = 100;

@@ -1,4 +1,4 @@
-//! From a filter's description to a filter: one place for everyone who makes filters by it.
+//! Makes a filter from its description.
 
 use super::names::FilterName;
 use super::spec::{FilterSpec, RemoteName};
@@ -11,7 +11,7 @@ use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
     self, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, TelescopingFilter,
 };
-// broom: use twiceshy::quotient::{BroomFilter, BroomOptions};
+use twiceshy::quotient::{BroomFilter, BroomOptions};
 use twiceshy::remote::{ByHash, Mirror, Remote};
 use twiceshy::{AdaptiveFilter, Error, Kind};
 
@@ -89,7 +89,6 @@ impl<S: quotient::RuleSpec, R: Remote> Make<R> for quotient::Options<S> {
     }
 }
 
-/* broom:
 impl<R: Remote> Make<R> for BroomOptions {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
         boxed(self.build(hash, remote)?)
@@ -103,7 +102,6 @@ impl<R: Remote> Make<R> for BroomOptions {
         work::<BroomFilter>(filter, |filter| Work::of_broom(&filter.stats()))
     }
 }
-*/
 
 fn parts<F: Backed, R: Remote>(made: &AdaptiveFilter<F, R>) -> (Box<dyn Backed>, u64) {
     (made.filter().boxed(), made.sequence())
@@ -169,7 +167,7 @@ impl FilterSpec {
             }
             Kind::TelescopingPlain => Box::new(PlainTelescopingFilter::with_slots(cells, bits)),
             Kind::Extension => Box::new(ExtensionFilter::with_slots(cells, bits).side_table(side)),
-            // broom: Kind::Broom => Box::new(BroomFilter::with_slots(cells, bits)),
+            Kind::Broom => Box::new(BroomFilter::with_slots(cells, bits)),
             _ => return None,
         })
     }

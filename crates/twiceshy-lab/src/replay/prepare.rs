@@ -1,4 +1,4 @@
-//! From settings to keys, queries and a size.
+//! Turns settings into keys, queries and a table size.
 
 use super::{DEFAULT_CELLS, DEFAULT_PER_KEY, ReplayError, Settings};
 use crate::workload::recording::Recording;
@@ -6,7 +6,7 @@ use crate::workload::split::{Apart, Split};
 use crate::workload::trace::Trace;
 use crate::workload::{Distribution, Workload};
 
-/// More queries than anyone waits for.
+/// More queries than any run could finish.
 const MOST_QUERIES: f64 = (1u64 << 50) as f64;
 
 /// The keys and queries, and the cells of the filter.
@@ -18,7 +18,7 @@ pub(super) fn prepare(settings: &Settings) -> Result<(Split, u64), ReplayError> 
             let trace = Trace::misses(Recording::File(path.clone()))?;
             let stored = (trace.distinct_absent() as f64 / settings.ratio).round().max(1.0);
             if stored > MOST_QUERIES {
-                return Err(ReplayError::Setting("that is more than 2^50 stored keys: raise --ratio".into()));
+                return Err(ReplayError::Setting("too many stored keys, more than 2^50: raise --ratio".into()));
             }
             Split::Misses(Box::new(trace), stored as u64)
         }
@@ -28,7 +28,7 @@ pub(super) fn prepare(settings: &Settings) -> Result<(Split, u64), ReplayError> 
         Workload::Firehose(firehose) => {
             let queries = settings.queries.unwrap_or(firehose.default_queries());
             if queries as f64 > MOST_QUERIES {
-                return Err(ReplayError::Setting("that is more than 2^50 queries: lower --queries".into()));
+                return Err(ReplayError::Setting("too many queries, more than 2^50: lower --queries".into()));
             }
             let split = Apart::firehose(*firehose, queries, settings.ratio, settings.seed);
             Split::Apart(split.ok_or_else(|| {
@@ -44,7 +44,7 @@ pub(super) fn prepare(settings: &Settings) -> Result<(Split, u64), ReplayError> 
     Ok((split, cells))
 }
 
-/// Keys by chance: the filter's size decides how many, and the ratio how many others.
+/// Random keys: the filter's size determines the number of stored keys, and the ratio that of the others.
 fn by_chance(settings: &Settings, distribution: Distribution) -> Result<(Split, u64), ReplayError> {
     let cells = settings.filter.layout().cells(settings.cells.unwrap_or(DEFAULT_CELLS))?;
     let keys = (settings.load * cells as f64).floor() as u64;
@@ -58,7 +58,7 @@ fn by_chance(settings: &Settings, distribution: Distribution) -> Result<(Split, 
         None => absent * settings.per_key.unwrap_or(DEFAULT_PER_KEY) as f64,
     };
     if queries.max(absent) > MOST_QUERIES {
-        let why = "that is more than 2^50 queries or keys: lower --cells, --ratio, --per-key or --queries";
+        let why = "too many queries or keys, more than 2^50: lower --cells, --ratio, --per-key or --queries";
         return Err(ReplayError::Setting(why.into()));
     }
     let none = || {

@@ -1,9 +1,9 @@
-//! The outcome of a replay, as people and programs read it.
+//! The results of a replay.
 
 use super::table_counts::TableCounts;
 use serde::Serialize;
 
-/// What a part of the run cost.
+/// The cost of a part of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Phase {
@@ -11,23 +11,23 @@ pub struct Phase {
     pub operations: u64,
     /// Range reads of the remote.
     pub remote_reads: u64,
-    /// Keys that those reads brought.
+    /// Keys returned by those reads.
     pub remote_keys_read: u64,
     /// Entries written to the remote.
     pub remote_writes: u64,
-    /// Keys that were moved to make room or to fix a mistake.
+    /// Keys moved to make room or to fix a mistake.
     pub keys_moved: u64,
 }
 
-/// One replay: sums over the trials unless a name says otherwise.
+/// The results of one replay: sums over the trials unless stated otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
     /// The filter's name.
     pub filter: String,
-    /// Its shape and options, in words.
+    /// Its shape and options, as text.
     pub shape: String,
-    /// Where the queries came from.
+    /// The workload.
     pub workload: String,
     /// Cells of the filter.
     pub cells: u64,
@@ -47,15 +47,15 @@ pub struct Report {
     pub distinct_queries: u64,
     /// Queries that the filter called present.
     pub false_positives: u64,
-    /// Adaptations that no state of the filter could have made.
+    /// False positives that no state of the filter could fix.
     pub unfixable: u64,
-    /// Rebuilds because an adaptation passed its bound.
+    /// Rebuilds because an adaptation exceeded its bound.
     pub rebuilds: u64,
-    /// New hash keys that filling took.
+    /// Changes of the hash key during filling.
     pub rekeys_while_filling: u64,
     /// Range reads of the remote.
     pub remote_reads: u64,
-    /// Keys that those reads brought.
+    /// Keys returned by those reads.
     pub remote_keys_read: u64,
     /// Entries written to the remote.
     pub remote_writes: u64,
@@ -65,9 +65,9 @@ pub struct Report {
     pub fpr_sd: f64,
     /// Distinct keys wrong at their first query over distinct keys asked for.
     pub first_time_fpr: f64,
-    /// False positives over distinct keys that were ever wrong; 1 where there were none.
+    /// False positives over distinct keys that were ever wrong; 1 if there were none.
     pub regret: f64,
-    /// Look-ups of absent keys after adapting, in a pass of their own on one thread.
+    /// Look-ups of absent keys per second after adapting, in a separate pass on one thread.
     pub lookups_per_second: f64,
     /// The seed.
     pub seed: u64,
@@ -79,11 +79,11 @@ pub struct Report {
     pub longest_path: u64,
     /// Adaptations that had to tell several keys apart.
     pub adapts_with_parts: u64,
-    /// The most keys that one cell's owner had to be told from.
+    /// The most keys that a cell's owner had to be told apart from.
     pub largest_part: u64,
-    /// Owners that could not be told.
+    /// Owners that could not be determined.
     pub unknown_owners: u64,
-    /// What only the filter's family counts; left out where there is nothing of the kind.
+    /// Counts that exist only in the filter's family; omitted if there are none.
     #[serde(skip_serializing_if = "TableCounts::is_empty")]
     pub table: TableCounts,
 }

@@ -1,4 +1,4 @@
-//! The options of a filter, and which filters have them.
+//! The options of the filters, and which filters have them.
 
 use super::ReplayError;
 use super::layout::Layout;
@@ -8,7 +8,7 @@ use twiceshy::cuckoo::{Moves, Search, Selectors};
 use twiceshy::hash::HashKind;
 use twiceshy::quotient::SelectorCode;
 
-/// How insertions look for room.
+/// How insertions search for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
     /// Shortest paths.
@@ -20,7 +20,7 @@ pub enum Insertion {
 /// How Cuckooing moves keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MovesName {
-    /// The paper's walk.
+    /// The paper's random walk.
     Walk,
     /// Shortest paths.
     Shortest,
@@ -35,9 +35,9 @@ pub enum RemoteName {
     Mirror,
 }
 
-/// A filter and its options. What is `None` is left to the filter; what a filter does not know is refused.
+/// A filter and its options. `None` stands for the filter's default; options that the filter does not have are refused.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the fields are the options of the filters by their names")]
+#[expect(missing_docs, reason = "the fields are named after the filters' options")]
 pub struct FilterSpec {
     pub name: FilterName,
     pub bits: u32,
@@ -114,7 +114,7 @@ impl FilterSpec {
         }
     }
 
-    /// The tables and the cells a bucket of a cuckoo filter, by its defaults where nobody chose.
+    /// The tables of a cuckoo filter and the cells of a bucket; the filter's defaults if not set.
     pub(crate) fn buckets(&self) -> (u64, u64) {
         let two_by_four = self.partial_key || self.name == Kind::Swapping.into();
         let (tables, cells) = if two_by_four { (2, 4) } else { (4, 1) };
@@ -133,13 +133,13 @@ impl FilterSpec {
         }
     }
 
-    /// The shape of the table in words.
+    /// The shape of the table, as text.
     pub(super) fn shape(&self) -> String {
         format!("{}{}", self.layout(), if self.partial_key { ", partial-key" } else { "" })
     }
 
-    /// Every option that some filter does not have: whether it was given, and whose it is. A default that is asked for by
-    /// name counts as not given.
+    /// Every option that some filter lacks: whether it was given, and which filters have it. A default that is given
+    /// explicitly counts as not given.
     fn owned_options(&self) -> [OwnedOption; 18] {
         use FilterName::{CuckooCache, Ours};
         const OVER_BUCKETS: &[FilterName] = FilterName::OVER_BUCKETS;
@@ -168,16 +168,14 @@ impl FilterSpec {
     /// Refuses options that the filter does not have.
     pub(crate) fn check(&self) -> Result<(), ReplayError> {
         let refuse = |why: String| Err(ReplayError::Setting(why));
-        if let Some(why) = strange_option(self.name, &self.owned_options()) {
+        if let Some(why) = unknown_option(self.name, &self.owned_options()) {
             return refuse(why);
         }
         if self.offsets.is_some() && (self.range_split.is_some() || self.selector_bits.is_some()) {
-            return refuse(
-                "--offsets says all about the functions: leave --selector-bits and --range-split out".into(),
-            );
+            return refuse("--offsets already sets the functions: leave --selector-bits and --range-split out".into());
         }
         if self.code.is_some() && self.expected_ratio.is_some() {
-            return refuse("--code says all about the code: leave --expected-ratio out".into());
+            return refuse("--code already sets the code: leave --expected-ratio out".into());
         }
         if self.partial_key && self.remote == RemoteName::Mirror {
             return refuse("a partial-key filter needs no remote: leave --remote out".into());
@@ -189,8 +187,8 @@ impl FilterSpec {
 /// Whether an option was given, its name, and the filters that have it.
 type OwnedOption = (bool, &'static str, &'static [FilterName]);
 
-/// Why the first option that was given and is not the filter's cannot be; `None` where all are.
-fn strange_option(name: FilterName, options: &[OwnedOption]) -> Option<String> {
+/// The error for the first given option that the filter does not have; `None` if there is none.
+fn unknown_option(name: FilterName, options: &[OwnedOption]) -> Option<String> {
     let (_, option, owners) = options.iter().find(|(given, _, owners)| *given && !owners.contains(&name))?;
     let owners: Vec<&str> = owners.iter().map(|owner| owner.as_str()).collect();
     let owners = match owners.split_last() {
@@ -216,10 +214,10 @@ mod tests {
             (true, "--second", &[CYCLIC, SWAPPING, CUCKOO]),
             (true, "--third", &[CYCLIC]),
         ];
-        assert_eq!(strange_option(CYCLIC, &options), None);
-        let third = strange_option(SWAPPING, &options);
+        assert_eq!(unknown_option(CYCLIC, &options), None);
+        let third = unknown_option(SWAPPING, &options);
         assert_eq!(third.as_deref(), Some("--third is an option of --filter cyclic, not of swapping"));
-        let second = strange_option(CUCKOOING, &options);
+        let second = unknown_option(CUCKOOING, &options);
         assert_eq!(
             second.as_deref(),
             Some("--second is an option of --filter cyclic, swapping or cuckoo, not of cuckooing")

@@ -1,4 +1,4 @@
-//! From trials to a report.
+//! Sums up the trials in a report.
 
 use super::Settings;
 use super::drive::Trial;
@@ -15,10 +15,10 @@ use twiceshy::filter::Filter;
 /// How many absent keys the timed pass asks for.
 const TIMED_KEYS: usize = 1 << 20;
 
-/// How long the timed pass takes at least.
+/// The least duration of the timed pass.
 const TIMED_AT_LEAST: Duration = Duration::from_millis(300);
 
-/// Adds the trials up.
+/// Adds up the trials.
 pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> Report {
     let sum = |of: &dyn Fn(&Trial) -> u64| trials.iter().map(of).sum::<u64>();
     let rates: Vec<f64> =
@@ -85,7 +85,7 @@ pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> R
     }
 }
 
-/// A pass of look-ups alone, over absent keys that are made beforehand.
+/// Times look-ups alone, over absent keys that are made beforehand.
 fn timed(filter: &dyn Filter, keys: Option<&Keys>, source: &Split) -> f64 {
     match (source, keys) {
         (Split::Apart(_), Some(keys)) => {

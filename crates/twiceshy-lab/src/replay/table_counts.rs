@@ -1,24 +1,24 @@
-//! Numbers that only one family of filters has.
+//! Counts that only one family of filters has.
 
 use serde::{Serialize, Serializer};
 
-/// One of them.
+/// One such count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableCount {
-    /// Its name for programs.
+    /// Its name in JSON.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its name in text.
     pub words: &'static str,
-    /// The number.
+    /// The count.
     pub count: u64,
 }
 
-/// All of them, in the order in which they are printed. To programs they are one object: name to number.
+/// All counts, in print order. In JSON they are one object: name to number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCounts(Vec<TableCount>);
 
 impl TableCounts {
-    /// Whether the family has no numbers of its own.
+    /// `true` if the family has no counts of its own.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -28,7 +28,7 @@ impl TableCounts {
         self.0.iter()
     }
 
-    /// Adds another trial's numbers, name by name; a name that is new is taken over.
+    /// Adds another trial's counts by name; new names are appended.
     pub fn add(&mut self, other: &TableCounts) {
         for more in &other.0 {
             match self.0.iter_mut().find(|count| count.name == more.name) {

@@ -1,13 +1,13 @@
-//! What is counted about the queries of a trial.
+//! Counts about the queries of a trial.
 
 use crate::workload::key_set::KeySet;
 
-/// Remembers which distinct keys were asked for and which were ever wrong, and counts.
+/// Remembers which distinct keys were asked for and which were ever wrong, and counts them.
 pub(super) trait Known {
-    /// Notes that the key was asked for; whether for the first time.
+    /// Records that the key was asked for. Returns `true` the first time.
     fn asked(&mut self, number: u64, key: &[u8]) -> bool;
 
-    /// Notes that the key was wrong; whether for the first time.
+    /// Records that the key was wrong. Returns `true` the first time.
     fn wrong(&mut self, number: u64, key: &[u8]) -> bool;
 }
 
@@ -24,7 +24,7 @@ impl Numbered {
     }
 }
 
-/// Sets a bit; whether it was clear.
+/// Sets a bit. Returns `true` if it was clear.
 fn set(bits: &mut [u64], number: u64) -> bool {
     let (word, bit) = (&mut bits[(number / 64) as usize], 1 << (number % 64));
     let clear = *word & bit == 0;
@@ -42,7 +42,7 @@ impl Known for Numbered {
     }
 }
 
-/// Keys of a trace are remembered whole.
+/// Keys of a trace are stored whole.
 #[derive(Default)]
 pub(super) struct Named {
     asked: KeySet,

@@ -1,11 +1,11 @@
-//! What a filter counted about its own work.
+//! A filter's counts of its own work.
 
 use super::table_counts::{TableCount, TableCounts};
-// broom: use twiceshy::quotient::BroomStats;
+use twiceshy::quotient::BroomStats;
 use twiceshy::{cuckoo, quotient};
 
-/// A filter's statistics in the report's words, since the filter was made. What makes no sense for a family stays 0, and
-/// what only one family has goes into `table`.
+/// A filter's statistics since it was made, in the report's terms. Counts that do not apply to a family stay 0; counts
+/// of one family go into `table`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work {
     pub(super) insertions: u64,
@@ -19,12 +19,12 @@ pub(crate) struct Work {
     pub(super) table: TableCounts,
 }
 
-/// Each family keeps statistics of its own; this is all that a new family must translate.
+/// From the statistics of each family: all that a new family has to add.
 impl Work {
     pub(super) fn of_cuckoo(stats: &cuckoo::Stats) -> Work {
         Work {
             insertions: stats.insertions,
-            // A path of one cell moves nobody.
+            // A path of one cell moves no key.
             moved_by_insertions: stats.path_cells - stats.insertions,
             longest_path: stats.longest_path,
             adapts: stats.adapts,
@@ -36,7 +36,7 @@ impl Work {
         }
     }
 
-    /// Slots that shift carry no key in R from one cell to another, so nothing counts as moved.
+    /// Shifting slots moves no key of R from one cell to another, so nothing counts as moved.
     pub(super) fn of_quotient(stats: &quotient::Stats) -> Work {
         let own = [
             ("slots_shifted", "slots shifted by insertions", stats.shifted_slots),
@@ -48,7 +48,6 @@ impl Work {
         Work::in_slots(stats.insertions, stats.adapts, &own)
     }
 
-    /* broom:
     pub(super) fn of_broom(stats: &BroomStats) -> Work {
         let own = [
             ("fingerprints_extended", "fingerprints extended", stats.extends),
@@ -60,7 +59,6 @@ impl Work {
         ];
         Work::in_slots(stats.insertions, stats.adapts, &own)
     }
-    */
 
     fn in_slots(insertions: u64, adapts: u64, own: &[(&'static str, &'static str, u64)]) -> Work {
         let table = own.iter().map(|&(name, words, count)| TableCount { name, words, count }).collect();

@@ -4,10 +4,10 @@ use super::number::{grouped, plain, scientific};
 use crate::experiment::{Table, Value};
 use maud::{Markup, html};
 
-/// The most lines that the page shows: more would make it slow to open, and the CSV file has all.
+/// The most lines shown on the page. More would make it slow to open; the CSV file has them all.
 const MOST_LINES: usize = 2000;
 
-/// The table, to be put into a box that scrolls.
+/// The table as markup, for a box that scrolls.
 pub(super) fn table(table: &Table) -> Markup {
     let styles: Vec<Style> = table.columns().iter().map(|column| Style::of(table, column)).collect();
     html! {
@@ -24,13 +24,13 @@ pub(super) fn table(table: &Table) -> Markup {
     }
 }
 
-/// What is left out of the page, if anything is.
+/// A note about lines that are left out of the page, if there are any.
 pub(super) fn left_out(table: &Table) -> Option<String> {
     let rest = table.len().checked_sub(MOST_LINES).filter(|rest| *rest > 0)?;
     Some(format!("{} further lines are in the CSV file only.", grouped(rest as u64)))
 }
 
-/// How the values of a column are written: alike, so that they can be compared down the column.
+/// The number format of a column: the same for all its values, so that they can be compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Style {
     Words,
@@ -44,14 +44,14 @@ impl Style {
         let fractions =
             || cells().filter_map(|value| if let Value::Number(number) = value { Some(*number) } else { None });
         let sizes = || fractions().map(f64::abs).filter(|size| *size > 0.0 && size.is_finite());
-        // An empty cell stands for a value that is missing, and makes no words of a column of numbers.
+        // An empty cell means that a value is missing. It does not turn a column of numbers into text.
         if !cells().all(|value| value.number().is_some() || value.to_string().is_empty()) || table.is_empty() {
             return Style::Words;
         }
         if sizes().any(|size| !(5e-3..1e15).contains(&size)) {
             return Style::Scientific;
         }
-        // Four digits of the least value, but no decimals that none of them has.
+        // Four digits of the smallest value, but no decimals that are zero in every value.
         let least = sizes().fold(f64::INFINITY, f64::min).log10().floor();
         let wanted = if least.is_finite() { (3.0 - least).clamp(0.0, 5.0) as usize } else { 0 };
         let used = |decimals: usize| fractions().any(|number| has_digit_at(number, decimals));
@@ -76,7 +76,7 @@ impl Style {
     }
 }
 
-/// Whether a number has a digit other than zero at a decimal place, when it is written with so many.
+/// `true` if a number has a nonzero digit at decimal place `decimals`, when printed with that many.
 fn has_digit_at(number: f64, decimals: usize) -> bool {
     number.is_finite() && !format!("{number:.decimals$}").ends_with('0')
 }

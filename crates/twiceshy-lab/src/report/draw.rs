@@ -1,15 +1,15 @@
-//! From a folder of data to pictures and a page beside it.
+//! Draws the pictures and the page of a folder of data.
 
 use super::{DrawError, Report, Section, page, svg};
 use crate::experiment::{Experiment, Folder, FolderError, write_whole};
 use std::path::PathBuf;
 
-/// What was drawn.
+/// The result of drawing.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The page.
     pub page: PathBuf,
-    /// What is on it.
+    /// Its content.
     pub sections: Vec<Section>,
 }
 
@@ -20,20 +20,20 @@ pub enum ReportError {
     /// The folder cannot be read or written.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// A picture cannot be drawn.
+    /// A picture could not be drawn.
     #[error("the picture {name}: {error}")]
     Picture {
-        /// Which.
+        /// The picture's name.
         name: String,
-        /// Why.
+        /// The cause.
         error: DrawError,
     },
     /// There is nothing to draw.
-    #[error("{} holds no experiment that was measured to its end: run it again", .0.display())]
+    #[error("{} holds no completed experiment: run it again", .0.display())]
     Nothing(PathBuf),
 }
 
-/// Draws every experiment that a folder holds the data of.
+/// Draws every experiment that the folder has data of.
 pub fn draw(folder: &Folder, experiments: &[&dyn Experiment]) -> Result<Drawn, ReportError> {
     let facts = folder.facts();
     let mut sections = Vec::new();

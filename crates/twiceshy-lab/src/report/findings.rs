@@ -1,4 +1,4 @@
-//! What the papers say beside what was measured, in the page.
+//! The papers' statements next to the measurements, as markup.
 
 use crate::experiment::{Finding, Verdict};
 use maud::{Markup, html};
@@ -7,9 +7,9 @@ use maud::{Markup, html};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Score {
     pub(super) agree: usize,
-    /// With a reason or without.
+    /// With or without a reason.
     pub(super) differ: usize,
-    /// Those of the former without a reason.
+    /// The differing ones without a reason.
     pub(super) unexplained: usize,
     pub(super) open: usize,
 }
@@ -78,7 +78,7 @@ mod tests {
         for words in
             ["agrees</span>", "differs</span> <span class=\"why\">the table is fuller", "unexplained<", "too few"]
         {
-            assert!(text.contains(words), "{words} is missing of {text}");
+            assert!(text.contains(words), "{words} is missing in {text}");
         }
     }
 }

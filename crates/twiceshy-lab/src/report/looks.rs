@@ -1,19 +1,19 @@
-//! How lines look: a colour, a dash and a marker together, so that they can be told apart in grey too.
+//! How lines look: each combines a colour, a dash and a marker, so that lines stay distinguishable in grey.
 
 /// A colour by red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Colour(pub u8, pub u8, pub u8);
 
 impl Colour {
-    /// As it is written in SVG.
+    /// The SVG notation.
     pub fn hex(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
     }
 }
 
-/// The shape at a measured point. A hollow triangle that points down is none of them: it stands for zero.
+/// The shape at a measured point. A hollow triangle pointing down is not among them: it marks a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are clear")]
 pub enum Marker {
     Disc,
     Square,
@@ -36,13 +36,13 @@ pub enum Marker {
 pub struct Look {
     /// Its colour.
     pub colour: Colour,
-    /// Lengths of dashes and gaps by turns; none for a line without gaps.
+    /// Alternating lengths of dashes and gaps; empty for a solid line.
     pub dash: &'static [u8],
     /// The shape at its points.
     pub marker: Marker,
 }
 
-/// The look of an index; indices beyond the last begin again.
+/// The look with an index; indices wrap around after the last.
 pub fn look(index: usize) -> Look {
     LOOKS[index % LOOKS.len()]
 }
@@ -55,8 +55,8 @@ const OCHRE: Colour = Colour(0xa8, 0x7b, 0x00);
 const GREY: Colour = Colour(0x7a, 0x7f, 0x87);
 const VIOLET: Colour = Colour(0x7d, 0x63, 0xd8);
 
-/// Seven colours after Okabe and Ito's, made darker or lighter until both a white and a nearly black page show them. Who
-/// shares a colour is told apart by dash and marker: those are different for all.
+/// Seven colours after Okabe and Ito, made darker or lighter until they are visible on a white and on a nearly black
+/// page. Every look has its own dash and marker, so looks may share a colour.
 const LOOKS: [Look; 14] = [
     Look { colour: BLUE, dash: &[], marker: Marker::Disc },
     Look { colour: VERMILION, dash: &[7, 3], marker: Marker::Square },
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn every_colour_can_be_seen_on_a_white_and_on_a_dark_page() {
+    fn every_colour_is_visible_on_a_white_and_on_a_dark_page() {
         assert!((contrast(Colour(0, 0, 0), Colour(255, 255, 255)) - 21.0).abs() < 1e-9);
         for page in [Colour(0xff, 0xff, 0xff), Colour(0x15, 0x18, 0x1d)] {
             for look in LOOKS {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_beyond_the_last_look_begin_again() {
+    fn indices_beyond_the_last_look_wrap_around() {
         assert_eq!(look(LOOKS.len() + 3), look(3));
         assert_ne!(look(3), look(4));
     }

@@ -1,7 +1,6 @@
-//! The lab's report: pictures as SVG, and a page that holds what the papers say beside what was measured.
+//! The lab's report: pictures as SVG, and a page with the papers' statements next to the measurements.
 //!
-//! Nothing is measured here. A [`Report`] is put together from tables that were kept, and drawing it twice gives the same
-//! bytes.
+//! Nothing is measured here. A [`Report`] is built from stored tables, and drawing it twice gives the same bytes.
 
 mod cells;
 mod draw;
@@ -19,12 +18,12 @@ pub use svg::{DrawError, svg};
 
 use crate::experiment::{Finding, Picture, Size, Table};
 
-/// What a run of experiments found.
+/// The results of a run of experiments.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The version of the code that measured.
     pub version: String,
-    /// Where all randomness came from.
+    /// The random seed.
     pub seed: u64,
     /// How much was measured.
     pub size: Size,
@@ -35,20 +34,20 @@ pub struct Report {
 /// One experiment of a report.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// The experiment's name, which is its CSV file's name too.
+    /// The experiment's name, also the name of its CSV file.
     pub name: String,
     /// What it claims.
     pub claim: String,
-    /// The paper's place that it makes again.
+    /// The place in the paper that it reproduces.
     pub source: String,
     /// How it was measured, in paragraphs.
     pub method: Vec<String>,
-    /// What is drawn from its table.
+    /// The pictures drawn from its table.
     pub pictures: Vec<Picture>,
-    /// The paper's statements beside the measurements.
+    /// The paper's statements next to the measurements.
     pub findings: Vec<Finding>,
-    /// What was measured.
+    /// The data.
     pub table: Table,
-    /// How long it took, where that was kept.
+    /// How long it took, if that was recorded.
     pub seconds: Option<f64>,
 }

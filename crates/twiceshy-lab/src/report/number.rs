@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers formatted for readers.
 
-/// A count with its thousands apart: `1,234,567`.
+/// A count with thousands separators: `1,234,567`.
 pub(super) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -22,7 +22,7 @@ pub(super) fn scientific(number: f64) -> String {
     }
 }
 
-/// Decimals without an exponent, thousands apart.
+/// Decimals without an exponent, with thousands separators.
 pub(super) fn plain(number: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", number.abs());
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
@@ -40,7 +40,7 @@ pub(super) fn power_of_ten(power: i32) -> String {
         '1' => '¹',
         '2' => '²',
         '3' => '³',
-        // The superscripts of the other digits follow each other; 1 to 3 are older and stand elsewhere.
+        // The superscripts of the other digits are consecutive code points; 1 to 3 are elsewhere.
         digit => char::from_u32(0x2070 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
     });
     "10".chars().chain(raised).collect()

@@ -1,4 +1,4 @@
-//! The report as one page of HTML: no network, no scripts.
+//! The report as one HTML page without network access or scripts.
 
 use super::findings::{self, Score};
 use super::number::grouped;
@@ -17,7 +17,7 @@ pub fn page(report: &Report) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Without it a browser asks for an icon that is not there.
+                // Without it, a browser requests an icon that does not exist.
                 link rel="icon" href="data:,";
                 title { "twiceshy: the papers' experiments, measured again" }
                 style { (PreEscaped(STYLE)) }
@@ -36,8 +36,8 @@ fn head(report: &Report) -> Markup {
         header {
             h1 { "The papers' experiments, measured again with twiceshy" }
             p {
-                "What papers claim about adaptive membership filters, beside what this code measured. Every picture is \
-                 drawn from a table that lies beside this page as a CSV file."
+                "What papers claim about adaptive membership filters, next to what this code measured. Every picture is \
+                 drawn from a CSV file next to this page."
             }
             dl.facts {
                 div { dt { "Version" } dd { (report.version) } }
@@ -135,7 +135,7 @@ fn lines(count: usize) -> String {
     format!("{} {}", grouped(count as u64), if count == 1 { "line" } else { "lines" })
 }
 
-/// A link to a file beside the page. The names are those of experiments; whatever else is in one stays a file's name.
+/// A link to a file next to the page. Names are experiment names; other characters are escaped.
 fn file(name: &str, ending: &str) -> String {
     let escaped = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn words_from_data_are_never_markup() {
+    fn text_from_data_is_never_markup() {
         let page = page(&report());
         assert!(!page.contains("<script") && !page.contains("003: <b>") && !page.contains("<x>"));
         assert!(page.contains("&lt;script&gt;") && page.contains("Swapping &amp; cyclic"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_in_the_unit_that_fits() {
+    fn times_are_shown_in_the_unit_that_fits() {
         let told = [0.25, 600.0, 9000.0, f64::NAN].map(duration);
         assert_eq!(told.map(Option::unwrap_or_default), ["0.2 seconds", "10 minutes", "2.5 hours", ""]);
     }

@@ -1,4 +1,4 @@
-//! The papers behind their numbers.
+//! The papers by number.
 
 /// A paper.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +9,7 @@ pub(super) struct Paper {
     pub(super) year: u16,
 }
 
-/// All papers that the code calls by number.
+/// All papers that the code refers to by number.
 pub(super) const PAPERS: [Paper; 5] = [
     Paper {
         number: "000",

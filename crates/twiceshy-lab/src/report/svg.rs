@@ -1,7 +1,6 @@
 //! Pictures as SVG.
-//!
-//! A picture scales with the place it is put into, has the text colour of that place, and names no ids, so that any number
-//! can stand in one page. Opened alone it brings its own colours, for light and dark.
+//! A picture scales with its container, takes over the text colour there, and uses no ids, so that any number of
+//! pictures fit into one page. Opened on its own it has its own colours, for light and dark mode.
 
 mod curve;
 mod frame;
@@ -23,26 +22,26 @@ use text::{clean, wrapped};
 
 /// Why a picture was not drawn.
 #[derive(Debug, thiserror::Error)]
-#[error("the picture {name} could not be drawn: {why}; what it shows is in the experiment's CSV file")]
+#[error("the picture {name} could not be drawn: {why}; its data is in the experiment's CSV file")]
 pub struct DrawError {
     name: String,
     why: String,
 }
 
-/// The width of a picture in its own units, in which text is about 12 high: narrow, so that a telephone can show it.
+/// The width of a picture in its own units; text is about 12 units high. Narrow enough for a phone.
 const WIDTH: f64 = 440.0;
 const MARGIN: f64 = 6.0;
 const PLOT_HEIGHT: f64 = 270.0;
-/// Between the vertical axis and the points next to it, whose markers would else lie upon it.
+/// The gap between the vertical axis and the nearest points, so that their markers do not cover the axis.
 const INSET: f64 = 9.0;
 const TITLE: f64 = 15.0;
 const TITLE_LINE: f64 = 20.0;
 const NAME: f64 = 13.0;
 const NAME_LINE: f64 = 17.0;
-/// What is kept for numbers on the left at most; an axis with longer ones would leave no plot.
+/// The most room for the numbers on the left; with more, nothing would be left for the plot.
 const MOST_NUMBERS: f64 = WIDTH * 0.45;
 
-/// For a picture that is a document of its own; one within a page is no root and has the page's colours.
+/// For a picture that is its own document. Inside a page, `svg:root` does not match and the page's colours apply.
 const ALONE: &str = "svg:root{color:#1b1f24;background:#fff}\
     @media (prefers-color-scheme:dark){svg:root{color:#e4e7eb;background:#15181d}}";
 

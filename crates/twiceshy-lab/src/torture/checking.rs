@@ -1,4 +1,4 @@
-//! A store that was left by a crash is opened, and everything about it is checked.
+//! Opens a store after a crash and checks everything about it.
 
 use super::child::{ask, perform, stored};
 use super::keys::{STORED, key, value};
@@ -8,18 +8,18 @@ use super::{Turn, Wrong};
 use std::path::Path;
 use twiceshy_store::{Adapt, Durability, Guard, RedbStore, SNAPSHOT_FILE, STORE_FILE};
 
-/// Where the filter of a store that was opened came from.
+/// Where the filter came from when the store was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// There was no store, or one without anything in it.
+    /// No store, or an empty one.
     New,
     Snapshot,
-    /// A snapshot, and so many commits after it.
+    /// A snapshot, plus this many commits after it.
     RolledForward(u64),
     Rebuilt,
 }
 
-/// Opens a store, finds the model that it should hold by what it does, and checks it against that.
+/// Opens a store, finds the model that matches its contents, and checks the store against it.
 pub(super) fn check(
     turn: &Turn,
     folder: &Path,
@@ -46,14 +46,16 @@ pub(super) fn check(
 }
 
 fn sound(guard: &Guard<RedbStore>, model: &Model) -> Result<(), Wrong> {
-    guard.check()?.map_err(Wrong::Answer)?;
+    if let Some(problem) = guard.check()?.problem() {
+        return Err(Wrong::Answer(problem));
+    }
     if guard.len()? != model.len() {
-        return Err(Wrong::Answer(format!("{} keys are counted, and there are {}", guard.len()?, model.len())));
+        return Err(Wrong::Answer(format!("the store counts {} keys instead of {}", guard.len()?, model.len())));
     }
     Ok(())
 }
 
-/// Life goes on: keys come and go, a stored one and a new one.
+/// The store must still work: removes a stored key and inserts a new one.
 fn go_on(guard: &Guard<RedbStore>, mut model: Model, round: u64) -> Result<(), Wrong> {
     let one = key(round % STORED);
     let other = model.0.keys().next_back().cloned();

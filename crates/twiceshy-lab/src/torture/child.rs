@@ -1,4 +1,4 @@
-//! The child: it works on the store until it has done, or until it is killed.
+//! The child process: works on the store until it is done or killed.
 
 use super::model::{Model, shown};
 use super::script::{Operation, Script};
@@ -8,11 +8,11 @@ use std::io::Write;
 use std::path::Path;
 use twiceshy_store::{Guard, RedbStore};
 
-/// Does a turn's operations on the store in a folder, checks every answer, and says so in `out` after each.
+/// Performs a turn's operations on the store in a folder, checks every answer, and reports each operation to `out`.
 pub fn work(turn: &Turn, folder: &Path, out: &mut impl Write) -> Result<(), Wrong> {
     let worked = work_through(turn, folder, out);
     if let Err(wrong) = &worked {
-        // Whoever listens may have gone: then nobody hears it here, either.
+        // The parent may be gone, so an error here is ignored.
         drop(say(out, &Word::Wrong(wrong.to_string())));
     }
     worked
@@ -33,18 +33,19 @@ fn work_through(turn: &Turn, folder: &Path, out: &mut impl Write) -> Result<(), 
     say(out, &Word::Closed)
 }
 
-/// A line at once: what was said is heard, whatever happens next.
+/// Writes a line and flushes it, so that the parent receives it whatever happens next.
 fn say(out: &mut impl Write, word: &Word) -> Result<(), Wrong> {
     out.write_all(format!("{word}\n").as_bytes())?;
     Ok(out.flush()?)
 }
 
-/// What the store itself says that it holds.
+/// Reads what the store holds.
 pub(super) fn stored(guard: &Guard<RedbStore>) -> Result<Model, Wrong> {
     Ok(Model(guard.iter().collect::<Result<_, _>>()?))
 }
 
-/// Does an operation on both sides. They must agree on what was there before, and on the changed keys afterwards.
+/// Performs an operation on the store and on the model. They must agree on what was there before, and on the changed
+/// keys afterwards.
 pub(super) fn perform(guard: &Guard<RedbStore>, operation: &Operation, model: &mut Model) -> Result<(), Wrong> {
     let stored = model.apply(operation);
     let (said, right) = match operation {
@@ -62,20 +63,20 @@ pub(super) fn perform(guard: &Guard<RedbStore>, operation: &Operation, model: &m
         }
     };
     if said != right {
-        return Err(Wrong::Answer(format!("{} said {said} where {right} is right", operation.name())));
+        return Err(Wrong::Answer(format!("{} returned {said} instead of {right}", operation.name())));
     }
     operation.keys().try_for_each(|key| ask(guard, key, model))
 }
 
-/// Asks for a key in both ways.
+/// Looks up a key with `contains` and `get`.
 pub(super) fn ask(guard: &Guard<RedbStore>, key: &[u8], model: &Model) -> Result<(), Wrong> {
     let right = model.get(key);
     if guard.contains(key)? != right.is_some() {
-        let said = if right.is_some() { "turned away" } else { "said to be stored, and is not" };
+        let said = if right.is_some() { "turned away" } else { "said to be stored but is not" };
         return Err(Wrong::Answer(format!("{} is {said}", shown(key))));
     }
     if guard.get(key)?.as_ref() != right {
-        return Err(Wrong::Answer(format!("{} has another value", shown(key))));
+        return Err(Wrong::Answer(format!("{} has a wrong value", shown(key))));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! What may happen to a store's files between two opens, besides a crash.
+//! Damage to a store's files between two opens, besides a crash.
 
-use super::folder::SNAPSHOT_BESIDE;
+use super::folder::SNAPSHOT_TEMPORARY;
 use super::model::Model;
 use crate::workload::rng::Rng;
 use std::collections::VecDeque;
@@ -11,19 +11,19 @@ use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
 /// How many snapshots are kept for later.
 const KEPT: usize = 12;
 
-/// Old files that may come back: a user restores a copy, or copies the wrong folder.
+/// Old files that may come back, as if a user restored a copy or copied the wrong folder.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
-    /// The snapshots of this store and of those before it.
+    /// Snapshots of this store and of earlier stores.
     snapshots: VecDeque<Vec<u8>>,
-    /// The store as it was, and what it held.
+    /// An earlier copy of the store, and what it held.
     store: Option<(Vec<u8>, Model)>,
-    /// The snapshot that lay there when the store was put back: its commits never were, and their numbers come again.
+    /// The snapshot that was there when the store was restored. Its commits are lost, and their numbers are used again.
     lost: Option<Vec<u8>>,
 }
 
 impl Shelf {
-    /// Keeps what is new in the folder of a store that holds so much.
+    /// Keeps copies of the files of a store that holds `model`.
     pub(super) fn keep(&mut self, folder: &Path, model: &Model, rng: &mut Rng) -> io::Result<()> {
         if let Some(snapshot) = read(&folder.join(SNAPSHOT_FILE))?
             && !self.snapshots.contains(&snapshot)
@@ -39,12 +39,13 @@ impl Shelf {
         Ok(())
     }
 
-    /// A new store begins: the old one's file is of no use to it. Its snapshots must not be of any, either.
+    /// Starts a new store. The copy of the old store is dropped; its snapshots stay, and the new store must reject
+    /// them.
     pub(super) fn begin(&mut self) {
         (self.store, self.lost) = (None, None);
     }
 
-    /// Now and then damages what a store must be able to lose. Whether it has.
+    /// Occasionally damages files that a store must be able to lose. Returns `true` if it did.
     pub(super) fn damage(&self, folder: &Path, rng: &mut Rng) -> io::Result<bool> {
         let path = folder.join(SNAPSHOT_FILE);
         if let Some(lost) = self.lost.as_ref().filter(|_| rng.below(2) == 0) {
@@ -63,7 +64,7 @@ impl Shelf {
                 bytes[at] ^= 1 << rng.below(8);
                 std::fs::write(path, bytes)?;
             }
-            (3, _) => std::fs::write(folder.join(SNAPSHOT_BESIDE), b"TWSYSNAP, or so it seems")?,
+            (3, _) => std::fs::write(folder.join(SNAPSHOT_TEMPORARY), b"TWSYSNAP, or so it seems")?,
             (4..=6, _) if !self.snapshots.is_empty() => {
                 let at = rng.below(self.snapshots.len() as u64) as usize;
                 std::fs::write(path, &self.snapshots[at])?;
@@ -73,8 +74,8 @@ impl Shelf {
         Ok(true)
     }
 
-    /// Now and then puts the store back to what it was, and leaves the snapshot, which is then of commits that never were.
-    /// What the store holds now, if so.
+    /// Occasionally restores the earlier copy of the store but leaves the snapshot, whose commits are then lost.
+    /// Returns what the store holds now, if it did.
     pub(super) fn go_back(&mut self, folder: &Path, rng: &mut Rng) -> io::Result<Option<Model>> {
         let Some((bytes, model)) = self.store.as_ref().filter(|_| rng.below(5) == 0) else { return Ok(None) };
         std::fs::write(folder.join(STORE_FILE), bytes)?;
@@ -83,7 +84,7 @@ impl Shelf {
     }
 }
 
-/// A file's bytes; none where there is no file.
+/// A file's bytes; `None` if there is no file.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -1,4 +1,4 @@
-//! When a child dies.
+//! When a child is killed.
 
 use crate::workload::rng::Rng;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use twiceshy_store::Durability;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// So long after its birth: while it opens the store, or soon after.
+    /// Killed this long after its start: while it opens the store, or soon after.
     DiesOpening { after: Duration },
-    /// So long after it has acknowledged so many operations: in the middle of one.
+    /// Killed this long after it has acknowledged `operations` operations: in the middle of one.
     DiesWorking { operations: u64, after: Duration },
     /// It ends by itself.
     Lives,
@@ -21,14 +21,14 @@ impl Fate {
             0 => Fate::Lives,
             1..=2 => Fate::DiesOpening { after: micros(rng, 12_000) },
             _ => {
-                // Whoever waits for a disk does less.
+                // A child that waits for the disk does less.
                 let most = if durability == Durability::Synced { 16 } else { 100 };
                 Fate::DiesWorking { operations: rng.below(most), after: micros(rng, 3_000) }
             }
         }
     }
 
-    /// How many operations a child is given: more than it can do if it is to die.
+    /// How many operations a child is given: more than it can do if it is to be killed.
     pub(super) fn operations(self) -> u64 {
         match self {
             Fate::Lives => 20,

@@ -1,16 +1,16 @@
-//! The folder of a store under torture: the store as the last crash has left it, and a copy that was opened and checked.
+//! The folder of a store under torture: the store as the last crash left it, and a copy that was opened and checked.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a snapshot is while it is written.
-pub(super) const SNAPSHOT_BESIDE: &str = "filter.twiceshy.new";
+/// The path of a snapshot while it is written.
+pub(super) const SNAPSHOT_TEMPORARY: &str = "filter.twiceshy.new";
 
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// A new one: what is there is never touched.
+    /// Makes a new folder. Existing files are never touched.
     pub(super) fn make(path: PathBuf) -> io::Result<Folder> {
         std::fs::create_dir(&path)?;
         let folder = Folder(path);
@@ -22,7 +22,7 @@ impl Folder {
         &self.0
     }
 
-    /// The store that children work on. The parent never opens it, so that the next child finds it as the last has left it.
+    /// The store that children work on. The parent never opens it, so the next child finds it as the last one left it.
     pub(super) fn store(&self) -> PathBuf {
         self.0.join("store")
     }

@@ -1,12 +1,12 @@
-//! The keys and values that a torture works with.
+//! The keys and values used in torture.
 
-/// Keys with smaller numbers come and go; those from here on are only asked for.
+/// Keys with smaller numbers are inserted and removed; those from here on are only looked up.
 pub(super) const STORED: u64 = 4_000;
 
-/// The numbers of all keys are smaller.
+/// The exclusive upper bound of all key numbers.
 pub(super) const ASKED: u64 = STORED + STORED / 4;
 
-/// The key of a number: an empty one, short ones that begin others, and a few that are longer than a page.
+/// The key of a number: one is empty, some are prefixes of others, and a few are longer than a page.
 pub(super) fn key(number: u64) -> Vec<u8> {
     if number == 0 {
         return Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn key(number: u64) -> Vec<u8> {
     key
 }
 
-/// A value that no other operation of a round writes, but for the empty one.
+/// A value that no other operation of a round writes, unless it is empty.
 pub(super) fn value(round: u64, operation: u64, position: usize) -> Vec<u8> {
     if position % 11 == 10 {
         return Vec::new();

@@ -1,12 +1,12 @@
 //! The kill test of guarded stores.
+//! In each round a child process works on a store: it inserts, removes, looks up, saves, and reports each finished
+//! operation. At a random moment it is killed. Then the store is opened and checked: it must hold the result of the
+//! acknowledged operations, and the filter must know every key. The next child continues with the store as the last one
+//! left it. Between two rounds the snapshot may be deleted, damaged or replaced by an old one; even the store may be
+//! replaced by an old copy.
 //!
-//! In each round a child process works on a store: it inserts, removes, asks, saves, and says after each operation that it has
-//! returned. At a random moment it is killed. Then the store is opened and checked: it must hold what the acknowledged
-//! operations have made, and the filter must know every key of it. The next child goes on with the store as the last has left
-//! it. Between two rounds the snapshot may be lost, damaged, or an old one again; even the store may be an old one again.
-//!
-//! Killing a process loses what it had in memory, and nothing that it has given to the operating system: this shows what a
-//! crash of the process does, not what a loss of power does.
+//! Killing a process loses what it had in memory, but nothing that it has passed to the operating system. So this tests
+//! a crash of the process, not a loss of power.
 
 mod checking;
 mod child;
@@ -28,33 +28,33 @@ use round::Torture;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use twiceshy_store::{FilterKind, Options, RedbError};
+use twiceshy_store::{Kind, Options, RedbError};
 
-/// What to do.
+/// The input of [`run`].
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where all randomness comes from, but for the machine's own: no two runs kill at the same instruction.
+    /// The random seed. The moments of the kills also depend on the machine, so no two runs are the same.
     pub seed: u64,
-    /// How many children live.
+    /// The number of rounds.
     pub rounds: u64,
-    /// The stores' filter; all of them in turn where there is none.
-    pub filter: Option<FilterKind>,
-    /// An existing folder for the stores. One that something is wrong with stays there.
+    /// The stores' filter; `None` for all of them in turn.
+    pub filter: Option<Kind>,
+    /// An existing folder for the stores. A damaged store stays there.
     pub folder: PathBuf,
 }
 
-/// What a child is told.
+/// The instructions of a child.
 #[derive(Clone, Debug)]
 pub struct Turn {
     /// The settings' seed.
     pub seed: u64,
-    /// The round; its operations follow from it and the seed.
+    /// The round. It determines the operations, together with the seed.
     pub round: u64,
     /// The store's filter.
-    pub filter: FilterKind,
+    pub filter: Kind,
     /// The filter's false-positive rate.
     pub rate: f64,
-    /// How many operations it does before it ends.
+    /// How many operations to do before it ends.
     pub operations: u64,
 }
 
@@ -68,22 +68,23 @@ impl Turn {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Wrong {
-    /// It failed.
+    /// An operation failed.
     #[error(transparent)]
     Store(#[from] twiceshy_store::Error<RedbError>),
-    /// It answered wrongly.
+    /// It gave a wrong answer.
     #[error("{0}")]
     Answer(String),
-    /// Nothing: nobody listens to the child any more.
-    #[error("nobody listens: {0}")]
+    /// Not an error of the store: the parent no longer reads the child's output.
+    #[error("the parent process is gone: {0}")]
     Nobody(#[from] io::Error),
 }
 
-/// How many failures are enough.
+/// A run stops after this many failures.
 const ENOUGH: usize = 10;
 
 /// Tortures stores. `launch` makes the command for a process that calls [`work`] with the same turn and folder, and its
-/// standard output. `progress` is told the number of rounds that have ended. An error is of the surroundings, not of a store.
+/// standard output. `progress` is called with the number of finished rounds. An error comes from the environment, not
+/// from a store.
 pub fn run(
     settings: &Settings,
     launch: &dyn Fn(&Turn, &Path) -> Command,

@@ -1,10 +1,10 @@
-//! What a store should hold.
+//! The expected contents of a store.
 
 use super::script::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-/// Keys and values as they should be.
+/// Expected keys and values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Model(pub(super) BTreeMap<Vec<u8>, Vec<u8>>);
 
@@ -17,7 +17,7 @@ impl Model {
         self.0.len() as u64
     }
 
-    /// Makes an operation's changes, one after the other. How many of its keys were stored before.
+    /// Applies an operation's changes in order. Returns how many of its keys were stored before.
     pub(super) fn apply(&mut self, operation: &Operation) -> u64 {
         let mut stored = 0;
         for (key, value) in changes(operation) {
@@ -30,9 +30,10 @@ impl Model {
         stored
     }
 
-    /// The model after so many operations that what was found is right; or what is wrong with it, in words.
+    /// Finds a number of operations within the range after which the model equals `found`, and returns that model.
+    /// Otherwise returns a description of what is wrong.
     ///
-    /// Only the keys that differ are looked at on the way, so that a long way costs little.
+    /// Only the keys that differ are compared on the way, so that many operations cost little.
     pub(super) fn reached(
         mut self,
         mut operations: impl Iterator<Item = Operation>,
@@ -62,26 +63,26 @@ impl Model {
         match (differ.is_empty(), at_least) {
             (false, Some(wrong)) => {
                 let (least, most) = counts.into_inner();
-                Err(format!("the store holds what no {least} to {most} operations make: after {least}, {wrong}"))
+                Err(format!("the store matches no state after {least} to {most} operations: after {least}, {wrong}"))
             }
             _ => Ok(self),
         }
     }
 
-    /// How many keys differ, and how the first of them does.
+    /// How many keys differ, and how the first of them differs.
     fn difference(&self, differ: &BTreeSet<Vec<u8>>, found: &Model) -> Option<String> {
         let key = differ.first()?;
         let what = match (self.get(key), found.get(key)) {
             (Some(_), None) => "is missing",
             (None, Some(_)) => "should not be there",
-            _ => "has another value",
+            _ => "has a wrong value",
         };
         let many = if differ.len() == 1 { "1 key differs".into() } else { format!("{} keys differ", differ.len()) };
         Some(format!("{many}, and {} {what}", shown(key)))
     }
 }
 
-/// The changes of an operation: a value for a key, or none.
+/// The changes of an operation: a new value for a key, or `None` to remove it.
 fn changes(operation: &Operation) -> Vec<(&[u8], Option<&[u8]>)> {
     match operation {
         Operation::Insert(key, value) => vec![(key, Some(value))],
@@ -92,7 +93,7 @@ fn changes(operation: &Operation) -> Vec<(&[u8], Option<&[u8]>)> {
     }
 }
 
-/// A key as people read it.
+/// A key for messages.
 pub(super) fn shown(key: &[u8]) -> String {
     let number = key.split(|byte| *byte == b'.').next().unwrap_or_default();
     format!("the key {:?} ({} bytes)", String::from_utf8_lossy(number), key.len())
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_key_that_comes_twice_in_a_batch_the_last_value_stays() {
+    fn the_last_value_of_a_key_in_a_batch_wins() {
         let twice = Operation::InsertAll(vec![(vec![1], vec![1]), (vec![1], vec![2])]);
         let mut model = Model::default();
         assert_eq!(model.apply(&twice), 1);

@@ -1,4 +1,4 @@
-//! A child's life as its parent sees it.
+//! Runs a child and follows its output.
 
 use super::fate::Fate;
 use super::word::Word;
@@ -7,30 +7,30 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long a child that is not killed may take. Longer means that it hangs.
+/// The most time for a child that is not killed. After that it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What was heard of a child, up to its death.
+/// What a child reported up to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Heard {
     pub(super) opened: bool,
-    /// How many operations it has acknowledged.
+    /// The number of acknowledged operations.
     pub(super) operations: u64,
     pub(super) adapted: u64,
     pub(super) grown: u64,
     pub(super) closed: bool,
     pub(super) killed: bool,
-    /// What it found wrong, or what is wrong with itself.
+    /// What the child found wrong, or what is wrong with the child.
     pub(super) wrong: Option<String>,
 }
 
-/// Starts a child and lets its fate happen.
-pub(super) fn live(mut command: Command, fate: Fate) -> io::Result<Heard> {
+/// Starts a child and applies its fate.
+pub(super) fn run_child(mut command: Command, fate: Fate) -> io::Result<Heard> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let begun = Instant::now();
     let (sender, words) = channel();
     let out = child.stdout.take();
-    // A child must never wait for its parent to listen.
+    // A child must never block on a full pipe.
     let listener = std::thread::spawn(move || {
         for line in out.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
             let word = line.parse().unwrap_or_else(Word::Wrong);
@@ -59,7 +59,7 @@ pub(super) fn live(mut command: Command, fate: Fate) -> io::Result<Heard> {
 }
 
 impl Heard {
-    /// Listens until it has heard enough, or for long enough. Whether there is nothing more to hear.
+    /// Receives words until `enough` returns `true` or the time is up. Returns `true` if no more words will come.
     fn listen(&mut self, words: &Receiver<Word>, until: Instant, enough: impl Fn(&Heard) -> bool) -> bool {
         while !enough(self) {
             match words.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -82,7 +82,7 @@ impl Heard {
         }
     }
 
-    /// Whether it died as it should. Who was killed has no exit code, where there is such a difference.
+    /// Checks that the child ended as intended. On Unix, a killed process has no exit code.
     fn judge(&mut self, status: ExitStatus, killed: bool, fate: Fate) {
         self.killed = killed && (status.code().is_none() || !cfg!(unix));
         let late = match fate {
@@ -94,7 +94,7 @@ impl Heard {
         let wrong = match self.killed {
             true if late => format!("a child hangs after {done} operations"),
             false if !status.success() || !self.closed => {
-                format!("a child died of itself after {done} operations ({status})")
+                format!("a child ended unexpectedly after {done} operations ({status})")
             }
             _ => return,
         };

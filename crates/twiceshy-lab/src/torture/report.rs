@@ -1,10 +1,10 @@
-//! What a torture has come to.
+//! The results of torture.
 
 use super::checking::Origin;
 use super::process::Heard;
 use serde::Serialize;
 
-/// Many rounds: a child works on a store and is killed, and the store is opened and checked.
+/// Counts over all rounds. In each, a child works on a store and is killed, and the store is opened and checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -12,40 +12,40 @@ pub struct Report {
     pub seed: u64,
     /// Rounds.
     pub rounds: u64,
-    /// Stores that were made.
+    /// Stores made.
     pub stores: u64,
-    /// Children that were killed before they had the store open.
+    /// Children killed before they had opened the store.
     pub killed_opening: u64,
-    /// Children that were killed with the store open.
+    /// Children killed with the store open.
     pub killed_working: u64,
-    /// Children that came to their end.
+    /// Children that ended by themselves.
     pub ended: u64,
-    /// Operations that were acknowledged.
+    /// Acknowledged operations.
     pub operations: u64,
-    /// False positives that the filters have learned from.
+    /// False positives that the filters learned from.
     pub adapted: u64,
-    /// How often the filters have grown.
+    /// How often the filters grew.
     pub grown: u64,
-    /// Stores whose files were damaged, or exchanged for older ones, before they were opened.
+    /// Stores whose files were damaged or replaced by older ones before they were opened.
     pub damaged: u64,
-    /// Stores that were put back to what they were some rounds before.
+    /// Stores restored to a copy from some rounds before.
     pub went_back: u64,
-    /// Opens and checks that found no store yet, or one without a filter to save.
+    /// Opens that found no store yet, or one without a filter to save.
     pub new: u64,
-    /// Opens and checks that found a snapshot of the last commit.
+    /// Opens that found a snapshot of the last commit.
     pub from_snapshot: u64,
-    /// Opens and checks that found an older one, and brought it forward.
+    /// Opens that found an older snapshot and rolled it forward.
     pub rolled_forward: u64,
-    /// Commits that snapshots were brought over.
+    /// Commits that snapshots were rolled forward over.
     pub commits_rolled_forward: u64,
-    /// Opens and checks that had to rebuild the filter.
+    /// Opens that had to rebuild the filter.
     pub rebuilt: u64,
-    /// What went wrong, one sentence each.
+    /// The failures, one sentence each.
     pub failures: Vec<String>,
 }
 
 impl Report {
-    /// A child has lived.
+    /// Adds what a child reported.
     pub(super) fn add(&mut self, heard: &Heard) {
         match (heard.killed, heard.opened) {
             (true, false) => self.killed_opening += 1,
@@ -57,7 +57,7 @@ impl Report {
         self.grown += heard.grown;
     }
 
-    /// A store was opened and checked.
+    /// Adds one opened and checked store.
     pub(super) fn open(&mut self, origin: Origin) {
         match origin {
             Origin::New => self.new += 1,

@@ -1,11 +1,11 @@
-//! One round after the other.
+//! The rounds of a torture.
 
 use super::checking::check;
 use super::damage::Shelf;
 use super::fate::Fate;
 use super::folder::Folder;
 use super::model::Model;
-use super::process::{Heard, live};
+use super::process::{Heard, run_child};
 use super::report::Report;
 use super::script::{Operation, Script};
 use super::{Settings, Turn, Wrong};
@@ -15,17 +15,17 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
-use twiceshy_store::{Durability, FilterKind};
+use twiceshy_store::{Durability, Kind};
 
-/// How many rounds a store lives.
+/// How many rounds a store is used for.
 const ROUNDS: u64 = 11;
 
 /// A store under torture.
 struct Victim {
     folder: Folder,
-    filter: FilterKind,
+    filter: Kind,
     rate: f64,
-    /// What it holds, as the last check has found.
+    /// What it holds, according to the last check.
     model: Model,
     rounds: u64,
 }
@@ -54,7 +54,7 @@ impl Torture<'_> {
     }
 
     pub(super) fn round(&mut self, round: u64) -> io::Result<()> {
-        // The script has the even streams.
+        // The script uses the even streams.
         let mut rng = Rng::stream(self.settings.seed, 2 * round + 1);
         let mut victim = match self.victim.take() {
             Some(victim) => victim,
@@ -62,7 +62,7 @@ impl Torture<'_> {
         };
         self.report.rounds += 1;
         victim.rounds += 1;
-        match self.torment(&mut victim, round, &mut rng)? {
+        match self.run_round(&mut victim, round, &mut rng)? {
             Err(wrong) => {
                 let kept = victim.folder.path().display();
                 let sentence = format!("round {round}, {}: {wrong}; the store is kept in {kept}", victim.filter);
@@ -78,7 +78,7 @@ impl Torture<'_> {
         let number = self.report.stores;
         self.report.stores += 1;
         self.shelf.begin();
-        let in_turn = FilterKind::ALL[number as usize % FilterKind::ALL.len()];
+        let in_turn = Kind::ALL[number as usize % Kind::ALL.len()];
         Ok(Victim {
             folder: Folder::make(self.settings.folder.join(format!("torture-{number}")))?,
             filter: self.settings.filter.unwrap_or(in_turn),
@@ -89,13 +89,13 @@ impl Torture<'_> {
         })
     }
 
-    /// A child lives and dies; the store is damaged, checked, and may be put back to what it was.
-    fn torment(&mut self, victim: &mut Victim, round: u64, rng: &mut Rng) -> io::Result<Result<(), Wrong>> {
+    /// Runs a child; then damages, checks and possibly restores the store.
+    fn run_round(&mut self, victim: &mut Victim, round: u64, rng: &mut Rng) -> io::Result<Result<(), Wrong>> {
         let script = Script::new(self.settings.seed, round);
         let fate = Fate::draw(rng, script.durability());
         let (seed, operations) = (self.settings.seed, fate.operations());
         let turn = Turn { seed, round, filter: victim.filter, rate: victim.rate, operations };
-        let heard = live((self.launch)(&turn, &victim.folder.store()), fate)?;
+        let heard = run_child((self.launch)(&turn, &victim.folder.store()), fate)?;
         self.report.add(&heard);
         let counts = counts(&heard, &script, operations);
         if let Some(wrong) = heard.wrong {
@@ -113,7 +113,7 @@ impl Torture<'_> {
         Ok(Ok(()))
     }
 
-    /// Opens a copy of the store and checks it, perhaps with other files beside it.
+    /// Opens a copy of the store and checks it, possibly with other files next to it.
     fn open(
         &mut self,
         victim: &mut Victim,
@@ -125,7 +125,7 @@ impl Torture<'_> {
         let copy = victim.folder.copy()?;
         let before = std::mem::take(&mut victim.model);
         let checked = catch_unwind(AssertUnwindSafe(|| check(turn, &copy, |found| expected(before, found))));
-        let panicked = |_| Err(Wrong::Answer("the check has panicked: see what was said then".into()));
+        let panicked = |_| Err(Wrong::Answer("the check panicked: see its message above".into()));
         Ok(checked.unwrap_or_else(panicked).map(|(model, origin)| {
             victim.model = model;
             self.report.open(origin);
@@ -133,8 +133,8 @@ impl Torture<'_> {
     }
 }
 
-/// How many operations the store must have seen, and may have seen: those that are certain, those that were acknowledged, and
-/// the one that was under way.
+/// The least and the most operations that the store may reflect: those that are certainly durable, and those
+/// acknowledged plus the one in progress.
 fn counts(heard: &Heard, script: &Script, most: u64) -> RangeInclusive<u64> {
     let acknowledged = heard.operations;
     let certain = if heard.closed || script.durability() == Durability::Synced {

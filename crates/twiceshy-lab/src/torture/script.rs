@@ -1,4 +1,4 @@
-//! What a child does: the same for a seed and a round wherever it is worked out, so that an acknowledgement is a number.
+//! The operations of a child. They depend only on the seed and the round, so an acknowledgement is just a number.
 
 use super::keys::{ASKED, STORED, key, value};
 use crate::workload::rng::Rng;
@@ -12,7 +12,7 @@ pub(super) enum Operation {
     InsertAll(Vec<(Vec<u8>, Vec<u8>)>),
     RemoveAll(Vec<Vec<u8>>),
     Ask(Vec<Vec<u8>>),
-    /// Syncs everything before it, too.
+    /// Also syncs everything before it.
     Save,
 }
 
@@ -28,7 +28,7 @@ impl Operation {
         }
     }
 
-    /// The keys that it is about.
+    /// The keys that it uses.
     pub(super) fn keys(&self) -> impl Iterator<Item = &[u8]> {
         let keys: Vec<&[u8]> = match self {
             Operation::Insert(key, _) | Operation::Remove(key) => vec![key],
@@ -40,16 +40,16 @@ impl Operation {
     }
 }
 
-/// The most keys of a batch: the guard commits that many together, so a batch is there wholly or not at all.
+/// The most keys in a batch. The guard commits that many together, so a batch is stored completely or not at all.
 const BATCH: u64 = 300;
 
-/// How many absent keys a round comes back to.
+/// How many absent keys a round looks up repeatedly.
 const FAVOURITES: u64 = 40;
 
-/// How long the set grows, or shrinks, at a stretch.
+/// For how many operations the set grows, or shrinks, at a stretch.
 const STRETCH: u64 = 40;
 
-/// The operations of a round, without end.
+/// The endless operations of a round.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     rng: Rng,
@@ -58,7 +58,7 @@ pub(super) struct Script {
     number: u64,
     durability: Durability,
     adapt: Adapt,
-    /// Of 24 operations.
+    /// Out of 24 operations.
     saves: u64,
     grows: bool,
     favourites: Vec<u64>,
@@ -72,7 +72,7 @@ impl Script {
             number: 0,
             durability: if rng.below(2) == 0 { Durability::Synced } else { Durability::Seen },
             adapt: if rng.below(2) == 0 { Adapt::Always } else { Adapt::WhenItPays },
-            // Without a save the log gets long, and numbers that were lost come again.
+            // Without saves the log gets long, and lost sequence numbers are used again.
             saves: [0, 4][rng.below(2) as usize],
             grows: rng.below(3) > 0,
             favourites: (0..FAVOURITES).map(|_| rng.below(ASKED)).collect(),
@@ -80,7 +80,7 @@ impl Script {
         }
     }
 
-    /// How durable the round's changes are when they return.
+    /// The durability of the round's changes when they return.
     pub(super) fn durability(&self) -> Durability {
         self.durability
     }
@@ -89,7 +89,7 @@ impl Script {
         self.adapt
     }
 
-    /// Some keys for a batch; small batches are as frequent as large ones.
+    /// Keys for a batch; small batches are as frequent as large ones.
     fn batch(&mut self) -> Vec<Vec<u8>> {
         let most = if self.rng.below(2) == 0 { 10 } else { BATCH };
         let len = 1 + self.rng.below(most);
@@ -110,7 +110,7 @@ impl Script {
         }
     }
 
-    /// Look-ups of anything, and of the same keys again and again.
+    /// Look-ups of random keys, and of the same keys again and again.
     fn ask(&mut self) -> Operation {
         let len = 1 + self.rng.below(40);
         let number = |rng: &mut Rng| match rng.below(2) {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_the_same_each_time_and_another_for_each_round() {
+    fn a_script_is_reproducible_and_differs_by_round() {
         let some = |seed, round| Script::new(seed, round).take(200).collect::<Vec<_>>();
         assert_eq!(some(3, 7), some(3, 7));
         assert_ne!(some(3, 7), some(3, 8));

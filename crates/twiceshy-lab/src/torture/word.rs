@@ -1,17 +1,17 @@
-//! What a child tells its parent: a line for each thing that it has done.
+//! The messages of a child to its parent: one line for each event.
 
 use std::fmt;
 use std::str::FromStr;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// The store is open; its filter may still be on the way.
+    /// The store is open; its filter may still be loading.
     Opened,
-    /// So many operations have returned, with so many adaptations and growths since the store was opened.
+    /// The number of finished operations, and of adaptations and growths since the store was opened.
     Did { operations: u64, adapted: u64, grown: u64 },
-    /// The store is closed, as it should be.
+    /// The store was closed properly.
     Closed,
-    /// Something was not as it should be.
+    /// An answer was wrong or an operation failed.
     Wrong(String),
 }
 
@@ -30,7 +30,7 @@ impl FromStr for Word {
     type Err = String;
 
     fn from_str(line: &str) -> Result<Word, String> {
-        let unknown = || format!("a child said {line:?}");
+        let unknown = || format!("a child sent an unknown line: {line:?}");
         let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
         match name {
             "opened" => Ok(Word::Opened),
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_understood_as_they_were_meant() {
+    fn every_message_parses_back() {
         let did = Word::Did { operations: 17, adapted: 4, grown: 0 };
         for word in [Word::Opened, did, Word::Closed, Word::Wrong("a key is missing".into())] {
             assert_eq!(word.to_string().parse(), Ok(word));

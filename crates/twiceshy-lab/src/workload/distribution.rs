@@ -1,4 +1,4 @@
-//! Which absent key is asked for next.
+//! The order of queries for absent keys.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -9,7 +9,7 @@ use super::zipf::{Exponent, Zipf};
 
 const QUERY_STREAM: u64 = 0x5155_4552_5900;
 
-/// How often each of the absent keys is asked for.
+/// How often each absent key is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     /// Every absent key equally often: the worst case of an adaptive filter (003 section 3.1).
@@ -53,7 +53,7 @@ impl fmt::Display for Distribution {
     }
 }
 
-/// An endless, reproducible stream of queries: constant memory, tens of nanoseconds a query.
+/// An endless, reproducible stream of queries, in constant memory and tens of nanoseconds per query.
 ///
 /// Made by [`Distribution::queries`]. `next` never returns `None`.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_queries_reach_every_key_equally_often_within_deviations() {
+    fn uniform_queries_reach_every_key_equally_often() {
         let expected = 4_000.0f64;
         for count in counts(Distribution::Uniform, 11, 4_000 * ABSENT as usize) {
             assert!((count - expected).abs() <= 4.0 * expected.sqrt(), "{count}");

@@ -1,4 +1,4 @@
-//! A set of byte strings that remembers the order in which they came.
+//! A set of byte strings in insertion order.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -40,33 +40,33 @@ impl KeySet {
         true
     }
 
-    /// Whether the key is in the set.
+    /// `true` if the key is in the set.
     pub fn contains(&self, key: &[u8]) -> bool {
         let equal = |&number: &usize| key_at(&self.bytes, &self.ends, number) == key;
         self.numbers.find(self.hasher.hash_one(key), equal).is_some()
     }
 
-    /// The key that came as number `number`, counted from 0.
+    /// The key with number `number` in insertion order, counted from 0.
     pub fn get(&self, number: usize) -> Option<&[u8]> {
         (number < self.len()).then(|| key_at(&self.bytes, &self.ends, number))
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no key.
+    /// `true` if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The keys in the order in which they came.
+    /// The keys in insertion order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.len()).map(|number| key_at(&self.bytes, &self.ends, number))
     }
 
-    /// Keeps the first `len` keys and gives the memory of the others back.
+    /// Keeps the first `len` keys and frees the memory of the others.
     pub fn truncate(&mut self, len: usize) {
         if len >= self.len() {
             return;
@@ -98,7 +98,7 @@ mod tests {
     use crate::workload::rng::Rng;
 
     #[test]
-    fn it_agrees_with_a_list_of_first_occurrences_before_and_after_truncation() {
+    fn a_set_agrees_with_a_list_of_first_occurrences_before_and_after_truncation() {
         let mut rng = Rng::new(77);
         let mut set = KeySet::default();
         let mut list: Vec<Vec<u8>> = Vec::new();

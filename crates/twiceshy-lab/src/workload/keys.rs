@@ -1,12 +1,12 @@
-//! Synthetic keys: distinct by construction, so that no list of them is needed to keep stored and absent ones apart.
+//! Synthetic keys. They are distinct by construction, so no list is needed to keep stored and absent keys apart.
 
 use super::rng::{Rng, scramble};
 
-/// The keys of one trial: `stored` keys to put into a filter and `absent` ones to ask it for, eight bytes each.
+/// The keys of one trial: `stored` keys to put into a filter and `absent` keys to ask it for, eight bytes each.
 ///
-/// Key `i` is a 64-bit bijection of `i`, drawn by the seed. The stored keys are the images of `0..stored`, the absent
-/// ones of the numbers that follow, so all are distinct without being remembered: three words of memory, a few
-/// nanoseconds a key. The bytes look random but keep no secret.
+/// Key `i` is a 64-bit bijection of `i`, chosen by the seed. The stored keys are the images of `0..stored`, the absent
+/// keys those of the numbers that follow. So all are distinct without being stored: three words of memory, a few
+/// nanoseconds per key. The bytes look random but are not secret.
 ///
 /// ```
 /// use twiceshy_lab::workload::keys::Keys;
@@ -23,29 +23,29 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of a trial, or nothing if there are not that many keys of eight bytes.
+    /// The keys of a trial; `None` if there are more than eight bytes can name.
     pub fn new(stored: u64, absent: u64, seed: u64) -> Option<Self> {
         stored.checked_add(absent)?;
         let mut rng = Rng::stream(seed, 0x4B45_5953);
         Some(Self { stored, absent, whiten: [rng.word(), rng.word()] })
     }
 
-    /// How many keys are stored.
+    /// The number of stored keys.
     pub fn stored_len(&self) -> u64 {
         self.stored
     }
 
-    /// How many keys are absent.
+    /// The number of absent keys.
     pub fn absent_len(&self) -> u64 {
         self.absent
     }
 
-    /// The stored key of a number in `0..stored_len()`. Beyond, the numbers go on into the absent keys.
+    /// The stored key with a number in `0..stored_len()`. Higher numbers are absent keys.
     pub fn stored(&self, number: u64) -> [u8; 8] {
         self.key(number)
     }
 
-    /// The absent key of a number in `0..absent_len()`, such as a [query source](super::Queries) yields.
+    /// The absent key with a number in `0..absent_len()`, as yielded by a [query source](super::Queries).
     pub fn absent(&self, number: u64) -> [u8; 8] {
         self.key(self.stored.wrapping_add(number))
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-/// Reads one key a line: any bytes but the line end, which is `\n` or `\r\n`. Empty lines are skipped and counted.
+/// Reads one key per line: any bytes before the line end, which is `\n` or `\r\n`. Empty lines are skipped and counted.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     reader: R,
@@ -16,7 +16,7 @@ impl<R: BufRead> Lines<R> {
         Self { reader, line: Vec::new(), keys: 0, empty: 0 }
     }
 
-    /// Goes on to the next key; `false` at the end.
+    /// Advances to the next key. Returns `false` at the end.
     pub(super) fn advance(&mut self) -> io::Result<bool> {
         loop {
             self.line.clear();
@@ -34,17 +34,17 @@ impl<R: BufRead> Lines<R> {
         Ok(true)
     }
 
-    /// The key that `advance` went to.
+    /// The current key.
     pub(super) fn key(&self) -> &[u8] {
         &self.line
     }
 
-    /// How many keys were read so far, repetitions included.
+    /// The number of keys read so far, repetitions included.
     pub(super) fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// How many empty lines were skipped so far.
+    /// The number of empty lines skipped so far.
     pub(super) fn empty(&self) -> u64 {
         self.empty
     }
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_end_is_stripped_once_and_the_last_line_needs_none() {
+    fn a_line_end_is_stripped_once_and_is_optional_on_the_last_line() {
         let (found, empty) = keys(b"a\nb\r\n c \nd\r\r\n\xFF\0");
         let expected: [&[u8]; 5] = [b"a", b"b", b" c ", b"d\r", b"\xFF\0"];
         assert_eq!(found, expected);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_are_counted_and_are_no_keys() {
+    fn empty_lines_are_counted_but_are_not_keys() {
         let (found, empty) = keys(b"\n\na\n\r\n");
         assert_eq!(found, [b"a"]);
         assert_eq!(empty, 3);

@@ -1,9 +1,9 @@
 //! Streams of queries for experiments: generated ones, reproducible from a seed, and recorded traces.
 //!
-//! Nothing here keeps a list of the queries. A generated workload takes constant memory (003 section 4.1, Zipf laws besides,
-//! and [FireHose's two](firehose) of 004 section 6.1); [synthetic flows](flows) and a [trace](trace::Trace) take memory for
-//! their distinct keys (003 section 4.2, 000 section 4). A [split](split::Split) says which keys are stored and which are
-//! asked for.
+//! Nothing here keeps a list of the queries. A generated workload takes constant memory (003 section 4.1, Zipf laws,
+//! and [FireHose's two](firehose) of 004 section 6.1). [Synthetic flows](flows) and a [trace](trace::Trace) take memory
+//! for their distinct keys (003 section 4.2, 000 section 4). A [split](split::Split) decides which keys are stored and
+//! which are asked for.
 
 mod capture;
 pub mod distribution;

@@ -1,4 +1,4 @@
-//! Workloads by the names that users write.
+//! Workloads by name, as users write them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use super::firehose::life::{PowExp, PowExpError};
 use super::flows::{Flows, FlowsError};
 use super::zipf::ExponentError;
 
-/// What the queries of an experiment are, as a user writes it: `uniform`, `zipf:1.2`, `active-set`, `active-set:0.5`,
+/// The queries of an experiment, as a user writes them: `uniform`, `zipf:1.2`, `active-set`, `active-set:0.5`,
 /// `power-law`, `flows:chicago-a`, `flows:san-jose/20` or `trace:requests.txt`.
 ///
-/// Flows are printed as `synthetic-flows:chicago-a`, which is read as well, so that no report can be mistaken for one about
-/// the real trace.
+/// Flows are printed as `synthetic-flows:chicago-a`, which can also be parsed, so that no report is mistaken for one
+/// about the real trace.
 ///
 /// ```
 /// use twiceshy_lab::workload::Workload;
@@ -26,7 +26,7 @@ use super::zipf::ExponentError;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// Synthetic keys, asked for by chance.
+    /// Random queries for synthetic keys.
     Generated(Distribution),
     /// A generator of the FireHose benchmark.
     Firehose(Firehose),
@@ -39,7 +39,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// What it is, in words for the title of a plot or a table.
+    /// A description for the title of a plot or a table.
     pub fn describe(&self) -> String {
         match self {
             Self::Generated(Distribution::Uniform) => "uniform queries".to_owned(),
@@ -57,28 +57,30 @@ impl Workload {
     }
 }
 
-/// Why a text names no workload.
+/// Why a text is not a workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
     /// The exponent after `zipf:` is not a positive number.
     #[error(transparent)]
     Exponent(#[from] ExponentError),
-    /// The exponent after `active-set:` is none.
+    /// The exponent after `active-set:` is invalid.
     #[error(transparent)]
     PowExp(#[from] PowExpError),
-    /// What follows `flows:` names no flows.
+    /// The name after `flows:` is unknown.
     #[error(transparent)]
     Flows(#[from] FlowsError),
     /// `zipf` without an exponent.
-    #[error("a Zipf workload needs its exponent: write `zipf:1.2`, or any number above 0 in place of 1.2")]
+    #[error("a Zipf workload needs its exponent: write `zipf:1.2`, or any other number above 0")]
     NoExponent,
     /// `trace` without a file name.
-    #[error("a trace workload needs its file: write `trace:FILE`, a text file with one key a line or a packet capture")]
-    NoFile,
-    /// No such word.
     #[error(
-        "there is no workload `{0}`; write `uniform`, `zipf:EXPONENT` (such as `zipf:1.2`), `active-set`, `power-law`, \
+        "a trace workload needs its file: write `trace:FILE`, a text file with one key per line or a packet capture"
+    )]
+    NoFile,
+    /// An unknown name.
+    #[error(
+        "unknown workload `{0}`; write `uniform`, `zipf:EXPONENT` (such as `zipf:1.2`), `active-set`, `power-law`, \
          `flows:chicago-a`, `trace:FILE` or `misses:FILE`"
     )]
     Unknown(String),
@@ -125,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_workload_reads_back_as_it_was_written() {
+    fn every_workload_parses_back_as_printed() {
         for text in [
             "uniform",
             "zipf:1.2",
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_names_no_workload_is_answered_with_one_that_would_work() {
+    fn an_unknown_workload_is_refused_with_an_example() {
         for (text, advice) in [
             ("zipf:0", "above 0"),
             ("zipf:-1", "above 0"),

@@ -1,4 +1,4 @@
-//! A seeded shuffle of `0..n` that takes no memory.
+//! A seeded shuffle of `0..n` in constant memory.
 
 use std::num::NonZeroU64;
 
@@ -6,11 +6,11 @@ use super::rng::Rng;
 
 const ROUNDS: usize = 4;
 
-/// A bijection of `0..n` onto itself, drawn by a seed: constant memory, a few nanoseconds a call.
+/// A bijection of `0..n` onto itself, chosen by a seed: constant memory, a few nanoseconds per call.
 ///
-/// The numbers are mixed as words of the fewest bits that hold them, by steps that can each be undone (add, multiply by
-/// an odd number, fold the upper half onto the lower). A result outside `0..n` is mixed again until it falls inside:
-/// fewer than two mixings on average, and still a bijection, since each number lies on one cycle of the mixing.
+/// The numbers are mixed as words of the fewest bits that hold them, in invertible steps (add, multiply by an odd
+/// number, fold the upper half onto the lower). A result outside `0..n` is mixed again until it is inside. This takes
+/// fewer than two mixings on average and is still a bijection, since each number is on one cycle of the mixing.
 ///
 /// ```
 /// use std::num::NonZeroU64;
@@ -30,7 +30,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The bijection of `0..size` that belongs to a seed.
+    /// The bijection of `0..size` for a seed.
     pub fn new(size: NonZeroU64, seed: u64) -> Self {
         let bits = (64 - (size.get() - 1).leading_zeros()).max(1);
         let mut rng = Rng::stream(seed, 0x5348_5546_464C_4500);
@@ -42,7 +42,7 @@ impl Permutation {
         }
     }
 
-    /// Where `number` goes. Numbers of `size` or more are taken modulo `size`.
+    /// The image of `number`. Numbers of `size` or more are taken modulo `size`.
     pub fn apply(&self, number: u64) -> u64 {
         let mut image = self.mix(number % self.size);
         while image >= self.size {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_number_lands_everywhere_with_equal_chance_over_seeds() {
+    fn the_image_of_the_first_number_is_uniform_over_seeds() {
         for size in [5u64, 8, 37] {
             let seeds = 2_000 * size;
             let mut counts = vec![0u64; size as usize];

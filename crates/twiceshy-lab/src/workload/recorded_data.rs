@@ -1,18 +1,18 @@
-//! Real recordings that lie beside the project and are not part of it.
+//! Real recordings that are not part of the project.
 
 use std::path::{Path, PathBuf};
 
-/// The variable that names the folder.
+/// The environment variable with the folder's path.
 const VARIABLE: &str = "TWICESHY_DATA";
 
-/// The folder with real recordings, if there is one: what the environment variable `TWICESHY_DATA` names, or
-/// `../shared/data` as seen from the root of the workspace.
+/// The folder with real recordings, if there is one: the value of the environment variable `TWICESHY_DATA`, or
+/// `../shared/data` relative to the workspace root.
 ///
-/// The recordings belong to others, so they are not in the repository. Tests and experiments that want them say that they
-/// were skipped where this is `None`.
+/// The recordings belong to others, so they are not in the repository. If this is `None`, tests and experiments that
+/// need them report that they were skipped.
 pub fn recorded_data() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os(VARIABLE).map_or_else(beside, PathBuf::from);
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os(VARIABLE).map_or_else(default, PathBuf::from);
     folder.is_dir().then_some(folder)
 }
 
@@ -22,10 +22,10 @@ mod tests {
     use crate::workload::trace::Trace;
 
     #[test]
-    fn a_real_recording_is_split_at_the_ratio_that_was_asked_for() {
+    fn a_real_recording_is_split_at_the_given_ratio() {
         let file = recorded_data().map(|folder| folder.join("recommender-requests.txt.xz"));
         let Some(file) = file.filter(|file| file.is_file()) else {
-            println!("skipped: there is no folder of recordings; name one in {VARIABLE}");
+            println!("skipped: no folder of recordings; set {VARIABLE}");
             return;
         };
         let trace = Trace::open(file, 10.0).expect("a file that others read");

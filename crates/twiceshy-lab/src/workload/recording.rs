@@ -1,4 +1,4 @@
-//! Streams of requests that can be read from their start as often as wanted.
+//! Streams of requests that can be read repeatedly from their start.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -11,18 +11,19 @@ use super::lines::Lines;
 use super::trace_error::TraceError;
 use super::unpack::{Packing, Unpacked, unpack};
 
-/// Where requests come from.
+/// The source of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recording {
-    /// A text file with one key a line, or a packet capture (pcap or pcapng) whose packets are requests for their 5-tuples;
-    /// plain or packed by gzip, xz or zstd. Which it is shows in the file's first bytes, whatever its name.
+    /// A text file with one key per line, or a packet capture (pcap or pcapng) whose packets are requests for their
+    /// 5-tuples; plain or compressed with gzip, xz or zstd. The format is detected from the file's first bytes, not
+    /// from its name.
     File(PathBuf),
-    /// The packets of synthetic flows, in the order of a seed.
+    /// The packets of synthetic flows, in an order chosen by a seed.
     Flows(Flows, u64),
 }
 
 impl Recording {
-    /// Begins to read.
+    /// Starts reading.
     pub(super) fn open(&self) -> Result<Requests, TraceError> {
         match self {
             Self::File(path) => open_file(path),
@@ -33,7 +34,7 @@ impl Recording {
         }
     }
 
-    /// Distinct keys and requests, where both are known without reading.
+    /// The numbers of distinct keys and of requests, if both are known without reading.
     pub(super) fn known(&self) -> Option<(usize, u64)> {
         match self {
             Self::File(_) => None,
@@ -41,7 +42,7 @@ impl Recording {
         }
     }
 
-    /// What errors call it.
+    /// Its name in error messages.
     pub(super) fn name(&self) -> PathBuf {
         match self {
             Self::File(path) => path.clone(),
@@ -50,19 +51,19 @@ impl Recording {
     }
 }
 
-/// What was passed over in a recording.
+/// Counts of what was skipped in a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
     /// Lines without a key.
     pub empty_lines: u64,
-    /// Packets that are no IP packets.
+    /// Packets that are not IP packets.
     pub not_ip: u64,
-    /// Packets of which too little was recorded to see their ports.
+    /// Packets recorded without their ports.
     pub cut_short: u64,
 }
 
-/// The requests of a recording, one after the other.
+/// The requests of a recording, in order.
 pub(super) struct Requests {
     path: PathBuf,
     packing: Packing,
@@ -77,7 +78,7 @@ enum Source {
 }
 
 impl Requests {
-    /// Goes on to the next request; `false` at the end.
+    /// Advances to the next request. Returns `false` at the end.
     pub(super) fn advance(&mut self) -> Result<bool, TraceError> {
         let more = match &mut self.from {
             Source::Lines(lines) => lines.advance().map_err(Fault::Io),
@@ -94,7 +95,7 @@ impl Requests {
         more.map_err(|fault| explain(&self.path, self.packing, fault))
     }
 
-    /// The key of the request that `advance` went to.
+    /// The key of the current request.
     pub(super) fn key(&self) -> &[u8] {
         match &self.from {
             Source::Lines(lines) => lines.key(),
@@ -103,7 +104,7 @@ impl Requests {
         }
     }
 
-    /// How many requests were read so far.
+    /// The number of requests read so far.
     pub(super) fn count(&self) -> u64 {
         match &self.from {
             Source::Lines(lines) => lines.keys(),
@@ -112,7 +113,7 @@ impl Requests {
         }
     }
 
-    /// What was passed over so far.
+    /// What was skipped so far.
     pub(super) fn skipped(&self) -> Skipped {
         match &self.from {
             Source::Lines(lines) => Skipped { empty_lines: lines.empty(), ..Skipped::default() },
@@ -132,7 +133,7 @@ impl fmt::Debug for Requests {
 
 fn open_file(path: &Path) -> Result<Requests, TraceError> {
     let io = |source| explain(path, Packing::Plain, Fault::Io(source));
-    // Before opening: to open a pipe that nobody writes to would wait for ever.
+    // Checked before opening: opening a pipe without a writer would block.
     let kind = fs::metadata(path).map_err(io)?;
     if kind.is_dir() {
         return Err(TraceError::Directory { path: path.to_owned() });
@@ -156,7 +157,7 @@ fn explain(path: &Path, packing: Packing, fault: Fault) -> TraceError {
         (Fault::Damaged { at, packets, why }, _) => TraceError::Capture { path, at, packets, why },
         (Fault::LinkType { link }, _) => TraceError::LinkType { path, link },
         (Fault::Io(source), _) if source.kind() == io::ErrorKind::NotFound => TraceError::Missing { path },
-        // What the operating system did not say, the unpacker said.
+        // An error without an OS error code comes from the decompressor.
         (Fault::Io(source), Some(format)) if source.raw_os_error().is_none() => {
             TraceError::Archive { path, format, source }
         }

@@ -1,4 +1,4 @@
-//! The one source of randomness of workloads and simulations: small, seeded, equal on every platform.
+//! The source of randomness for workloads and simulations: small, seeded, the same on every platform.
 
 /// Scrambles 64 bits so that every input bit reaches every output bit; a bijection.
 ///
@@ -19,10 +19,11 @@ impl SplitMix {
     }
 }
 
-/// A seeded pseudo-random generator: xoshiro256\*\* by Blackman and Vigna, 32 bytes of state, about a nanosecond a word.
+/// A seeded pseudo-random generator: xoshiro256\*\* by Blackman and Vigna, 32 bytes of state, about a nanosecond per
+/// word.
 ///
-/// The algorithm is fixed here rather than taken from a crate, so that a recorded seed means the same queries after
-/// every upgrade. It is no secret: never use it to key a filter.
+/// The algorithm is implemented here rather than taken from a crate, so that a recorded seed gives the same queries
+/// after every upgrade. It is not cryptographic: never use it to key a filter.
 ///
 /// ```
 /// use twiceshy_lab::workload::rng::Rng;
@@ -38,13 +39,13 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// The generator of a seed. Any seed will do, zero included.
+    /// The generator of a seed. Any seed is valid, including zero.
     pub fn new(seed: u64) -> Self {
         let mut words = SplitMix(seed);
         Self { state: std::array::from_fn(|_| words.next()) }
     }
 
-    /// One of many unrelated generators of the same seed: give each use of randomness in a trial its own `label`.
+    /// One of many unrelated generators of the same seed. Give each use of randomness in a trial its own `label`.
     pub fn stream(seed: u64, label: u64) -> Self {
         Self::new(seed ^ scramble(label.wrapping_add(0x6A09_E667_F3BC_C909)))
     }
@@ -57,10 +58,10 @@ impl Rng {
         b.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
     }
 
-    /// A number in `0..bound`, each equally likely to the last bit; 0 when `bound` is 0.
+    /// A uniform number in `0..bound`, without bias; 0 if `bound` is 0.
     ///
     /// A multiplication picks the number; the few words that would favour some numbers are drawn again (Lemire's
-    /// method). A division is paid only with probability `bound` / 2^64.
+    /// method). A division is needed only with probability `bound` / 2^64.
     pub fn below(&mut self, bound: u64) -> u64 {
         loop {
             let product = u128::from(self.word()) * u128::from(bound);
@@ -71,7 +72,7 @@ impl Rng {
         }
     }
 
-    /// Puts a list into random order.
+    /// Shuffles a list.
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for at in (1..list.len()).rev() {
             list.swap(at, self.below(at as u64 + 1) as usize);

@@ -1,4 +1,4 @@
-//! Which keys are stored and which are asked for, in the two ways of the papers, and as a log of misses has it.
+//! Which keys are stored and which are asked for: the two ways of the papers, and a log of misses.
 
 use super::distribution::{Distribution, Queries};
 use super::firehose::{Firehose, FirehoseNumbers};
@@ -8,20 +8,20 @@ use super::trace_error::TraceError;
 
 /// A stream of queries and the keys that are stored for it.
 ///
-/// Either the stored keys never occur in the stream (generated streams: 003 section 4.1, 004 section 6.1 with its FireHose
-/// data, where |A| is what the stream has and |S| is |A| over the ratio), or they are the first distinct keys of the stream
-/// (recordings: 003 section 4.2, 000 section 4).
+/// Either the stored keys never occur in the stream, or they are its first distinct keys. The former holds for
+/// generated streams: 003 section 4.1, and 004 section 6.1 with its FireHose data, where the stream determines |A|, and
+/// |S| is |A| over the ratio. The latter holds for recordings: 003 section 4.2, 000 section 4.
 #[derive(Clone, Debug)]
 pub enum Split {
-    /// Generated keys, apart from the stored ones.
+    /// Generated keys, separate from the stored ones.
     Apart(Apart),
     /// A recording, whose first distinct keys are stored.
     First(Box<Trace>),
-    /// A recording of which nothing is stored, and how many other keys are.
+    /// A recording none of whose keys is stored, and the number of other keys that are.
     Misses(Box<Trace>, u64),
 }
 
-/// A generated stream of key numbers, beside a number of stored keys.
+/// A generated stream of key numbers, and the number of stored keys.
 #[derive(Clone, Debug)]
 pub struct Apart {
     numbers_of: Numbers,
@@ -34,20 +34,20 @@ pub struct Apart {
 #[derive(Clone, Copy, Debug)]
 enum Numbers {
     ByChance(Distribution),
-    /// With the seed: all trials read the same stream.
+    /// With a fixed seed: all trials read the same stream.
     Firehose(Firehose, u64),
 }
 
 impl Apart {
-    /// `queries` draws from `absent` keys, beside `stored` others; nothing if there is no absent key.
+    /// `queries` draws from `absent` keys, next to `stored` other keys; `None` if there is no absent key.
     pub fn by_chance(distribution: Distribution, stored: u64, absent: u64, queries: u64) -> Option<Self> {
         let numbers_of = Numbers::ByChance(distribution);
         (absent > 0).then_some(Self { numbers_of, stored, distinct: absent, numbers: absent, queries })
     }
 
-    /// The first `queries` of a FireHose stream, beside |A| / ratio other keys; nothing if that is less than one key.
+    /// The first `queries` of a FireHose stream, next to |A| / ratio other keys; `None` if that is less than one key.
     ///
-    /// Goes once through the stream to count its distinct keys.
+    /// Reads the stream once to count its distinct keys.
     pub fn firehose(firehose: Firehose, queries: u64, ratio: f64, seed: u64) -> Option<Self> {
         let census = firehose.census(queries, seed);
         let stored = (census.distinct as f64 / ratio).round() as u64;
@@ -57,7 +57,7 @@ impl Apart {
 }
 
 impl Split {
-    /// How many keys are stored.
+    /// The number of stored keys.
     pub fn stored(&self) -> u64 {
         match self {
             Self::Apart(apart) => apart.stored,
@@ -66,7 +66,7 @@ impl Split {
         }
     }
 
-    /// How many distinct keys there are to ask for. A stream by chance may leave some of them out.
+    /// The number of distinct keys to ask for. A random stream may leave some of them out.
     pub fn distinct_absent(&self) -> u64 {
         match self {
             Self::Apart(apart) => apart.distinct,
@@ -74,7 +74,7 @@ impl Split {
         }
     }
 
-    /// How many queries there are at most; with a recording the requests for stored keys count too.
+    /// The most queries. For a recording, requests for stored keys count too.
     pub fn requests(&self) -> u64 {
         match self {
             Self::Apart(apart) => apart.queries,
@@ -82,7 +82,7 @@ impl Split {
         }
     }
 
-    /// The bound of the numbers that queries have, or nothing where only their bytes tell keys apart.
+    /// The upper bound of query numbers; `None` if keys are told apart by their bytes only.
     pub fn numbers(&self) -> Option<u64> {
         match self {
             Self::Apart(apart) => Some(apart.numbers),
@@ -90,8 +90,8 @@ impl Split {
         }
     }
 
-    /// The keys' bytes: generated ones from a seed, so that each trial can have others, and recorded ones as they are.
-    /// Nothing if there are more keys than eight bytes can tell apart.
+    /// Fixes the bytes of the keys: generated keys follow from the seed, so that each trial can have others; recorded
+    /// keys stay as they are. `None` if there are more keys than eight bytes can name.
     pub fn keyed(&self, seed: u64) -> Option<Keyed<'_>> {
         match self {
             Self::Apart(apart) => Some(Keyed::Apart(apart, Keys::new(apart.stored, apart.numbers, seed)?)),
@@ -103,7 +103,7 @@ impl Split {
 
 /// A [`Split`] with the bytes of its keys.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the ways of `Split`")]
+#[expect(missing_docs, reason = "the variants of `Split`")]
 pub enum Keyed<'a> {
     Apart(&'a Apart, Keys),
     First(&'a Trace),
@@ -111,7 +111,7 @@ pub enum Keyed<'a> {
 }
 
 impl Keyed<'_> {
-    /// Hands out every stored key, until one is refused.
+    /// Passes every stored key to `put`, until it returns an error.
     pub fn each_stored<E>(&self, put: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Apart(_, keys) | Self::Misses(_, keys) => keys.stored_keys().try_for_each(|key| put(&key)),
@@ -119,7 +119,7 @@ impl Keyed<'_> {
         }
     }
 
-    /// The queries from the first one on. The seed decides streams by chance; all others are what they are.
+    /// The queries from the start. The seed affects random streams only.
     pub fn queries(&self, seed: u64) -> Result<SplitQueries<'_>, TraceError> {
         let (apart, keys) = match self {
             Self::Apart(apart, keys) => (apart, keys),
@@ -136,7 +136,7 @@ impl Keyed<'_> {
         Ok(SplitQueries(Kind::Apart { keys, numbers, left: apart.queries, key: [0; 8] }))
     }
 
-    /// The generated keys, if they are.
+    /// The generated keys, if there are any.
     pub fn into_keys(self) -> Option<Keys> {
         match self {
             Self::Apart(_, keys) => Some(keys),
@@ -163,7 +163,7 @@ enum Stream {
 }
 
 impl SplitQueries<'_> {
-    /// The next query, with its number where keys have one (see [`Split::numbers`]) and 0 elsewhere; nothing at the end.
+    /// The next query, with its number if keys have one (see [`Split::numbers`]) and 0 otherwise; `None` at the end.
     pub fn next_query(&mut self) -> Result<Option<(u64, &[u8])>, TraceError> {
         match &mut self.0 {
             Kind::First(queries) => Ok(queries.next_key()?.map(|key| (0, key))),

@@ -1,4 +1,4 @@
-//! A recorded stream of requests, split into a stored set and queries as the papers do it.
+//! A recorded stream of requests, split into a stored set and queries as in the papers.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,15 @@ use super::trace_error::TraceError;
 
 /// A recording of requests, split into a stored set S and queries for the other keys.
 ///
-/// With U distinct keys and a wanted ratio A/S, the first floor(U / (1 + A/S)) distinct keys are stored, and every
-/// request for another key is a query, in order (003 section 4.2, 000 section 4). No such request can come before all
-/// stored keys were seen, so nothing is lost by starting at the top.
+/// With U distinct keys and a ratio A/S, the first floor(U / (1 + A/S)) distinct keys are stored, and every request for
+/// another key is a query, in order (003 section 4.2, 000 section 4). Such a request cannot come before all stored keys
+/// were seen, so nothing is lost by starting at the beginning.
 ///
-/// A file is read once to count and once more for each [`queries`](Self::queries); see [`Recording`] for what it may
-/// hold. Synthetic flows are made as far as the stored keys reach, and once more for each `queries`. Memory is proportional
-/// to the distinct keys, and after opening to the stored ones, however many requests there are. A line of text is
-/// stripped of `\n` or `\r\n` and is otherwise taken as bytes; empty lines are skipped and counted, as are packets without
-/// a key.
+/// A file is read once to count and once more for each [`queries`](Self::queries); see [`Recording`] for the formats.
+/// Synthetic flows are generated up to the last stored key, and once more for each `queries`. Memory is proportional to
+/// the distinct keys, and after opening to the stored ones, regardless of the number of requests. A line of text is
+/// stripped of `\n` or `\r\n` and is otherwise taken as bytes; empty lines are skipped and counted, as are packets
+/// without a key.
 ///
 /// ```no_run
 /// use twiceshy_lab::workload::trace::Trace;
@@ -71,7 +71,7 @@ impl Trace {
         Ok(Self { recording, stored, distinct, requests: count, skipped: requests.skipped() })
     }
 
-    /// The requests of a recording, every one of them a query: nothing of it is stored.
+    /// A recording whose requests are all queries: none of its keys is stored.
     pub fn misses(recording: Recording) -> Result<Self, TraceError> {
         let mut requests = recording.open()?;
         let mut keys = KeySet::default();
@@ -90,27 +90,27 @@ impl Trace {
         &self.stored
     }
 
-    /// How many distinct keys the queries ask for.
+    /// The number of distinct keys that the queries ask for.
     pub fn distinct_absent(&self) -> usize {
         self.distinct - self.stored.len()
     }
 
-    /// How many requests the recording holds, those for stored keys included.
+    /// The number of requests in the recording, including those for stored keys.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// How many empty lines were skipped.
+    /// The number of empty lines skipped.
     pub fn empty_lines(&self) -> u64 {
         self.skipped.empty_lines
     }
 
-    /// What was passed over: empty lines, and packets without a key.
+    /// What was skipped: empty lines, and packets without a key.
     pub fn skipped(&self) -> Skipped {
         self.skipped
     }
 
-    /// Reads the recording again, for the queries alone.
+    /// Reads the recording again, for the queries.
     pub fn queries(&self) -> Result<TraceQueries<'_>, TraceError> {
         Ok(TraceQueries { trace: self, requests: self.recording.open()? })
     }
@@ -124,7 +124,7 @@ pub struct TraceQueries<'a> {
 }
 
 impl TraceQueries<'_> {
-    /// The next request for a key outside the stored set, or nothing at the end.
+    /// The next request for a key outside the stored set; `None` at the end.
     ///
     /// The end is an error if there were more or fewer requests than when the trace was opened.
     pub fn next_key(&mut self) -> Result<Option<&[u8]>, TraceError> {
@@ -140,7 +140,7 @@ impl TraceQueries<'_> {
         }
     }
 
-    /// How many requests were read so far, those for stored keys included: progress towards [`Trace::requests`].
+    /// The number of requests read so far, including those for stored keys: progress towards [`Trace::requests`].
     pub fn requests_read(&self) -> u64 {
         self.requests.count()
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_trace_is_split_like_a_plain_one_whatever_its_name() {
+    fn a_compressed_trace_is_split_like_a_plain_one_regardless_of_its_name() {
         let parts = [&REQUESTS[..7], &REQUESTS[7..]];
         for pack in [unpack::gzip, unpack::zstd] {
             let file = file(&parts.map(pack).concat());
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_trace_is_refused_with_a_sentence_that_says_what_to_do() {
+    fn a_file_that_is_not_a_trace_is_refused_with_advice() {
         let refusal = |path: &Path| Trace::open(path, 1.0).expect_err("no trace").to_string();
         let folder = tempfile::tempdir().expect("a temporary directory can be made");
         let advice = [

@@ -1,20 +1,20 @@
-//! What can be wrong with a trace, and what would work instead.
+//! The errors of traces.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a file cannot serve as a trace at the wanted ratio.
+/// Why a file cannot be used as a trace at the given ratio.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
     /// There is no such file.
-    #[error("there is no file {}; name a text file with one key a line, or a packet capture", path.display())]
+    #[error("there is no file {}; name a text file with one key per line, or a packet capture", path.display())]
     Missing {
         /// The name that was given.
         path: PathBuf,
     },
     /// The name is that of a directory.
-    #[error("{} is a directory; name a text file with one key a line, or a packet capture", path.display())]
+    #[error("{} is a directory; name a text file with one key per line, or a packet capture", path.display())]
     Directory {
         /// The name that was given.
         path: PathBuf,
@@ -25,77 +25,77 @@ pub enum TraceError {
         /// The name that was given.
         path: PathBuf,
     },
-    /// The file begins like an archive, but cannot be unpacked.
-    #[error("{} is a damaged {format} archive ({source}); fetch or make it again (`{format} -t FILE` says whether it is whole)", path.display())]
+    /// The file starts like an archive but cannot be unpacked.
+    #[error("{} is a damaged {format} archive ({source}); fetch or make it again (`{format} -t FILE` tests it)", path.display())]
     Archive {
         /// The name that was given.
         path: PathBuf,
-        /// The archive's format, which is also the name of the program that makes it.
+        /// The archive's format, which is also the name of its program.
         format: &'static str,
-        /// What the unpacker said.
+        /// The decompressor's error.
         source: io::Error,
     },
-    /// The file begins like a packet capture, but is none from some byte on.
+    /// The file starts like a packet capture but is damaged at some byte.
     #[error("{} is a damaged capture: at byte {at}, after {packets} packets, {why}; record it again, or cut it there", path.display())]
     Capture {
         /// The name that was given.
         path: PathBuf,
-        /// Where the record begins that is wrong, in bytes of the unpacked file.
+        /// The offset of the damaged record in the unpacked file.
         at: u64,
-        /// How many packets came before.
+        /// The number of packets before it.
         packets: u64,
         /// What is wrong.
         why: String,
     },
-    /// A capture of packets that are wrapped in an unknown way.
-    #[error("{} holds packets of link type {link}, and only Ethernet, raw IP, loopback and Linux cooked captures are understood; convert it with `editcap -T ether` or the like", path.display())]
+    /// A capture with an unsupported link type.
+    #[error("{} holds packets of link type {link}, which is not supported; convert it to Ethernet, raw IP, loopback or Linux cooked capture, such as with `editcap -T ether`", path.display())]
     LinkType {
         /// The name that was given.
         path: PathBuf,
         /// The number of the link type (see tcpdump's list).
         link: u16,
     },
-    /// No line has a key, or no packet.
-    #[error("{} holds no key; a trace has one key a line, or packets of IP, and at least two different keys", path.display())]
+    /// There is no line or packet with a key.
+    #[error("{} holds no key; a trace needs one key per line, or IP packets, and at least two different keys", path.display())]
     Empty {
         /// The name that was given.
         path: PathBuf,
     },
     /// All requests are equal.
-    #[error("{} holds one key only, again and again; a trace needs two different keys, one to store and one to ask for", path.display())]
+    #[error("{} holds only one key, repeated; a trace needs two different keys, one to store and one to ask for", path.display())]
     OneKey {
         /// The name that was given.
         path: PathBuf,
     },
-    /// The ratio is no positive number.
-    #[error("a ratio A/S of {ratio} is impossible; give a finite number above 0, such as 10")]
+    /// The ratio is not a positive number.
+    #[error("the ratio A/S must be a finite number above 0, such as 10, not {ratio}")]
     Ratio {
-        /// The ratio that was asked for.
+        /// The given ratio.
         ratio: f64,
     },
-    /// So few keys would be stored that there is none.
-    #[error("at A/S = {ratio} none of the {distinct} distinct keys of {} would be stored; ask for a ratio of at most {largest}", path.display())]
+    /// The ratio is too large: no key would be stored.
+    #[error("at A/S = {ratio} none of the {distinct} distinct keys of {} would be stored; use a ratio of at most {largest}", path.display())]
     NothingStored {
         /// The name that was given.
         path: PathBuf,
-        /// How many distinct keys the trace has.
+        /// The number of distinct keys in the trace.
         distinct: usize,
-        /// The ratio that was asked for.
+        /// The given ratio.
         ratio: f64,
-        /// The largest ratio that leaves a key to store.
+        /// The largest ratio with a stored key.
         largest: usize,
     },
-    /// So many keys would be stored that no query is left.
-    #[error("at A/S = {ratio} all {distinct} distinct keys of {} would be stored and none asked for; ask for a larger ratio, such as 1", path.display())]
+    /// The ratio is too small: no query would be left.
+    #[error("at A/S = {ratio} all {distinct} distinct keys of {} would be stored and none asked for; use a larger ratio, such as 1", path.display())]
     NoQuery {
         /// The name that was given.
         path: PathBuf,
-        /// How many distinct keys the trace has.
+        /// The number of distinct keys in the trace.
         distinct: usize,
-        /// The ratio that was asked for.
+        /// The given ratio.
         ratio: f64,
     },
-    /// Somebody wrote to the file between two readings.
+    /// The file was modified between two reads.
     #[error("{} changed while it was in use; open the trace again once nothing writes to it", path.display())]
     Changed {
         /// The name that was given.
@@ -106,7 +106,7 @@ pub enum TraceError {
     Io {
         /// The name that was given.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }

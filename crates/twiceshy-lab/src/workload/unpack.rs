@@ -10,13 +10,13 @@ use super::zstd_frames::ZstdFrames;
 /// Large enough that system calls do not matter.
 const BUFFER: usize = 1 << 16;
 
-/// The bytes that tell the formats apart.
+/// The number of bytes needed to recognise the formats.
 const LONGEST_MAGIC: usize = 6;
 
-/// What an xz archive may ask for, in KiB: its own largest dictionary and a little.
+/// The memory limit of an xz archive in KiB: the largest dictionary of xz and a little more.
 const XZ_MEMORY: u32 = 1_600 << 10;
 
-/// How a file is packed.
+/// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Plain,
@@ -26,7 +26,7 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    /// The packing of a file that begins with these bytes.
+    /// The compression of a file that starts with these bytes.
     fn of(start: &[u8]) -> Self {
         let skippable = matches!(start, [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..]);
         match start {
@@ -38,7 +38,7 @@ impl Packing {
         }
     }
 
-    /// The archive's name, or nothing for a plain file.
+    /// The archive's name; `None` for a plain file.
     pub(super) fn archive(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
@@ -49,23 +49,23 @@ impl Packing {
     }
 }
 
-/// A reader of what the file holds once it is unpacked.
+/// A reader of the unpacked contents.
 pub(super) type Unpacked = BufReader<Whole<Fused<Box<dyn Read + Send>>>>;
 
-/// A reader whose first bytes were looked at and put back.
+/// A reader whose first bytes were peeked at and put back.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// What a file holds, once it is unpacked.
+/// The unpacked contents of a file.
 pub(super) struct Contents {
     pub(super) packing: Packing,
-    /// The first bytes, as many of those asked for as there are.
+    /// The first bytes: as many as requested, or fewer if the file is short.
     pub(super) start: Vec<u8>,
-    /// All bytes, those of the start included.
+    /// All bytes, including the start.
     pub(super) reader: Unpacked,
 }
 
-/// Looks at the first bytes and unpacks accordingly; archives of several members, streams or frames are read to their end.
-/// Where even the start cannot be unpacked, the packing comes with the error.
+/// Peeks at the first bytes and unpacks accordingly. Archives of several members, streams or frames are read to their
+/// end. If even the start cannot be unpacked, the error comes with the compression.
 pub(super) fn unpack(file: impl Read + Send + 'static, wanted: usize) -> Result<Contents, (Packing, io::Error)> {
     let (magic, file) = peek(file, LONGEST_MAGIC).map_err(|error| (Packing::Plain, error))?;
     let packing = Packing::of(&magic);
@@ -80,14 +80,14 @@ pub(super) fn unpack(file: impl Read + Send + 'static, wanted: usize) -> Result<
     Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole) })
 }
 
-/// The first bytes, and a reader of all.
+/// The first bytes, and a reader of all bytes.
 fn peek<R: Read>(mut reader: R, wanted: usize) -> io::Result<(Vec<u8>, Whole<R>)> {
     let mut start = Vec::new();
     reader.by_ref().take(wanted as u64).read_to_end(&mut start)?;
     Ok((start.clone(), Cursor::new(start).chain(reader)))
 }
 
-/// Ends after the first error, since no unpacker says what another read would do then.
+/// Stops after the first error: a decompressor's behaviour after an error is unspecified.
 pub(super) struct Fused<R> {
     reader: Option<R>,
 }
@@ -179,12 +179,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_archive_that_was_cut_or_changed_is_an_error_or_reads_the_same_and_never_panics() {
+    fn a_cut_or_changed_archive_is_an_error_or_reads_the_same_and_never_panics() {
         let sample = &sample()[149_000..152_000];
         let mut rng = Rng::new(12);
         for archive in [gzip(sample), zstd(sample), XZ.to_vec()] {
             let (_, whole) = unpacked(archive.clone()).expect("an archive that is whole");
-            // Two parts in a row end where the first ends, so a cut is seen wherever it is but there.
+            // A cut between two complete parts goes unnoticed; any other cut is detected.
             for cut in 7..archive.len() {
                 assert!(unpacked(archive[..cut].to_vec()).is_err(), "cut at {cut} of {}", archive.len());
             }
@@ -197,7 +197,7 @@ pub(super) mod tests {
                     unseen += u32::from(bytes != whole);
                 }
             }
-            // No archive of this test lacks a checksum of its contents but zstd's, if its writer leaves it out.
+            // Only zstd archives may lack a checksum of their contents.
             assert!(unseen == 0 || archive.starts_with(&[0x28]), "{unseen} changes went unseen");
         }
     }

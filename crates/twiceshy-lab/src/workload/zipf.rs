@@ -11,7 +11,7 @@ use super::rng::Rng;
 pub struct Exponent(f64);
 
 impl Exponent {
-    /// Accepts any finite number above zero, 1 and numbers below 1 included.
+    /// Accepts any finite number above zero, including 1 and numbers below 1.
     pub fn new(exponent: f64) -> Result<Self, ExponentError> {
         if exponent.is_finite() && exponent > 0.0 {
             Ok(Self(exponent))
@@ -43,10 +43,10 @@ impl fmt::Display for Exponent {
     }
 }
 
-/// An exponent that no Zipf law has.
+/// An invalid exponent of a Zipf law.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a Zipf exponent is a finite number above 0, such as 0.8 or 1.2, and `{given}` is not; for no skew at all use `uniform`"
+    "a Zipf exponent must be a finite number above 0, such as 0.8 or 1.2, not `{given}`; for no skew use `uniform`"
 )]
 pub struct ExponentError {
     given: String,
@@ -55,9 +55,9 @@ pub struct ExponentError {
 /// Draws rank `k` of `1..=ranks` with probability proportional to `k^-exponent`.
 ///
 /// Rejection-inversion (Hörmann and Derflinger, 1996): invert the integral of `x^-exponent`, round to the nearest rank,
-/// and accept unless the point fell outside the rank's bar, which happens less than once in twenty draws. No table, so
-/// memory is constant for any number of ranks. The logarithms come from `libm` and not from the platform, so a seed gives the same
-/// ranks everywhere. Above 2^53 ranks neighbours blur, as their numbers do in an `f64`.
+/// and accept unless the point is outside the rank's bar, which happens less than once in twenty draws. There is no
+/// table, so memory is constant for any number of ranks. The logarithms come from `libm` instead of the platform, so a
+/// seed gives the same ranks everywhere. Above 2^53 ranks, neighbours are no longer distinct, as in `f64`.
 ///
 /// ```
 /// use std::num::NonZeroU64;
@@ -99,7 +99,7 @@ impl Zipf {
             let point = self.curve.inverse_area(area);
             let rank = (libm::round(point) as u64).clamp(1, self.ranks);
             let middle = rank as f64;
-            // Near enough to the bar's right half to be inside without computing its area.
+            // Close enough to the bar's right half to be inside without computing its area.
             if middle - point <= self.sure || area >= self.curve.area(middle + 0.5) - self.curve.height(middle) {
                 return rank;
             }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rank_has_its_exact_probability_within_deviations_on_both_sides() {
+    fn each_rank_has_its_exact_probability() {
         for exponent in [0.01, 0.5, 0.999_999_999_9, 1.0, 1.5, 3.0] {
             for ranks in [1, 2, 3, 10, 40] {
                 assert_frequencies_follow_the_law(ranks, exponent);

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, Read};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Reads frame after frame to the end of the file, passes over the skippable ones, and compares the checksums of those
-/// that have one.
+/// Reads frame after frame to the end of the file, skips the skippable ones, and verifies the checksums of those that
+/// have one.
 pub(super) struct ZstdFrames<R> {
     file: R,
     decoder: FrameDecoder,
@@ -18,7 +18,7 @@ impl<R: BufRead> ZstdFrames<R> {
         Self { file, decoder: FrameDecoder::new(), within: false }
     }
 
-    /// Goes on to the next frame with content; `false` at the end of the file.
+    /// Advances to the next frame with content. Returns `false` at the end of the file.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.file.fill_buf()?.is_empty() {
             match self.decoder.init(&mut self.file) {

@@ -1,23 +1,23 @@
-//! Opens a page in a browser without a window, and asks it what is wrong.
+//! Opens a page in a headless browser and reports what is wrong with it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What the script in `measure.js` writes.
+/// The output of the script in `measure.js`.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Seen {
-    /// What is wrong, the browser's console included.
+    /// The faults, including the browser's console.
     pub(crate) faults: Vec<String>,
-    /// Frames looked at: two widths in two schemes.
+    /// Frames checked: two widths in two colour schemes.
     pub(crate) frames: usize,
     /// Pictures in all frames together.
     pub(crate) pictures: usize,
     /// Texts within them.
     pub(crate) texts: usize,
-    /// The least contrast of a text against what is behind it.
+    /// The lowest contrast of a text against its background.
     pub(crate) least_contrast: f64,
 }
 
@@ -36,7 +36,7 @@ const FLAGS: [&str; 11] = [
     "--dump-dom",
 ];
 
-/// The browser of this machine: what `CHROMIUM` names, or Chromium or Chrome on the path.
+/// The browser of this machine: the path in `CHROMIUM`, or Chromium or Chrome on the path.
 pub(crate) fn browser() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return Some(named.into());
@@ -50,7 +50,7 @@ pub(crate) fn browser() -> Option<PathBuf> {
 pub(crate) fn look_at(browser: &Path, page: &str) -> Seen {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let wrapper = folder.path().join("wrapper.html");
-    // Within a script a tag would end it.
+    // A tag inside the script would end it.
     let quoted = serde_json::to_string(page).expect("text").replace('<', "\\u003c");
     let script = format!("const PAGE = {quoted};\n{}", include_str!("measure.js"));
     fs::write(&wrapper, format!("<!doctype html><meta charset=utf-8><body><script>{script}</script>"))
@@ -64,7 +64,7 @@ pub(crate) fn look_at(browser: &Path, page: &str) -> Seen {
     seen
 }
 
-/// The document after its scripts ran, and what the browser logged.
+/// The document after its scripts ran, and the browser's log.
 fn run(browser: &Path, folder: &Path, page: &Path) -> (String, String) {
     let (dom, log) = (folder.join("dom"), folder.join("log"));
     let mut child = Command::new(browser)

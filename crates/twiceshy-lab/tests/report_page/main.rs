@@ -1,5 +1,5 @@
-//! The report's page in a browser. Where there is none the tests say so and pass: set `CHROMIUM` to its path. With
-//! `TWICESHY_REPORT=path/to/report.html` that page is looked at too.
+//! The report's page in a browser. Without one the tests say so and pass: set `CHROMIUM` to its path. With
+//! `TWICESHY_REPORT=path/to/report.html` that page is checked too.
 
 mod browser;
 mod samples;
@@ -8,7 +8,7 @@ use browser::{browser, look_at};
 use twiceshy_lab::report::page;
 
 #[test]
-fn the_page_is_whole_on_a_telephone_and_a_desk_in_light_and_dark() {
+fn the_page_is_correct_on_phones_and_desktops_in_light_and_dark() {
     let Some(browser) = browser() else { return println!("skipped: no Chromium; set CHROMIUM to its path") };
     let report = samples::report();
     let pictures: usize = report.sections.iter().map(|section| section.pictures.len()).sum();
@@ -19,18 +19,18 @@ fn the_page_is_whole_on_a_telephone_and_a_desk_in_light_and_dark() {
 }
 
 #[test]
-fn a_report_named_in_the_environment_is_whole() {
+fn a_report_named_in_the_environment_is_correct() {
     let Some(path) = std::env::var_os("TWICESHY_REPORT") else {
         return println!("skipped: TWICESHY_REPORT is not set");
     };
     let Some(browser) = browser() else { return println!("skipped: no Chromium; set CHROMIUM to its path") };
-    let seen = look_at(&browser, &std::fs::read_to_string(path).expect("the report that TWICESHY_REPORT names"));
+    let seen = look_at(&browser, &std::fs::read_to_string(path).expect("the report at TWICESHY_REPORT"));
     assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
     assert!(seen.frames == 4 && seen.pictures > 0, "{seen:?}");
 }
 
 #[test]
-fn a_page_with_faults_is_found_out() {
+fn faults_of_a_page_are_found() {
     let Some(browser) = browser() else { return println!("skipped: no Chromium; set CHROMIUM to its path") };
     let page = r#"<!doctype html><body style="background: white">
         <p style="color: #999">too faint</p> <p style="width: 2000px">too wide</p>

@@ -136,7 +136,7 @@ fn speeds() -> Section {
     Section { pictures: vec![picture], ..section("speeds", claim, "004, Figure 7") }
 }
 
-/// No data, zeros alone, one point, long words, a long and wide table.
+/// No data, only zeros, one point, long words, a long and wide table.
 fn hard() -> Section {
     let word = "supercalifragilistic".repeat(6);
     let mut table = Table::new((0..40).map(|i| format!("column {i} of a table that is wide")));

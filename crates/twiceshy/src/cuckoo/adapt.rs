@@ -26,12 +26,7 @@ pub enum Verdict {
 /// A rule's way to fix a false positive.
 pub trait Adapting {
     /// Plans the changes for a query that collides with the owners of these cells.
-    fn plan(
-        &self,
-        planner: &mut Planner<'_, Self>,
-        query: &Located,
-        cells: &[CellId],
-    ) -> Result<Verdict, PlanError>
+    fn plan(&self, planner: &mut Planner<'_, Self>, query: &Located, cells: &[CellId]) -> Result<Verdict, PlanError>
     where
         Self: Sized;
 }

@@ -58,20 +58,16 @@ pub struct Cuckooing {
 /// changed, and [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild) says so: the caller chooses when to pay.
 ///
 /// ```
-/// use twiceshy::cuckoo::CuckooingFilter;
-/// use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::remote::ByHash;
+/// use twiceshy::{cuckoo::CuckooingFilter, filter::Adapted, hash::HashKey, remote::ByHash};
 ///
-/// let mut remote = ByHash::new();
-/// let mut filter = CuckooingFilter::options(1000, 0.05)?.build(HashKey::fixed(1), &mut remote)?;
-/// for i in 0..1000u32 {
-///     filter.insert(&i.to_le_bytes(), &mut remote)?;
+/// let mut filter = CuckooingFilter::options(1000, 0.05)?.build(HashKey::fixed(1), ByHash::new())?;
+/// for key in 0..900u32 {
+///     filter.insert(&key)?;
 /// }
-/// let mistake = (1000..u32::MAX).map(u32::to_le_bytes).find(|key| filter.contains(key)).expect("one in twenty");
-/// assert_eq!(filter.adapt(&mistake, &mut remote)?, Adapted::Fixed);
+/// let mistake = (1000..u32::MAX).find(|query| filter.contains(query)).expect("one in twenty");
+/// assert_eq!(filter.was_wrong(&mistake)?, Adapted::Fixed);
 /// assert!(!filter.contains(&mistake), "once bitten");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 pub type CuckooingFilter = FullKeyCuckoo<Cuckooing>;
 
@@ -103,12 +99,7 @@ enum Moved {
 
 impl Cuckooing {
     /// Whether the key matches the query in every table: then no move helps.
-    fn agree_everywhere(
-        &self,
-        planner: &Planner<'_, Cuckooing>,
-        key: &Located,
-        query: &Located,
-    ) -> bool {
+    fn agree_everywhere(&self, planner: &Planner<'_, Cuckooing>, key: &Located, query: &Located) -> bool {
         let local = planner.local;
         (0..local.shape.tables()).all(|table| {
             let function = self.function(Spot { table, cell: 0 }, 0);

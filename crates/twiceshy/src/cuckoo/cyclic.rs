@@ -103,20 +103,16 @@ pub struct Cyclic {
 /// *Departure.* Fingerprints are range reductions, so a function may have any number of values.
 ///
 /// ```
-/// use twiceshy::cuckoo::CyclicFilter;
-/// use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::remote::ByHash;
+/// use twiceshy::{cuckoo::CyclicFilter, filter::Adapted, hash::HashKey, remote::ByHash};
 ///
-/// let mut remote = ByHash::new();
-/// let mut filter = CyclicFilter::options(1000, 0.05)?.build(HashKey::fixed(1), &mut remote)?;
-/// for i in 0..1000u32 {
-///     filter.insert(&i.to_le_bytes(), &mut remote)?;
+/// let mut filter = CyclicFilter::options(1000, 0.05)?.build(HashKey::fixed(1), ByHash::new())?;
+/// for key in 0..900u32 {
+///     filter.insert(&key)?;
 /// }
-/// let mistake = (1000..u32::MAX).map(u32::to_le_bytes).find(|key| filter.contains(key)).expect("one in twenty");
-/// assert_eq!(filter.adapt(&mistake, &mut remote)?, Adapted::Fixed);
+/// let mistake = (1000..u32::MAX).find(|query| filter.contains(query)).expect("one in twenty");
+/// assert_eq!(filter.was_wrong(&mistake)?, Adapted::Fixed);
 /// assert!(!filter.contains(&mistake), "once bitten");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 pub type CyclicFilter = FullKeyCuckoo<Cyclic>;
 
@@ -155,12 +151,7 @@ impl Rule for Cyclic {
 }
 
 impl Adapting for Cyclic {
-    fn plan(
-        &self,
-        planner: &mut Planner<'_, Cyclic>,
-        query: &Located,
-        cells: &[CellId],
-    ) -> Result<Verdict, PlanError> {
+    fn plan(&self, planner: &mut Planner<'_, Cyclic>, query: &Located, cells: &[CellId]) -> Result<Verdict, PlanError> {
         let mut verdict = Verdict::Planned;
         for cell in cells {
             let Some(Some(Lodger { located, function })) = planner.lodger(*cell)? else { continue };

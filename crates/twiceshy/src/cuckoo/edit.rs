@@ -1,12 +1,13 @@
 //! What a plan changes in a cuckoo filter, and how it is taken back.
 
-use super::full_key::FullKeyCuckoo;
 use super::fingerprint::Rule;
+use super::full_key::FullKeyCuckoo;
 use super::owners::PartSizes;
 use super::stats::Stats;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::CellId;
 use crate::rng::SplitMix64;
+use std::collections::BTreeMap;
 
 /// New values for cells, and what they do to the counts.
 #[derive(Clone, Debug)]
@@ -23,9 +24,14 @@ pub(crate) struct Edit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     Nothing,
-    Insertion { path: u64 },
+    Insertion {
+        path: u64,
+    },
     Removal,
-    Adaptation { sizes: PartSizes, moved: u64 },
+    Adaptation {
+        sizes: PartSizes,
+        moved: u64,
+    },
     /// An adaptation that passed its bound: a rebuild is wanted.
     OverBound,
 }
@@ -87,11 +93,22 @@ impl Edit {
 }
 
 impl<R: Rule> FullKeyCuckoo<R> {
-    /// `true` if every cell exists and every value fits.
+    /// `true` if every cell exists, every value fits, and the counts change as the occupied cells do.
     pub(super) fn accepts(&self, edit: &Edit) -> bool {
-        let (cells, width) = (self.local.shape.cells(), self.local.cells.width());
-        let whole = |(CellId(cell), value): &(CellId, u32)| *cell < cells && u64::from(*value) < 1 << width;
-        edit.cells.iter().all(whole)
+        let local = &self.local;
+        let (cells, width) = (local.shape.cells(), local.cells.width());
+        let mut values = BTreeMap::new();
+        let mut more = 0i64;
+        for (CellId(cell), value) in &edit.cells {
+            if *cell >= cells || u64::from(*value) >= 1 << width {
+                return false;
+            }
+            let old = values.insert(*cell, *value).unwrap_or_else(|| local.cells.get(*cell));
+            more += i64::from(*value != 0) - i64::from(old != 0);
+        }
+        edit.keys.checked_add(edit.orphans) == Some(more)
+            && local.keys.checked_add_signed(edit.keys).is_some()
+            && local.orphans.checked_add_signed(edit.orphans).is_some()
     }
 
     /// Makes the change. The edit's own list becomes the way back.

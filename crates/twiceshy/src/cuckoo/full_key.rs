@@ -6,6 +6,7 @@ use super::local::Local;
 use super::options::RuleSpec;
 use super::placing::{place, unplace};
 use super::planner::Planner;
+use super::save::write_search;
 use super::search::Search;
 use super::shape::Shape;
 use super::stats::Stats;
@@ -14,7 +15,7 @@ use crate::error::{OptionsError, PlanError, StalePlan};
 use crate::filter::{Backed, Filter, Inserted, Operation, Removed, Target};
 use crate::hash::HashKey;
 use crate::kind::Kind;
-use crate::persist::SaveError;
+use crate::persist::{SaveError, Writer};
 use crate::plan::{Edit, Outcome, Plan, Stamp, Undo, UndoEdit};
 use crate::remote::{CellId, Generation, Key, Keys, OrderWords, Place, Position, Schema, Write};
 use crate::rng::SplitMix64;
@@ -51,12 +52,16 @@ pub struct FullKeyCuckoo<R> {
 impl<R: Rule> FullKeyCuckoo<R> {
     pub(crate) fn new(local: Local<R>, search: Search) -> Self {
         let rng = SplitMix64::for_key(&local.hash);
-        let (width, kind) = (local.cells.width(), R::Spec::KIND);
+        let mut options = Writer::new();
+        write_search(search, &mut options);
+        R::Spec::write(&local.rule, &mut options);
         let stamp = Stamp::new(&[
-            local.hash.words(b"twiceshy stamp").word(0),
-            kind.code().into(),
+            options.digest(&local.hash),
+            R::Spec::KIND.code().into(),
+            local.shape.tables().into(),
+            local.shape.cells_per_bucket().into(),
             local.shape.cells(),
-            width.into(),
+            local.cells.width().into(),
             local.generation.0.into(),
         ]);
         FullKeyCuckoo { local, rng, search, stats: Stats::default(), wants_rebuild: false, stamp }
@@ -217,7 +222,7 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         match undo.edit {
             UndoEdit::Nothing => {}
             UndoEdit::Cuckoo(edit) => self.unmake(edit),
-            UndoEdit::Quotient(_) => return Err(StalePlan),
+            _ => return Err(StalePlan),
         }
         self.stamp = undo.before;
         Ok(())

@@ -136,7 +136,7 @@ mod tests {
             if found {
                 yes += 1;
                 for (key, cells) in edges.iter().enumerate() {
-                    let cell = parts.cell_of::<()>(&(key as u64).to_le_bytes()).unwrap();
+                    let cell = parts.cell_of(&(key as u64).to_le_bytes()).unwrap();
                     assert!(cells.contains(&cell.0));
                     assert_eq!(*parts.owner(cell).unwrap().key, (key as u64).to_le_bytes());
                 }

@@ -35,11 +35,11 @@ mod validate;
 
 pub use cuckooing::{Cuckooing, CuckooingFilter, CuckooingSpec, Moves};
 pub use cyclic::{Cyclic, CyclicFilter, CyclicSpec, MAX_FUNCTIONS, Selectors};
-pub use fingerprint::{Function, Rule, Values};
 pub(crate) use edit::{Edit, Undo};
+pub use fingerprint::{Function, Rule, Values};
 pub use full_key::FullKeyCuckoo;
 pub use options::{Options, RuleSpec};
-pub use partial_key::{CuckooFilter, CuckooFull, CuckooOptions};
+pub use partial_key::{CuckooFilter, CuckooOptions};
 pub use plain::{FullKeyFilter, Plain, PlainSpec};
 pub use search::Search;
 pub use shape::{Shape, ShapeError, Spot};

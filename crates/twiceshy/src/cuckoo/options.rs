@@ -8,8 +8,8 @@ use crate::error::{Error, OptionsError};
 use crate::hash::HashKey;
 use crate::kind::Kind;
 use crate::packed::PackedCells;
-use crate::persist::{LoadError, Reader, Writer};
 use crate::pair::AdaptiveFilter;
+use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{Generation, Remote};
 use crate::sizing;
 
@@ -119,11 +119,7 @@ impl<S: RuleSpec> Options<S> {
     }
 
     /// An empty filter for this generation of a remote.
-    pub(crate) fn make(
-        &self,
-        hash: HashKey,
-        generation: Generation,
-    ) -> Result<FullKeyCuckoo<S::Rule>, OptionsError> {
+    pub(crate) fn make(&self, hash: HashKey, generation: Generation) -> Result<FullKeyCuckoo<S::Rule>, OptionsError> {
         let (shape, width, rule) = self.parts()?;
         Ok(FullKeyCuckoo::new(new_local(shape, width, hash, rule, generation)?, self.search))
     }
@@ -140,7 +136,6 @@ impl<S: RuleSpec> Options<S> {
     /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
     /// a saved filter was damaged. Takes one ordered scan of the remote. The filter has learned nothing.
     pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<FullKeyCuckoo<S::Rule>, R>, Error> {
-        let (shape, _, _) = self.parts()?;
-        AdaptiveFilter::recovered(shape.tables(), |hash, generation| self.make(hash, generation), remote)
+        AdaptiveFilter::recovered(|hash, generation| self.make(hash, generation), remote)
     }
 }

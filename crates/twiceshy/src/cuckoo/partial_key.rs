@@ -5,9 +5,10 @@ use super::options::Size;
 use super::save::{read_cells, read_frame, write_frame};
 use super::search::{Nest, Path, Resident, Search};
 use super::shape::{Buckets, Shape};
-use crate::error::OptionsError;
+use crate::error::{Error, OptionsError};
 use crate::filter::Filter;
 use crate::hash::{HashKey, Words, mix};
+use crate::key::AsKey;
 use crate::packed::PackedCells;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{CellId, MAX_ORDERS};
@@ -24,12 +25,12 @@ const EMPTY: u32 = 0;
 /// *Cost.* One hash word (two for fingerprints of more than 24 bits) and two buckets a look-up.
 ///
 /// *Layout.* A cell is a fingerprint; 0 means empty. With h the key's bucket in table 0, its bucket in table t is
-/// `(h + g_t(fingerprint)) mod b`, with g_0 = 0: whoever finds a fingerprint in any table knows its bucket in all others
+/// `(h + g_t(fingerprint)) mod b`, with g_0 = 0: a fingerprint in any table tells its bucket in all others,
 /// without the key, at any number of buckets b.
 ///
 /// *Paper.* 002 section 3. A sum modulo b stands where the paper has an exclusive or, which needs b to be a power of two.
 /// Lemma 2 there: keys with the same bucket and fingerprint have the same d·c cells, and so the fingerprint must grow with
-/// log n / (d·c). From 8 bits, 2×4 reaches 95 % load up to millions of keys; below, look at [`CuckooFull`] early.
+/// log n / (d·c). From 8 bits, 2×4 reaches 95 % load up to millions of keys; below, look at [`Error::Full`] early.
 ///
 /// *Departure.* An insertion that finds no path changes nothing, where the usual implementation drops the last
 /// fingerprint that it displaced, and with it a key that was stored.
@@ -39,16 +40,14 @@ const EMPTY: u32 = 0;
 /// [`FullKeyFilter`](super::FullKeyFilter) where that may happen: it asks its remote.
 ///
 /// ```
-/// use twiceshy::cuckoo::CuckooFilter;
-/// use twiceshy::filter::Filter;
-/// use twiceshy::hash::HashKey;
+/// use twiceshy::CuckooFilter;
 ///
-/// let mut filter = CuckooFilter::options(1000, 0.01)?.build(HashKey::random()?)?;
-/// filter.insert(b"owl")?;
-/// assert!(filter.contains(b"owl"));
-/// assert!(filter.remove(b"owl"));
-/// assert!(!filter.contains(b"owl"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let mut filter = CuckooFilter::new(1_000, 0.01)?;
+/// filter.insert("owl")?;
+/// assert!(filter.contains("owl"));
+/// assert!(filter.remove("owl"));
+/// assert!(!filter.contains("owl"));
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CuckooFilter {
@@ -69,16 +68,6 @@ pub struct CuckooOptions {
     tables: u64,
     cells_per_bucket: u64,
     search: Search,
-}
-
-/// There is no room for one more key. Nothing was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the filter is full with {keys} keys in {cells} cells: build a larger one, or take more bits a fingerprint")]
-pub struct CuckooFull {
-    /// The keys in it.
-    pub keys: u64,
-    /// The cells that it has.
-    pub cells: u64,
 }
 
 impl CuckooOptions {
@@ -128,6 +117,11 @@ impl CuckooOptions {
 }
 
 impl CuckooFilter {
+    /// A filter for `keys` keys at this false-positive rate, under a random hash key.
+    pub fn new(keys: u64, rate: f64) -> Result<CuckooFilter, Error> {
+        Ok(CuckooFilter::options(keys, rate)?.build(HashKey::random()?)?)
+    }
+
     /// Room for `capacity` keys at this false-positive rate, 2×4.
     pub fn options(capacity: u64, rate: f64) -> Result<CuckooOptions, OptionsError> {
         sizing::check_capacity(capacity)?;
@@ -170,14 +164,14 @@ impl CuckooFilter {
         self.cells.width()
     }
 
-    /// Stores the key once more. `Full` leaves everything as it was.
-    pub fn insert(&mut self, key: &[u8]) -> Result<(), CuckooFull> {
-        let (home, fingerprint) = self.locate(&self.hash.words(key));
+    /// Stores the key once more. [`Error::Full`] leaves everything as it was.
+    pub fn insert<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<(), Error> {
+        let (home, fingerprint) = self.locate(&self.hash.words(key.as_key().as_ref()));
         let buckets = self.buckets(home, fingerprint);
         let (search, mut rng) = (self.search, self.rng.clone());
         let Ok(path) = search.find(self, &buckets, &mut rng);
         let Some(Path(path)) = path else {
-            return Err(CuckooFull { keys: self.keys, cells: self.shape.cells() });
+            return Err(Error::Full { keys: self.keys, cells: self.shape.cells() });
         };
         let mut homeless = fingerprint;
         for CellId(cell) in path {
@@ -190,10 +184,16 @@ impl CuckooFilter {
         Ok(())
     }
 
-    /// Takes one copy of the key away; `false` where no fingerprint of it is found. **Only for keys that were inserted**:
+    /// `true` if the key may be in the set; `false` if it is not.
+    #[inline]
+    pub fn contains<K: AsKey + ?Sized>(&self, key: &K) -> bool {
+        Filter::contains(self, key.as_key().as_ref())
+    }
+
+    /// Removes one copy of the key; `false` if no fingerprint of it is found. **Only for keys that were inserted**:
     /// otherwise another key may lose its fingerprint.
-    pub fn remove(&mut self, key: &[u8]) -> bool {
-        let (home, fingerprint) = self.locate(&self.hash.words(key));
+    pub fn remove<K: AsKey + ?Sized>(&mut self, key: &K) -> bool {
+        let (home, fingerprint) = self.locate(&self.hash.words(key.as_key().as_ref()));
         let buckets = self.buckets(home, fingerprint);
         let found = self.shape.cells_of(&buckets).find(|CellId(cell)| self.cells.get(*cell) == fingerprint);
         if let Some(CellId(cell)) = found {

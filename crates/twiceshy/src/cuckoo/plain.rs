@@ -29,16 +29,12 @@ pub struct Plain {
 /// the partial-key form that needs no remote.
 ///
 /// ```
-/// use twiceshy::cuckoo::FullKeyFilter;
-/// use twiceshy::filter::{Backed, Filter, Inserted};
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::remote::ByHash;
+/// use twiceshy::{cuckoo::FullKeyFilter, hash::HashKey, remote::ByHash};
 ///
-/// let mut remote = ByHash::new();
-/// let mut filter = FullKeyFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut remote)?;
-/// assert_eq!(filter.insert(b"owl", &mut remote)?, Inserted::New);
-/// assert!(filter.contains(b"owl"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let mut filter = FullKeyFilter::options(1000, 0.01)?.build(HashKey::random()?, ByHash::new())?;
+/// assert!(filter.insert("owl")?, "it is new");
+/// assert!(filter.contains("owl"));
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 pub type FullKeyFilter = FullKeyCuckoo<Plain>;
 

@@ -1,7 +1,7 @@
 //! A plan in the making: what cells will hold, over what L holds now.
 
-use super::fingerprint::{Function, Rule};
 use super::edit::{Counted, Edit};
+use super::fingerprint::{Function, Rule};
 use super::local::{EMPTY, Local, Located};
 use super::owners::{Owner, Owners, PartSizes};
 use super::search::{Nest, Path, Resident};

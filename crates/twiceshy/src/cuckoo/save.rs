@@ -51,7 +51,7 @@ pub(crate) fn read_cells(
     }
 }
 
-fn write_search(search: Search, out: &mut Writer<'_>) {
+pub(super) fn write_search(search: Search, out: &mut Writer<'_>) {
     let (kind, bound) = match search {
         Search::BreadthFirst { cells } => (0, cells),
         Search::RandomWalk { steps } => (1, steps),

@@ -33,20 +33,16 @@ pub struct Swapping {
 /// [`Options::all_cells`].
 ///
 /// ```
-/// use twiceshy::cuckoo::SwappingFilter;
-/// use twiceshy::filter::{Adaptive, Backed, Filter};
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::remote::ByHash;
+/// use twiceshy::{cuckoo::SwappingFilter, hash::HashKey, remote::ByHash};
 ///
-/// let mut remote = ByHash::new();
-/// let mut filter = SwappingFilter::options(1000, 0.05)?.build(HashKey::fixed(1), &mut remote)?;
-/// for i in 0..1000u32 {
-///     filter.insert(&i.to_le_bytes(), &mut remote)?;
+/// let mut filter = SwappingFilter::options(1000, 0.05)?.build(HashKey::fixed(1), ByHash::new())?;
+/// for key in 0..1000u32 {
+///     filter.insert(&key)?;
 /// }
-/// let mistake = (1000..u32::MAX).map(u32::to_le_bytes).find(|key| filter.contains(key)).expect("one in twenty");
-/// filter.adapt(&mistake, &mut remote)?;
-/// assert!((0..1000u32).all(|i| filter.contains(&i.to_le_bytes())), "nothing is lost");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let mistake = (1000..u32::MAX).find(|query| filter.contains(query)).expect("one in twenty");
+/// filter.was_wrong(&mistake)?;
+/// assert!((0..1000u32).all(|key| filter.contains(&key)), "nothing is lost");
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 pub type SwappingFilter = FullKeyCuckoo<Swapping>;
 
@@ -76,11 +72,7 @@ impl Swapping {
         CellId(cell.0 - at + chosen + u64::from(chosen >= at))
     }
 
-    fn swap(
-        &self,
-        planner: &mut Planner<'_, Swapping>,
-        cell: CellId,
-    ) -> Result<Option<Lodger>, PlanError> {
+    fn swap(&self, planner: &mut Planner<'_, Swapping>, cell: CellId) -> Result<Option<Lodger>, PlanError> {
         let Some(Some(colliding)) = planner.lodger(cell)? else { return Ok(None) };
         let other = self.other(planner, cell);
         // An owner that cannot be told stays where it is: the next false positive draws another cell.

@@ -7,11 +7,7 @@ use crate::remote::{CellId, Key, Keys};
 use std::rc::Rc;
 
 /// The first thing that is wrong with a table that must hold these keys, in words.
-pub(crate) fn check_table<R: Rule>(
-    local: &Local<R>,
-    stored: &[Key],
-    keys: &dyn Keys,
-) -> Result<(), String> {
+pub(crate) fn check_table<R: Rule>(local: &Local<R>, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
     if local.keys != stored.len() as u64 {
         return Err(format!("the filter counts {} keys, the remote {}", local.keys, stored.len()));
     }
@@ -34,12 +30,7 @@ pub(crate) fn check_table<R: Rule>(
     if parts.match_all() { Ok(()) } else { Err("the keys cannot all have a cell of their own".into()) }
 }
 
-fn check_mirrored<R: Rule>(
-    local: &Local<R>,
-    key: &Key,
-    found: &[CellId],
-    keys: &dyn Keys,
-) -> Result<(), String> {
+fn check_mirrored<R: Rule>(local: &Local<R>, key: &Key, found: &[CellId], keys: &dyn Keys) -> Result<(), String> {
     let mut owned = 0;
     for cell in found {
         let asked = keys.candidates(&local.place(*cell), &mut |candidate| owned += u32::from(*candidate == **key));

@@ -242,7 +242,13 @@ mod tests {
     }
 
     fn sealed_with_length(payload: &[u8], payload_len: u64) -> Vec<u8> {
-        let header = Header { kind: 1, sequence: 2, payload_len, payload_crc: crc32fast::hash(payload), stamp: Stamp::default() };
+        let header = Header {
+            kind: 1,
+            sequence: 2,
+            payload_len,
+            payload_crc: crc32fast::hash(payload),
+            stamp: Stamp::default(),
+        };
         [&header.encode(), payload].concat()
     }
 

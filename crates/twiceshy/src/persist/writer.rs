@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::header::Header;
+use crate::hash::HashKey;
 use crate::plan::Stamp;
 
 /// Words are turned into bytes this many at a time.
@@ -93,6 +94,14 @@ impl<'a> Writer<'a> {
         out.write_all(&header.encode())?;
         self.write_fields(out)?;
         out.flush()
+    }
+
+    /// A digest of the fields under a hash key.
+    pub(crate) fn digest(&self, hash: &HashKey) -> u64 {
+        let mut bytes = b"twiceshy stamp".to_vec();
+        // A vector takes every write.
+        let _ = self.write_fields(&mut bytes);
+        hash.words(&bytes).word(0)
     }
 
     fn field(&mut self, bytes: &[u8]) {

@@ -4,22 +4,20 @@ use super::block::SLOTS;
 use super::local::{Change, Local};
 use super::owners::match_run;
 use super::plan;
-use super::rule::{Learning, Rule};
+use super::rule::Rule;
 use super::strand::Strand;
 use super::{
     ExtensionFilter, ExtensionSpec, Extensions, PlainRemainders, PlainSelectors, PlainTelescopingFilter, RuleSpec,
     SelectorCode, Selectors, TelescopingFilter,
 };
 use crate::codes::{ExtensionMark, Mark, Marks};
-use crate::error::SeamError;
-use crate::filter::{Adapted, Adaptive, Backed, Filter};
+use crate::filter::{Adapted, Filter};
 use crate::hash::HashKey;
 use crate::packed::word::Portable;
-use crate::quotient::{Options, RankSelectFilter};
+use crate::quotient::Options;
 use crate::remote::{ByHash, Generation, Key};
 use crate::rng::SplitMix64;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 fn key(number: u64) -> [u8; 8] {
     number.to_le_bytes()
@@ -87,13 +85,12 @@ fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64) -> (Local<R>, BTree
         let key = key(number);
         let room = plan::room(&local, &key).unwrap();
         let remainder = plan::unmarked(&local, &local.strand(&key));
-        local.apply(&Change::insert(room, remainder));
+        local.apply(Change::insert(room, remainder));
         runs.entry(local.quotient(&key)).or_default().push(key[..].into());
     }
     let mut owners = BTreeMap::new();
     for (quotient, keys) in runs {
-        let matched: Result<_, SeamError<Infallible>> = match_run(&local, local.run(quotient).unwrap(), &keys);
-        owners.extend(matched.unwrap());
+        owners.extend(match_run(&local, local.run(quotient).unwrap(), &keys).unwrap());
     }
     (local, owners)
 }
@@ -113,7 +110,7 @@ fn scribble<R: Invents>(local: &mut Local<R>, owners: &BTreeMap<u64, Key>, share
         }
         change.marks.push((block, local.keep(block, &marks, &mut on_the_side).expect("there is room beside")));
     }
-    local.apply(&change);
+    local.apply(change);
 }
 
 /// Every way to ask about stored keys, about queries that nobody meant, and about queries for which a slot was forged: it
@@ -187,21 +184,20 @@ fn a_fast_look_up_agrees_about_codes_that_no_encoder_wrote() {
 }
 
 /// Teaches a filter mistakes that it really makes, then compares all that it was ever asked about.
-fn lived<S: RuleSpec<Rule: Learning>>(options: &Options<S>, width: u32) {
-    let mut remote = ByHash::new();
-    let mut filter: RankSelectFilter<S::Rule> = options.build(HashKey::fixed(3), &mut remote).unwrap();
-    for number in 0..filter.cells() * 19 / 20 {
-        filter.insert(&key(number), &mut remote).unwrap();
+fn lived<S: RuleSpec>(options: &Options<S>, width: u32) {
+    let mut pair = options.build(HashKey::fixed(3), ByHash::new()).unwrap();
+    for number in 0..pair.filter().cells() * 19 / 20 {
+        pair.insert(&key(number)).unwrap();
     }
     let queries = 1 << 40..(1 << 40) + (20_000 << (width / 2));
     let mistakes: Vec<[u8; 8]> = queries
         .map(key)
-        .filter(|query| filter.contains(query) && filter.adapt(query, &mut remote).unwrap() == Adapted::Fixed)
+        .filter(|query| pair.contains(query) && pair.was_wrong(query).unwrap() == Adapted::Fixed)
         .collect();
     assert!(mistakes.len() > 300, "{} mistakes", mistakes.len());
     let who = format!("{width} bits");
-    let local = &filter.seam.live;
-    for number in 0..filter.len() {
+    let local = &pair.filter().local;
+    for number in 0..pair.len() {
         assert!(agreed(local, &key(number), &who), "{who}: a stored key is absent");
     }
     for query in mistakes.into_iter().chain((1 << 50..(1 << 50) + 5_000).map(key)) {

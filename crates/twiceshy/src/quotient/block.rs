@@ -12,13 +12,51 @@
 //! costs w + 2.125 bits without either, w + 3 with the code, w + 10.125 with the marks. Everything is little-endian and
 //! read with unaligned loads, so a block needs no alignment, and its bytes are the same on every platform.
 
-use crate::touched::{note_one, note_slice};
+use super::shift::Shift;
+use crate::touched::note_slice;
+use std::ops::Range;
 
 /// Slots a block.
 pub(crate) const SLOTS: u64 = 64;
 
 /// The padding that a load of the last remainder may touch.
-const PADDING: usize = 7;
+pub(crate) const PADDING: usize = 7;
+
+/// The bytes of a row of blocks: a filter's own, or those of a draft over a filter.
+///
+/// Each method gives out `len` bytes of a block from its byte `at` on. Up to [`PADDING`] of them may lie behind the block's end, and
+/// these must be left as they are. What is L's own is noted as touched; a draft's copies are not L.
+pub(crate) trait BlockBytes {
+    fn part(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8];
+
+    fn part_mut(&mut self, block: u64, stride: usize, at: usize, len: usize) -> &mut [u8];
+
+    /// The same as `part` for a caller that reads only some of the bytes, and notes these.
+    fn view(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8];
+}
+
+impl BlockBytes for Vec<u8> {
+    #[inline(always)]
+    fn part(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8] {
+        let bytes = self.view(block, stride, at, len);
+        note_slice(bytes);
+        bytes
+    }
+
+    #[inline(always)]
+    fn part_mut(&mut self, block: u64, stride: usize, at: usize, len: usize) -> &mut [u8] {
+        let at = block as usize * stride + at;
+        let bytes = &mut self[at..at + len];
+        note_slice(bytes);
+        bytes
+    }
+
+    #[inline(always)]
+    fn view(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8] {
+        let at = block as usize * stride + at;
+        &self[at..at + len]
+    }
+}
 
 /// What stands in a block beside metadata and remainders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +96,10 @@ impl Layout {
 
 /// A row of blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Blocks {
+pub(crate) struct Blocks<B = Vec<u8>> {
     layout: Layout,
     len: u64,
-    bytes: Vec<u8>,
+    bytes: B,
 }
 
 /// The remainders of one block.
@@ -120,6 +158,30 @@ impl Blocks {
         self.bytes.capacity() as u64 * 8
     }
 
+    /// A draft over these blocks, with other bytes.
+    pub(crate) fn over<'a, B>(&'a self, bytes: impl FnOnce(&'a Vec<u8>) -> B) -> Blocks<B> {
+        Blocks { layout: self.layout, len: self.len, bytes: bytes(&self.bytes) }
+    }
+
+    /// The bytes, and how many of them are a block's.
+    pub(crate) fn bytes_mut(&mut self) -> (&mut [u8], usize) {
+        (&mut self.bytes, self.layout.stride)
+    }
+}
+
+impl<B> Blocks<B> {
+    /// The bytes of a draft, without the rest.
+    pub(crate) fn into_bytes(self) -> B {
+        self.bytes
+    }
+
+    /// The bytes of a block.
+    pub(crate) fn stride(&self) -> usize {
+        self.layout.stride
+    }
+}
+
+impl<B: BlockBytes> Blocks<B> {
     /// The number of blocks.
     #[inline(always)]
     pub(crate) fn len(&self) -> u64 {
@@ -131,69 +193,54 @@ impl Blocks {
     }
 
     #[inline(always)]
-    fn load(&self, at: usize) -> u64 {
-        let bytes = &self.bytes[at..at + 8];
-        note_slice(bytes);
+    fn load(&self, block: u64, at: usize) -> u64 {
         let mut word = [0; 8];
-        word.copy_from_slice(bytes);
+        word.copy_from_slice(self.bytes.part(block, self.layout.stride, at, 8));
         u64::from_le_bytes(word)
     }
 
     #[inline(always)]
-    fn store(&mut self, at: usize, word: u64) {
-        let bytes = &mut self.bytes[at..at + 8];
-        note_slice(bytes);
-        bytes.copy_from_slice(&word.to_le_bytes());
-    }
-
-    #[inline(always)]
-    fn base(&self, block: u64) -> usize {
-        block as usize * self.layout.stride
+    fn store(&mut self, block: u64, at: usize, word: u64) {
+        self.bytes.part_mut(block, self.layout.stride, at, 8).copy_from_slice(&word.to_le_bytes());
     }
 
     #[inline(always)]
     pub(crate) fn offset(&self, block: u64) -> u8 {
-        let offset = &self.bytes[self.base(block)];
-        note_one(offset);
-        *offset
+        self.bytes.part(block, self.layout.stride, 0, 1)[0]
     }
 
     pub(crate) fn set_offset(&mut self, block: u64, offset: u8) {
-        let at = self.base(block);
-        note_one(&self.bytes[at]);
-        self.bytes[at] = offset;
+        self.bytes.part_mut(block, self.layout.stride, 0, 1)[0] = offset;
     }
 
     /// The code of a block: its header's upper seven bytes.
     #[inline(always)]
     pub(crate) fn code(&self, block: u64) -> u64 {
-        self.load(self.base(block)) >> 8
+        self.load(block, 0) >> 8
     }
 
     pub(crate) fn set_code(&mut self, block: u64, code: u64) {
-        let at = self.base(block);
         let offset = u64::from(self.offset(block));
-        self.store(at, code << 8 | offset);
+        self.store(block, 0, code << 8 | offset);
     }
 
     #[inline(always)]
     pub(crate) fn occupieds(&self, block: u64) -> u64 {
-        self.load(self.base(block) + self.layout.header)
+        self.load(block, self.layout.header)
     }
 
     pub(crate) fn set_occupied(&mut self, slot: u64, occupied: bool) {
-        let at = self.base(slot / SLOTS) + self.layout.header;
-        self.store(at, with_bit(self.load(at), slot % SLOTS, occupied));
+        let (block, at) = (slot / SLOTS, self.layout.header);
+        self.store(block, at, with_bit(self.load(block, at), slot % SLOTS, occupied));
     }
 
     #[inline(always)]
     pub(crate) fn runends(&self, block: u64) -> u64 {
-        self.load(self.base(block) + self.layout.header + 8)
+        self.load(block, self.layout.header + 8)
     }
 
     fn set_runends(&mut self, block: u64, runends: u64) {
-        let at = self.base(block) + self.layout.header + 8;
-        self.store(at, runends);
+        self.store(block, self.layout.header + 8, runends);
     }
 
     pub(crate) fn set_runend(&mut self, slot: u64, runend: bool) {
@@ -205,61 +252,40 @@ impl Blocks {
         (1 << self.layout.width) - 1
     }
 
-    /// The byte in which a slot's remainder begins, and the bit in it.
+    /// The byte of its block in which a slot's remainder begins, and the bit in it.
     #[inline(always)]
     fn remainder_at(&self, slot: u64) -> (usize, u32) {
         let bit = (slot % SLOTS) as usize * self.layout.width as usize;
-        (self.base(slot / SLOTS) + self.layout.remainders() + bit / 8, (bit % 8) as u32)
+        (self.layout.remainders() + bit / 8, (bit % 8) as u32)
     }
 
     /// The remainders of a block: a look-up finds the block once for all slots of a run.
     #[inline(always)]
     pub(crate) fn remainders(&self, block: u64) -> Remainders<'_> {
-        let at = self.base(block) + self.layout.remainders();
-        Remainders { bytes: &self.bytes[at..at + 8 * self.layout.width as usize + PADDING], width: self.layout.width }
+        let Layout { width, stride, .. } = self.layout;
+        let bytes = self.bytes.view(block, stride, self.layout.remainders(), 8 * width as usize + PADDING);
+        Remainders { bytes, width }
     }
 
     #[inline(always)]
     pub(crate) fn remainder(&self, slot: u64) -> u32 {
         let (at, bit) = self.remainder_at(slot);
-        (self.load(at) >> bit & self.mask()) as u32
+        (self.load(slot / SLOTS, at) >> bit & self.mask()) as u32
     }
 
     pub(crate) fn set_remainder(&mut self, slot: u64, remainder: u32) {
-        let (at, bit) = self.remainder_at(slot);
-        let others = self.load(at) & !(self.mask() << bit);
-        self.store(at, others | (u64::from(remainder) & self.mask()) << bit);
+        let (block, (at, bit)) = (slot / SLOTS, self.remainder_at(slot));
+        let others = self.load(block, at) & !(self.mask() << bit);
+        self.store(block, at, others | (u64::from(remainder) & self.mask()) << bit);
     }
 
     /// The marks of a block that keeps them plainly.
     pub(crate) fn mark_bytes(&self, block: u64) -> &[u8] {
-        let at = self.base(block) + self.layout.marks();
-        let marks = &self.bytes[at..at + SLOTS as usize];
-        note_slice(marks);
-        marks
+        self.bytes.part(block, self.layout.stride, self.layout.marks(), SLOTS as usize)
     }
 
     pub(crate) fn mark_bytes_mut(&mut self, block: u64) -> &mut [u8] {
-        let at = self.base(block) + self.layout.marks();
-        let marks = &mut self.bytes[at..at + SLOTS as usize];
-        note_slice(marks);
-        marks
-    }
-
-    /// The bytes of a block, to be put back.
-    pub(crate) fn image(&self, block: u64) -> &[u8] {
-        let at = self.base(block);
-        let image = &self.bytes[at..at + self.layout.stride];
-        note_slice(image);
-        image
-    }
-
-    /// Puts a block back as it was.
-    pub(crate) fn restore(&mut self, block: u64, image: &[u8]) {
-        let at = self.base(block);
-        let bytes = &mut self.bytes[at..at + self.layout.stride];
-        note_slice(bytes);
-        bytes.copy_from_slice(image);
+        self.bytes.part_mut(block, self.layout.stride, self.layout.marks(), SLOTS as usize)
     }
 
     /// Moves what the slots `from..to` hold, remainders and runends, one slot up; what `to` held is gone, and `from` is
@@ -273,7 +299,7 @@ impl Blocks {
                 Some(below) if lowest > from => (self.remainder(below), self.runends(block - 1) >> 63),
                 _ => (0, 0),
             };
-            self.shift_remainders_up(block, lowest % SLOTS, highest % SLOTS);
+            self.shift_remainders(block, lowest..highest + 1, true);
             self.set_remainder(lowest, carried);
             let region = bits(lowest % SLOTS, highest % SLOTS);
             let runends = self.runends(block);
@@ -289,7 +315,7 @@ impl Blocks {
             let highest = to.min(block * SLOTS + SLOTS - 1);
             let (carried, runend) =
                 if highest < to { (self.remainder(highest + 1), self.runends(block + 1) & 1) } else { (0, 0) };
-            self.shift_remainders_down(block, lowest % SLOTS, highest % SLOTS);
+            self.shift_remainders(block, lowest..highest + 1, false);
             self.set_remainder(highest, carried);
             let region = bits(lowest % SLOTS, highest % SLOTS);
             let runends = self.runends(block);
@@ -298,30 +324,13 @@ impl Blocks {
         }
     }
 
-    /// Within a block, slots `first..last` to `first + 1..=last`, a word of bits at a time. Leaves slot `first` undefined.
-    fn shift_remainders_up(&mut self, block: u64, first: u64, last: u64) {
-        let (base, width) = (self.base(block) + self.layout.remainders(), u64::from(self.layout.width));
-        let (low, high) = (first * width, (last + 1) * width - 1);
-        for word in (low / 64..=high / 64).rev() {
-            let at = base + word as usize * 8;
-            let below = if word > low / 64 { self.load(at - 8) >> (64 - width) } else { 0 };
-            let old = self.load(at);
-            let region = bits(low.max(word * 64) % 64, high.min(word * 64 + 63) % 64);
-            self.store(at, old & !region | (old << width | below) & region);
-        }
-    }
-
-    /// Within a block, slots `first + 1..=last` to `first..last`. Leaves slot `last` undefined.
-    fn shift_remainders_down(&mut self, block: u64, first: u64, last: u64) {
-        let (base, width) = (self.base(block) + self.layout.remainders(), u64::from(self.layout.width));
-        let (low, high) = (first * width, (last + 1) * width - 1);
-        for word in low / 64..=high / 64 {
-            let at = base + word as usize * 8;
-            let above = if word < high / 64 { self.load(at + 8) << (64 - width) } else { 0 };
-            let old = self.load(at);
-            let region = bits(low.max(word * 64) % 64, high.min(word * 64 + 63) % 64);
-            self.store(at, old & !region | (old >> width | above) & region);
-        }
+    /// Moves remainders of one block; `up`, or else down.
+    fn shift_remainders(&mut self, block: u64, slots: Range<u64>, up: bool) {
+        let shift = Shift::new(self.layout.width, slots);
+        let Range { start, end } = shift.bytes();
+        let at = self.layout.remainders() + start;
+        let bytes = self.bytes.part_mut(block, self.layout.stride, at, end - start);
+        if up { shift.up(bytes) } else { shift.down(bytes) }
     }
 }
 
@@ -412,7 +421,7 @@ mod tests {
         use crate::touched;
         type Access = (&'static str, fn(&mut Blocks), u64);
         // With the bytes that it goes over at least.
-        let accesses: [Access; 15] = [
+        let accesses: [Access; 13] = [
             ("offset", |blocks| _ = blocks.offset(1), 1),
             ("set_offset", |blocks| blocks.set_offset(1, 1), 1),
             ("code", |blocks| _ = blocks.code(1), 8),
@@ -424,8 +433,6 @@ mod tests {
             ("remainder", |blocks| _ = blocks.remainder(64), 1),
             ("remainders", |blocks| _ = blocks.remainders(1).get(0), 1),
             ("set_remainder", |blocks| blocks.set_remainder(64, 1), 1),
-            ("image", |blocks| _ = blocks.image(1), 80),
-            ("restore", |blocks| blocks.restore(1, &[0; 80]), 80),
             ("shift_up", |blocks| blocks.shift_up(64, 191), 2 * (8 + 56)),
             ("shift_down", |blocks| blocks.shift_down(64, 191), 2 * (8 + 56)),
         ];

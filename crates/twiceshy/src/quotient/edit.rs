@@ -7,7 +7,9 @@ use super::rank_select::RankSelectFilter;
 use super::rule::Rule;
 use super::stats::Stats;
 use super::table::{Gap, Room};
+use super::validate::check_block;
 use crate::persist::{LoadError, Reader, Writer};
+use crate::sizing;
 
 /// What changes in the table, and what the statistics count.
 #[derive(Clone, Debug)]
@@ -48,26 +50,50 @@ impl<R: Rule> RankSelectFilter<R> {
         (self.wants_rebuild, self.stats) = (undo.wants_rebuild, undo.stats);
     }
 
+    /// Makes an edit that comes from bytes. `None` if it cannot be one of this table; then nothing changes.
+    pub(super) fn make_checked(&mut self, edit: Edit) -> Option<Undo> {
+        if !self.accepts(&edit) {
+            return None;
+        }
+        let mut blocks: Vec<u64> = edit.change.marks.iter().map(|(block, _)| *block).collect();
+        match edit.change.shift {
+            Shift::Nothing => {}
+            Shift::Insert(Room { slot, free: end, .. }, _) | Shift::Remove(Gap { slot, freed: end, .. }) => {
+                blocks.extend(slot / SLOTS..=end / SLOTS);
+            }
+        }
+        let undo = self.make(edit);
+        let local = &self.local;
+        let whole = |block: &u64| check_block(local, *block, local.table().used_in(*block)).is_ok();
+        if blocks.iter().all(whole) {
+            return Some(undo);
+        }
+        self.unmake(undo);
+        None
+    }
+
     /// `true` if the edit can be made here: its slots are where this table has them, and its marks fit.
-    pub(super) fn accepts(&self, edit: &Edit) -> bool {
+    fn accepts(&self, edit: &Edit) -> bool {
         let local = &self.local;
         let (slots, blocks) = (local.table().all_slots(), local.table().blocks.len());
+        let fits = |remainder: &u32| u64::from(*remainder) < 1 << local.width();
         let shifts = match edit.change.shift {
             Shift::Nothing => true,
-            Shift::Insert(room, _) => {
-                room.quotient < local.slots() && local.table().room(room.quotient) == Some(room)
+            Shift::Insert(room, remainder) => {
+                room.quotient < local.slots()
+                    && local.keys < sizing::quotient_most(local.slots())
+                    && local.table().room(room.quotient) == Some(room)
+                    && fits(&remainder)
             }
             Shift::Remove(gap) => gap.quotient < local.slots() && self.is_gap(gap),
         };
         let whole = |(block, kept): &(u64, Kept)| *block < blocks && local.can_keep(kept);
-        let more = edit.change.marks.iter().filter(|(_, kept)| matches!(kept, Kept::Plain(_))).count();
+        let beside = |(block, kept): &&(u64, Kept)| matches!(kept, Kept::Plain(_)) && local.is_coded(*block);
         let remainders = &edit.change.remainders;
         shifts
             && edit.change.marks.iter().all(whole)
-            && local.marked.side.has_room(more)
-            && remainders.iter().all(|(slot, remainder)| {
-                *slot < slots && u64::from(*remainder) < 1 << local.width()
-            })
+            && local.marked.side.has_room(edit.change.marks.iter().filter(beside).count())
+            && remainders.iter().all(|(slot, remainder)| *slot < slots && fits(remainder))
     }
 
     fn is_gap(&self, gap: Gap) -> bool {

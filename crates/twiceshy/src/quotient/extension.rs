@@ -33,20 +33,16 @@ use std::sync::Arc;
 /// [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild).
 ///
 /// ```
-/// use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::quotient::ExtensionFilter;
-/// use twiceshy::remote::ByHash;
+/// use twiceshy::{quotient::ExtensionFilter, filter::Adapted, hash::HashKey, remote::ByHash};
 ///
-/// let mut set = ByHash::new();
-/// let mut filter = ExtensionFilter::with_slots(1000, 4).build(HashKey::fixed(1), &mut set)?;
+/// let mut filter = ExtensionFilter::with_slots(1000, 4).build(HashKey::fixed(1), ByHash::new())?;
 /// for key in 0..900u32 {
-///     filter.insert(&key.to_le_bytes(), &mut set)?;
+///     filter.insert(&key)?;
 /// }
-/// let wrong = (1000..2000u32).find(|query| filter.contains(&query.to_le_bytes())).unwrap();
-/// assert_eq!(filter.adapt(&wrong.to_le_bytes(), &mut set)?, Adapted::Fixed);
-/// assert!(!filter.contains(&wrong.to_le_bytes()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let mistake = (1000..u32::MAX).find(|query| filter.contains(query)).expect("one in twenty");
+/// assert_eq!(filter.was_wrong(&mistake)?, Adapted::Fixed);
+/// assert!(!filter.contains(&mistake), "once bitten");
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 pub type ExtensionFilter = RankSelectFilter<Extensions>;
 
@@ -169,4 +165,3 @@ impl Extensions {
         self.agrees(table.width(), key, mark)
     }
 }
-

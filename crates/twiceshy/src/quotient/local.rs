@@ -201,6 +201,11 @@ impl<R: Rule> Local<R> {
         }
     }
 
+    /// `true` if plain marks would be a new entry of the side table for this block.
+    pub(crate) fn is_coded(&self, block: u64) -> bool {
+        R::ANNEX == Annex::Code && self.table().blocks.code(block) < ESCAPE
+    }
+
     /// What the slots of a block have learned.
     pub(crate) fn marks(&self, block: u64) -> Marks {
         let blocks = &self.table().blocks;
@@ -231,7 +236,7 @@ impl<R: Rule> Local<R> {
                 if let Some(code) = self.rule.encode(marks) {
                     return Some(Kept::Code(code));
                 }
-                let more = usize::from(self.table().blocks.code(block) < ESCAPE);
+                let more = usize::from(self.is_coded(block));
                 if !self.marked.side.has_room(*on_the_side + more) {
                     return None;
                 }

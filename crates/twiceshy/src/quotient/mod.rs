@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod agree;
 mod block;
-//mod broom;
+mod broom;
 mod edit;
 mod extension;
 mod local;
@@ -23,6 +23,7 @@ mod plan;
 mod rank_select;
 mod rule;
 mod save;
+mod shift;
 mod side;
 mod stats;
 mod strand;
@@ -33,8 +34,10 @@ mod telescoping_plain;
 mod twin;
 mod validate;
 
-//pub use broom::BroomRule;
-//pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
+#[cfg(feature = "testing")]
+pub use broom::BroomRule;
+pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
+pub(crate) use broom::{Edit as BroomEdit, Undo as BroomUndo};
 pub(crate) use edit::{Edit, Undo};
 pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
 pub use options::{Coded, Options, RuleSpec};

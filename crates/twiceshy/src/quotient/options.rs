@@ -103,7 +103,7 @@ impl<S: RuleSpec> Options<S> {
         generation: Generation,
     ) -> Result<RankSelectFilter<S::Rule>, OptionsError> {
         let (slots, width, rule) = self.parts()?;
-        Ok(RankSelectFilter::new(new_local(slots, width, rule, self.side, hash, generation)?))
+        Ok(RankSelectFilter::over(new_local(slots, width, rule, self.side, hash, generation)?))
     }
 
     /// An empty filter over a remote that holds no set yet. The hash key decides everything that looks random.
@@ -114,19 +114,13 @@ impl<S: RuleSpec> Options<S> {
         hash: HashKey,
         remote: R,
     ) -> Result<AdaptiveFilter<RankSelectFilter<S::Rule>, R>, Error> {
-        if remote.knows_cells() {
-            return Err(Error::NeedsRemoteByHash);
-        }
         AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
     }
 
     /// A filter for the set that a remote holds already, under the hash key that the remote knows: after a crash, or when
     /// a saved filter was damaged. Takes one ordered scan of the remote. The filter has learned nothing.
     pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<RankSelectFilter<S::Rule>, R>, Error> {
-        if remote.knows_cells() {
-            return Err(Error::NeedsRemoteByHash);
-        }
-        AdaptiveFilter::recovered(1, |hash, generation| self.make(hash, generation), remote)
+        AdaptiveFilter::recovered(|hash, generation| self.make(hash, generation), remote)
     }
 }
 
@@ -137,16 +131,13 @@ impl<S: Coded> Options<S> {
     /// [`Filter::local_bits`](crate::filter::Filter::local_bits).
     ///
     /// ```
-    /// use twiceshy::filter::Filter;
-    /// use twiceshy::hash::HashKey;
-    /// use twiceshy::quotient::TelescopingFilter;
-    /// use twiceshy::remote::ByHash;
+    /// use twiceshy::{hash::HashKey, quotient::TelescopingFilter, remote::ByHash};
     ///
     /// let filter = TelescopingFilter::options(100_000, 0.01)?
     ///     .side_table(100)
-    ///     .build(HashKey::random()?, &mut ByHash::new())?;
+    ///     .build(HashKey::random()?, ByHash::new())?;
     /// assert!(filter.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), twiceshy::Error>(())
     /// ```
     #[must_use]
     pub fn side_table(self, blocks: u32) -> Self {

@@ -7,9 +7,12 @@ use super::rank_select::RankSelectFilter;
 use super::rule::{Marking, Rule};
 use super::strand::Strand;
 use crate::codes::{Mark, Marks};
-use crate::error::OptionsError;
+use crate::error::{Error, OptionsError};
+use crate::hash::HashKey;
+use crate::key::AsKey;
 use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
+use crate::remote::Generation;
 use std::ops::Range;
 
 /// The rank-and-select quotient filter (004 section 5): the family's table, and nothing learned.
@@ -20,19 +23,50 @@ use std::ops::Range;
 ///
 /// **Rate.** 1 − exp(−load · 2^−w) with remainders of w bits.
 ///
-/// ```
-/// use twiceshy::filter::{Backed, Filter};
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::quotient::QuotientFilter;
-/// use twiceshy::remote::ByHash;
+/// **Without keys.** The filter never adapts, so it needs no remote to answer and to take keys. It then stores equal
+/// fingerprints once, and so has no removal, and it cannot grow:
 ///
-/// let mut set = ByHash::new();
-/// let mut filter = QuotientFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut set)?;
-/// filter.insert(b"owl", &mut set)?;
-/// assert!(filter.contains(b"owl"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+/// use twiceshy::QuotientFilter;
+///
+/// let mut filter = QuotientFilter::new(1_000, 0.01)?;
+/// filter.insert("owl")?;
+/// assert!(filter.contains("owl"));
+/// # Ok::<(), twiceshy::Error>(())
+/// ```
+///
+/// **With keys.** [`QuotientFilter::options`] and [`build`](super::Options::build) put it over a remote, with removal and
+/// growth.
 pub type QuotientFilter = RankSelectFilter<PlainRemainders>;
+
+impl QuotientFilter {
+    /// A filter without keys for `keys` keys at this false-positive rate, under a random hash key.
+    pub fn new(keys: u64, rate: f64) -> Result<QuotientFilter, Error> {
+        QuotientFilter::keyless(keys, rate, HashKey::random()?)
+    }
+
+    /// The same under a hash key of one's own: for tests and experiments.
+    pub fn keyless(keys: u64, rate: f64, hash: HashKey) -> Result<QuotientFilter, Error> {
+        Ok(QuotientFilter::options(keys, rate)?.make(hash, Generation(0))?)
+    }
+
+    /// Inserts a key into a filter without keys. `false` if its fingerprint is stored already, by this key or another.
+    pub fn insert<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
+        let key = key.as_key();
+        let key = key.as_ref();
+        if self.local.contains(key) {
+            return Ok(false);
+        }
+        self.bring(key, self.local.hash.words(key).word(0))?;
+        Ok(true)
+    }
+
+    /// `true` if the key may be in the set; `false` if it is not.
+    #[inline]
+    pub fn contains<K: AsKey + ?Sized>(&self, key: &K) -> bool {
+        self.local.contains(key.as_key().as_ref())
+    }
+}
 
 /// The rule of [`QuotientFilter`]: a slot keeps its key's first remainder for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,11 +63,7 @@ pub(crate) fn unmarked<R: Rule>(local: &Local<R>, key: &Strand<'_>) -> u32 {
 }
 
 /// Plans the removal of what is in a slot.
-pub(crate) fn removal<R: Rule>(
-    local: &Local<R>,
-    gap: Gap,
-    keys: &dyn Keys,
-) -> Result<(Change, Cost), PlanError> {
+pub(crate) fn removal<R: Rule>(local: &Local<R>, gap: Gap, keys: &dyn Keys) -> Result<(Change, Cost), PlanError> {
     let mut change = Change { shift: Shift::Remove(gap), ..Change::default() };
     let mut cost = Cost { shifted: gap.freed - gap.slot, ..Cost::default() };
     let touched = gap.slot / SLOTS..gap.freed / SLOTS + 1;

@@ -11,7 +11,7 @@ use crate::error::{OptionsError, PlanError, StalePlan};
 use crate::filter::{Adapted, Backed, Filter, Inserted, Operation, Removed, Target};
 use crate::hash::HashKey;
 use crate::kind::Kind;
-use crate::persist::SaveError;
+use crate::persist::{SaveError, Writer};
 use crate::plan::{self as plans, Outcome, Plan, Stamp, Undo, UndoEdit};
 use crate::remote::{Generation, Key, Keys, OrderWords, Place, Position, Schema, Write};
 use crate::sizing;
@@ -65,9 +65,12 @@ impl<R: Rule> RankSelectFilter<R> {
         Options::with_slots(slots, width, R::Spec::default())
     }
 
-    pub(super) fn new(local: Local<R>) -> Self {
+    pub(super) fn over(local: Local<R>) -> Self {
+        let mut options = Writer::new();
+        options.u32(local.marked.side.most());
+        R::Spec::write(&local.rule, &mut options);
         let stamp = Stamp::new(&[
-            local.hash.words(b"twiceshy stamp").word(0),
+            options.digest(&local.hash),
             R::Spec::KIND.code().into(),
             local.slots(),
             local.width().into(),
@@ -120,6 +123,15 @@ impl<R: Rule> RankSelectFilter<R> {
         let keys = keys_of(&self.local, keys, quotient, quotient)?.remove(&quotient).unwrap_or_default();
         let stored = keys.iter().any(|stored| **stored == *key);
         Ok((keys, stored))
+    }
+
+    /// Inserts a key into a table that has learned nothing, without a plan.
+    pub(super) fn bring(&mut self, key: &[u8], word: u64) -> Result<(), PlanError> {
+        let Some(room) = plan::room(&self.local, key) else { return Err(self.full()) };
+        let remainder = plan::unmarked(&self.local, &self.local.strand(key));
+        self.local.apply(Change::insert(room, remainder));
+        self.stamp = self.stamp.after(FILL, word);
+        Ok(())
     }
 
     fn after(&self, code: u64, key: &[u8]) -> Stamp {
@@ -252,7 +264,8 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
         let (before, after) = (self.stamp, plan.becomes);
         let edit = match plan.edit {
             plans::Edit::Nothing => UndoEdit::Nothing,
-            plans::Edit::Quotient(edit) if !plan.decoded || self.accepts(&edit) => UndoEdit::Quotient(self.make(edit)),
+            plans::Edit::Quotient(edit) if !plan.decoded => UndoEdit::Quotient(self.make(edit)),
+            plans::Edit::Quotient(edit) => UndoEdit::Quotient(self.make_checked(edit).ok_or(StalePlan)?),
             _ => return Err(StalePlan),
         };
         self.stamp = after;
@@ -295,17 +308,13 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
         }
         let (rule, side) = (self.local.rule.clone(), self.local.marked.side.most());
         let local = new_local(slots, self.width(), rule, side, hash, generation)?;
-        Ok(Some(Box::new(RankSelectFilter::new(local))))
+        Ok(Some(Box::new(RankSelectFilter::over(local))))
     }
 
     /// Under the same hash key the keys come in the order of their quotients, so each goes to the end of the table and
     /// nothing moves.
     fn fill(&mut self, at: &Position, _: &dyn Keys) -> Result<(), PlanError> {
-        let Some(room) = plan::room(&self.local, &at.key) else { return Err(self.full()) };
-        let remainder = plan::unmarked(&self.local, &self.local.strand(&at.key));
-        self.local.apply(Change::insert(room, remainder));
-        self.stamp = self.stamp.after(FILL, at.word);
-        Ok(())
+        self.bring(&at.key, at.word)
     }
 
     fn replace(&mut self, successor: &mut dyn Backed) -> bool {

@@ -53,4 +53,3 @@ pub trait Marking {
     /// and remainder one by one, and is faster.
     fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool;
 }
-

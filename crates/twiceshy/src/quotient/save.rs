@@ -55,7 +55,7 @@ impl<R: Rule> RankSelectFilter<R> {
         from.finish()?;
         let local = Local { marked: Marked { table, side }, rule, hash, generation, keys };
         check_marks(&local).map_err(LoadError::invalid)?;
-        Ok((RankSelectFilter { wants_rebuild, stamp, ..RankSelectFilter::new(local) }, sequence))
+        Ok((RankSelectFilter { wants_rebuild, stamp, ..RankSelectFilter::over(local) }, sequence))
     }
 }
 
@@ -102,7 +102,6 @@ mod tests {
     use crate::quotient::local::{Change, UNMARKED};
     use crate::quotient::rule::Marking;
     use crate::quotient::{SelectorCode, TelescopingFilter};
-    use crate::remote::ByHash;
 
     /// Nobody's keys come to this, but somebody's file might: were the true offset of each block walked to, it would take as
     /// many steps as the cube of the blocks.
@@ -110,11 +109,11 @@ mod tests {
     fn a_file_with_one_run_through_all_blocks_is_read_in_one_pass() {
         let slots = 200_000;
         let options = TelescopingFilter::with_slots(slots, 2).code(SelectorCode::Tuned);
-        let mut filter = options.build(HashKey::fixed(1), &mut ByHash::new()).unwrap();
-        let local = &mut filter.seam.live;
+        let mut filter = options.make(HashKey::fixed(1), Generation(0)).unwrap();
+        let local = &mut filter.local;
         let first = local.table().room(0).unwrap();
         // One run of quotient 0, slot after slot: the first key's runend moves on.
-        local.apply(&Change::insert(first, 1));
+        local.apply(Change::insert(first, 1));
         let blocks = &mut local.marked.table.blocks;
         let keys = sizing::quotient_most(slots);
         blocks.set_runend(0, false);
@@ -130,8 +129,8 @@ mod tests {
             local.marked.table.blocks.set_code(block, code);
         }
         let mut file = Vec::new();
-        filter.save(&mut file).unwrap();
-        let loaded = TelescopingFilter::load(&mut file.as_slice()).unwrap();
-        assert_eq!((loaded.seam.live.keys, loaded.marks(7)), (keys, marks));
+        filter.save_at(5, &mut file).unwrap();
+        let (loaded, sequence) = TelescopingFilter::load(&mut file.as_slice()).unwrap();
+        assert_eq!((loaded.local.keys, loaded.marks(7), sequence), (keys, marks, 5));
     }
 }

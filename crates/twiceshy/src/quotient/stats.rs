@@ -56,13 +56,13 @@ impl Stats {
     }
 
     fn shift(&mut self, cost: Cost) {
-        self.resets_by_shifts += cost.resets;
-        self.reset_reads += cost.reset_reads;
+        self.resets_by_shifts = self.resets_by_shifts.saturating_add(cost.resets);
+        self.reset_reads = self.reset_reads.saturating_add(cost.reset_reads);
     }
 
     fn adaptation(&mut self, cost: Cost) {
         self.adapts += 1;
-        self.resets_by_adapts += cost.resets;
-        self.reset_reads += cost.reset_reads;
+        self.resets_by_adapts = self.resets_by_adapts.saturating_add(cost.resets);
+        self.reset_reads = self.reset_reads.saturating_add(cost.reset_reads);
     }
 }

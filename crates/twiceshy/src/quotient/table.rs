@@ -14,7 +14,7 @@
 //! whose offset tells. The table's end does not wrap: behind the slots that quotients lead to are some more, which only
 //! runs from before can reach. See [`spare_slots`].
 
-use super::block::{Blocks, Layout, SLOTS};
+use super::block::{BlockBytes, Blocks, Layout, SLOTS};
 use crate::packed::word::{Portable, Word64};
 use std::ops::Range;
 
@@ -33,8 +33,8 @@ pub(crate) fn spare_slots(slots: u64) -> u64 {
 
 /// A table of runs. It knows quotients and slots, not keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Table {
-    pub(crate) blocks: Blocks,
+pub(crate) struct Table<B = Vec<u8>> {
+    pub(crate) blocks: Blocks<B>,
     /// The quotients: 0 to `slots` − 1.
     slots: u64,
 }
@@ -83,6 +83,13 @@ impl Table {
         Some(table.check().map(|used| (table, used)))
     }
 
+    /// A draft over this table, with other bytes.
+    pub(crate) fn over<'a, B>(&'a self, bytes: impl FnOnce(&'a Vec<u8>) -> B) -> Table<B> {
+        Table { blocks: self.blocks.over(bytes), slots: self.slots }
+    }
+}
+
+impl<B: BlockBytes> Table<B> {
     /// The slots that quotients lead to.
     #[inline(always)]
     pub(crate) fn slots(&self) -> u64 {
@@ -369,6 +376,12 @@ impl Table {
         self.runs_from(from)
             .skip_while(move |(_, run)| run.end <= slots.start)
             .take_while(move |(_, run)| run.start < slots.end)
+    }
+
+    /// The slots of one block that are in use.
+    pub(crate) fn used_in(&self, block: u64) -> u64 {
+        let is_used = |slot: &u64| self.end_up_to(block * SLOTS + slot) > block * SLOTS + slot;
+        (0..SLOTS).filter(is_used).fold(0, |used, slot| used | 1 << slot)
     }
 
     /// The slots in use, a word for each block.

@@ -33,21 +33,17 @@ use std::sync::Arc;
 /// differs, where the paper waits for it to come again. See `docs/papers.md`.
 ///
 /// ```
-/// use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::quotient::TelescopingFilter;
-/// use twiceshy::remote::ByHash;
+/// use twiceshy::{quotient::TelescopingFilter, filter::Adapted, hash::HashKey, remote::ByHash};
 ///
-/// let mut set = ByHash::new();
 /// // Small remainders, so that there is a mistake to be seen.
-/// let mut filter = TelescopingFilter::with_slots(1000, 4).build(HashKey::fixed(1), &mut set)?;
+/// let mut filter = TelescopingFilter::with_slots(1000, 4).build(HashKey::fixed(1), ByHash::new())?;
 /// for key in 0..900u32 {
-///     filter.insert(&key.to_le_bytes(), &mut set)?;
+///     filter.insert(&key)?;
 /// }
-/// let wrong = (1000..2000u32).find(|query| filter.contains(&query.to_le_bytes())).unwrap();
-/// assert_eq!(filter.adapt(&wrong.to_le_bytes(), &mut set)?, Adapted::Fixed);
-/// assert!(!filter.contains(&wrong.to_le_bytes()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let mistake = (1000..u32::MAX).find(|query| filter.contains(query)).expect("one in twenty");
+/// assert_eq!(filter.was_wrong(&mistake)?, Adapted::Fixed);
+/// assert!(!filter.contains(&mistake), "once bitten");
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 pub type TelescopingFilter = RankSelectFilter<Selectors>;
 

@@ -29,7 +29,8 @@ pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Key]) -> Result<(), Strin
     }
     for (quotient, keys) in by_quotient {
         let run = local.run(quotient).ok_or_else(|| format!("quotient {quotient} has keys and no run"))?;
-        match_run(local, run, &keys).map_err(|_| format!("the keys of quotient {quotient} cannot all have a slot of their own"))?;
+        match_run(local, run, &keys)
+            .map_err(|_| format!("the keys of quotient {quotient} cannot all have a slot of their own"))?;
     }
     Ok(())
 }
@@ -37,32 +38,39 @@ pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Key]) -> Result<(), Strin
 /// Checks what the slots have learned: every mark can be, free slots have none, every code is the one that its marks have,
 /// and the side table's entries belong to just the blocks that point at them.
 pub(crate) fn check_marks<R: Rule>(local: &Local<R>) -> Result<(), String> {
-    let blocks = &local.table().blocks;
     let side = local.marked.side.entries();
     let mut on_the_side = 0;
     if side.len() > local.marked.side.most() as usize {
         return Err(format!("{} blocks are in a side table for {}", side.len(), local.marked.side.most()));
     }
-    for (block, used) in (0..).zip(local.table().used()).filter(|(block, _)| local.is_marked(*block)) {
-        let marks = local.marks(block);
-        if !marks.iter().all(|mark| local.rule.is_mark(*mark)) {
-            return Err(format!("block {block} has a mark that cannot be"));
-        }
-        if marks.iter().enumerate().any(|(slot, mark)| *mark != 0 && used >> slot & 1 == 0) {
-            return Err(format!("a free slot of block {block} has a mark"));
-        }
-        if R::ANNEX != Annex::Code {
-            continue;
-        }
-        let code = blocks.code(block);
-        if code >= ESCAPE {
-            on_the_side += 1;
-            if local.marked.side.get(code).is_none_or(|entry| entry.block != block) {
-                return Err(format!("block {block} is not in the side table"));
-            }
-        } else if local.rule.encode(&marks) != Some(code) || marks == UNMARKED {
-            return Err(format!("the code of block {block} is not the one of its marks"));
-        }
+    for (block, used) in (0..).zip(local.table().used()) {
+        on_the_side += usize::from(check_block(local, block, used)?);
     }
     if on_the_side == side.len() { Ok(()) } else { Err("the side table has blocks that do not point at it".into()) }
+}
+
+/// Checks the marks of a block whose slots in use are the ones of `used`. `true` if they are in the side table.
+pub(crate) fn check_block<R: Rule>(local: &Local<R>, block: u64, used: u64) -> Result<bool, String> {
+    if !local.is_marked(block) {
+        return Ok(false);
+    }
+    let marks = local.marks(block);
+    if !marks.iter().all(|mark| local.rule.is_mark(*mark)) {
+        return Err(format!("block {block} has a mark that cannot be"));
+    }
+    if marks.iter().enumerate().any(|(slot, mark)| *mark != 0 && used >> slot & 1 == 0) {
+        return Err(format!("a free slot of block {block} has a mark"));
+    }
+    if R::ANNEX != Annex::Code {
+        return Ok(false);
+    }
+    let code = local.table().blocks.code(block);
+    if code >= ESCAPE {
+        if local.marked.side.get(code).is_none_or(|entry| entry.block != block) {
+            return Err(format!("block {block} is not in the side table"));
+        }
+    } else if local.rule.encode(&marks) != Some(code) || marks == UNMARKED {
+        return Err(format!("the code of block {block} is not the one of its marks"));
+    }
+    Ok(code >= ESCAPE)
 }

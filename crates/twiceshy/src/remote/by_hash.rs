@@ -15,17 +15,12 @@ use std::sync::Arc;
 /// entry costs about 36 bytes beside that.
 ///
 /// ```
-/// use twiceshy::hash::HashKey;
-/// use twiceshy::cuckoo::CyclicFilter;
-/// use twiceshy::filter::{Backed, Filter};
-/// use twiceshy::remote::ByHash;
+/// use twiceshy::{cuckoo::CyclicFilter, hash::HashKey, remote::ByHash};
 ///
-/// let mut remote = ByHash::new();
-/// let mut filter = CyclicFilter::options(1000, 0.01)?.build(HashKey::random()?, &mut remote)?;
-/// filter.insert(b"owl", &mut remote)?;
-/// assert!(filter.contains(b"owl"));
-/// assert_eq!(remote.len(), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let mut filter = CyclicFilter::options(1000, 0.01)?.build(HashKey::random()?, ByHash::new())?;
+/// filter.insert("owl")?;
+/// assert_eq!(filter.remote().len(), 1);
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ByHash {

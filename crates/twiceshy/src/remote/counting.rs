@@ -1,8 +1,6 @@
 //! A wrapper that counts what a remote is asked.
 
-use super::{
-    Commit, CommitError, Generation, Keys, Phase, Place, Position, Remote, RemoteError, Schema, Write,
-};
+use super::{Commit, CommitError, Generation, Keys, Phase, Place, Position, Remote, RemoteError, Schema, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a remote was asked so far.

@@ -1,8 +1,6 @@
 //! The mirror of cells: the papers' remote.
 
-use super::{
-    Commit, CommitError, Generation, Keys, MemoryError, Place, Position, Remote, RemoteError, Schema, Write,
-};
+use super::{Commit, CommitError, Generation, Keys, MemoryError, Place, Position, Remote, RemoteError, Schema, Write};
 use crate::cuckoo::{CuckooTable, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -1,21 +1,23 @@
 //! A remote that fails on command.
 
-use crate::remote::{CommitError, Generation, Phase, Place, Plan, Position, Remote, Schema};
+use crate::error::Error;
+use crate::remote::{Commit, CommitError, Generation, Keys, Phase, Place, Position, Remote, RemoteError, Schema};
 use std::cell::Cell;
 
-/// The failure that was asked for, or one of the remote inside.
-#[derive(Debug, thiserror::Error)]
-pub enum Injected<E> {
-    /// The call was to fail.
-    #[error("this call was told to fail")]
-    Fault,
-    /// The remote inside failed by itself.
-    #[error(transparent)]
-    Inner(E),
+/// The failure that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this call was told to fail")]
+pub struct Fault;
+
+impl Fault {
+    /// `true` if this is why an operation failed, and nothing was changed.
+    pub fn refused(error: &Error) -> bool {
+        matches!(error, Error::Remote(cause) if cause.is::<Fault>())
+    }
 }
 
 /// Wraps a remote and fails at a chosen call, or loses the answer to a commit.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Faulty<R> {
     inner: R,
     /// Calls that still succeed before one fails.
@@ -24,9 +26,9 @@ pub struct Faulty<R> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Lose {
-    AfterCommit,
-    BeforeCommit,
+struct Lose {
+    commits_left: u64,
+    happens: bool,
 }
 
 impl<R: Remote> Faulty<R> {
@@ -45,21 +47,24 @@ impl<R: Remote> Faulty<R> {
         self.calls_left.set(Some(calls));
     }
 
+    /// Lets `commits` commits succeed and loses the answer to the next one, which happens or not.
+    pub fn lose_answer_after(&mut self, commits: u64, happens: bool) {
+        self.lose = Some(Lose { commits_left: commits, happens });
+    }
+
     /// Loses the answer to the next commit; it happens, or it does not.
     pub fn lose_answer(&mut self, happens: bool) {
-        self.lose = Some(if happens { Lose::AfterCommit } else { Lose::BeforeCommit });
+        self.lose_answer_after(0, happens);
     }
 
-    /// Takes every order to fail back; whether one was left.
+    /// Takes every order to fail back. `true` if one was left.
     pub fn heal(&mut self) -> bool {
-        let armed = self.calls_left.take().is_some() | self.lose.is_some();
-        self.lose = None;
-        armed
+        self.calls_left.take().is_some() | self.lose.take().is_some()
     }
 
-    fn call(&self) -> Result<(), Injected<R::Error>> {
+    fn call(&self) -> Result<(), RemoteError> {
         match self.calls_left.take() {
-            Some(0) => Err(Injected::Fault),
+            Some(0) => Err(Fault.into()),
             left => {
                 self.calls_left.set(left.map(|left| left - 1));
                 Ok(())
@@ -68,12 +73,10 @@ impl<R: Remote> Faulty<R> {
     }
 }
 
-impl<R: Remote> Remote for Faulty<R> {
-    type Error = Injected<R::Error>;
-
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), Self::Error> {
+impl<R: Remote> Keys for Faulty<R> {
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         self.call()?;
-        self.inner.candidates(place, found).map_err(Injected::Inner)
+        self.inner.candidates(place, found)
     }
 
     fn walk(
@@ -82,41 +85,46 @@ impl<R: Remote> Remote for Faulty<R> {
         after: Option<&Position>,
         limit: usize,
         found: &mut dyn FnMut(Position),
-    ) -> Result<(), Self::Error> {
+    ) -> Result<(), RemoteError> {
         self.call()?;
-        self.inner.walk(generation, after, limit, found).map_err(Injected::Inner)
-    }
-
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<Self::Error>> {
-        self.call().map_err(CommitError::Failed)?;
-        let lose = self.lose.take();
-        if let Some(Lose::BeforeCommit) = lose {
-            return Err(CommitError::Unknown(Injected::Fault));
-        }
-        self.inner.commit(plan).map_err(|error| match error {
-            CommitError::Failed(error) => CommitError::Failed(Injected::Inner(error)),
-            CommitError::Unknown(error) => CommitError::Unknown(Injected::Inner(error)),
-            CommitError::OutOfStep { wanted, found } => CommitError::OutOfStep { wanted, found },
-        })?;
-        if lose.is_some() { Err(CommitError::Unknown(Injected::Fault)) } else { Ok(()) }
-    }
-
-    fn sequence(&self) -> Result<u64, Self::Error> {
-        self.call()?;
-        self.inner.sequence().map_err(Injected::Inner)
-    }
-
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, Self::Error> {
-        self.call()?;
-        self.inner.in_use().map_err(Injected::Inner)
+        self.inner.walk(generation, after, limit, found)
     }
 
     fn knows_cells(&self) -> bool {
         self.inner.knows_cells()
     }
+}
 
-    fn phase(&self) -> Result<Option<Phase>, Self::Error> {
+impl<R: Remote> Remote for Faulty<R> {
+    fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
+        self.call().map_err(CommitError::Failed)?;
+        match &mut self.lose {
+            Some(Lose { commits_left: 0, happens }) => {
+                let happens = *happens;
+                self.lose = None;
+                if happens {
+                    self.inner.commit(commit)?;
+                }
+                return Err(CommitError::Unknown(Fault.into()));
+            }
+            Some(lose) => lose.commits_left -= 1,
+            None => {}
+        }
+        self.inner.commit(commit)
+    }
+
+    fn sequence(&self) -> Result<u64, RemoteError> {
         self.call()?;
-        self.inner.phase().map_err(Injected::Inner)
+        self.inner.sequence()
+    }
+
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
+        self.call()?;
+        self.inner.in_use()
+    }
+
+    fn phase(&self) -> Result<Option<Phase>, RemoteError> {
+        self.call()?;
+        self.inner.phase()
     }
 }

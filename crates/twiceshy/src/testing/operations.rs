@@ -1,10 +1,15 @@
 //! Any sequence of operations, against an exact set.
 
-use super::{Faulty, Subject, Variant};
-use crate::error::{InsertError, RebuildError, SeamError};
-use crate::filter::{Adapted, Inserted, Progress, Removed};
+use super::{Faulty, Variant};
+use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
+use crate::error::{Error, PlanError};
+use crate::filter::{self, Adapted, Backed, Filter, Target};
 use crate::hash::HashKey;
-use crate::remote::{Position, Remote};
+use crate::pair::{AdaptiveFilter, stored_keys};
+use crate::plan::Plan;
+use crate::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
+use crate::remote::Remote;
+use std::any::Any;
 use std::collections::BTreeSet;
 
 /// One step of a test.
@@ -18,11 +23,11 @@ pub enum Operation {
     Query(u16),
     /// Adapt whether or not there is a false positive.
     Adapt(u16),
-    /// Begin to grow by so many cells.
+    /// Begin to grow by this many cells.
     BeginGrow(u8),
     /// Begin to take another hash key.
     BeginRekey(u8),
-    /// Bring so many keys over.
+    /// Bring this many keys over.
     Step(u8),
     /// Save, load, and go on with what was loaded.
     SaveAndLoad,
@@ -54,7 +59,7 @@ fn one(what: u8, number: u16) -> Operation {
 }
 
 /// Runs the operations on a filter of `cells` cells of `bits` bits and checks every promise after each of them.
-pub fn run<F: Subject, R: Remote + Clone>(
+pub fn run<R: Remote + Clone>(
     variant: Variant,
     cells: u64,
     bits: u32,
@@ -62,19 +67,16 @@ pub fn run<F: Subject, R: Remote + Clone>(
     remote: R,
     operations: &[Operation],
 ) -> Result<(), String> {
-    let mut remote = Faulty::new(remote);
-    let filter =
-        F::build(variant, cells, bits, HashKey::fixed(seed), &mut remote).map_err(|error| error.to_string())?;
-    let mut test = Test { filter, remote, set: BTreeSet::new() };
+    let pair = variant.build(cells, bits, HashKey::fixed(seed), Faulty::new(remote)).map_err(text)?;
+    let mut test = Test { pair, set: BTreeSet::new() };
     for (step, operation) in operations.iter().enumerate() {
         test.step(*operation).map_err(|wrong| format!("step {step}, {operation:?}: {wrong}"))?;
     }
     Ok(())
 }
 
-struct Test<F, R> {
-    filter: F,
-    remote: Faulty<R>,
+struct Test<R> {
+    pair: AdaptiveFilter<Box<dyn Backed>, Faulty<R>>,
     set: BTreeSet<Vec<u8>>,
 }
 
@@ -87,101 +89,133 @@ fn key(number: u16) -> Vec<u8> {
 }
 
 /// How an operation ended.
+#[derive(PartialEq)]
 enum End {
     Done,
-    /// With an error that leaves everything as it was.
+    /// With a failure that leaves everything as it was.
     Refused,
+    /// Without room: everything is as it was, except that a table being filled is given up.
+    Full,
     Unknown,
 }
 
-impl<F: Subject, R: Remote + Clone> Test<F, R> {
+impl<R: Remote + Clone> Test<R> {
     fn step(&mut self, operation: Operation) -> Result<(), String> {
         match operation {
-            Operation::Fail(calls) => self.remote.fail_after(calls.into()),
-            Operation::Lose(happens) => self.remote.lose_answer(happens),
-            Operation::SaveAndLoad => {
-                let rebuilding = self.filter.is_rebuilding();
-                self.filter = F::from_bytes(&self.filter.to_bytes()).map_err(|error| error.to_string())?;
-                if rebuilding {
-                    // The generation that was being filled is left over; the next one of its number replaces it.
-                    self.check()?;
-                }
-            }
+            Operation::Fail(calls) => self.pair.remote_mut().fail_after(calls.into()),
+            Operation::Lose(happens) => self.pair.remote_mut().lose_answer(happens),
+            Operation::SaveAndLoad => self.save_and_load()?,
             _ => self.change(operation)?,
         }
         self.check()
     }
 
+    /// A generation that was being filled is left over; the next one of its number replaces it.
+    fn save_and_load(&mut self) -> Result<(), String> {
+        let mut file = Vec::new();
+        self.pair.save(&mut file).map_err(text)?;
+        let (filter, sequence) = self.pair.filter().kind().load(&mut file.as_slice()).map_err(text)?;
+        let armed = self.pair.remote().clone();
+        let mut remote = armed.clone();
+        remote.heal();
+        self.pair = AdaptiveFilter::from_parts(filter, sequence, remote).map_err(text)?;
+        *self.pair.remote_mut() = armed;
+        Ok(())
+    }
+
     fn change(&mut self, operation: Operation) -> Result<(), String> {
-        let before = (self.filter.clone(), self.filter.to_bytes(), self.remote.inner().clone());
+        let before = saved(self.pair.filter());
+        let planned = self.plan(operation, &before)?;
         match self.perform(operation)? {
-            End::Done => {}
-            End::Refused => {
-                self.remote.heal();
-                let rebuilding = matches!(operation, Operation::Step(_));
-                if !rebuilding && self.filter.to_bytes() != before.1 {
+            End::Done => {
+                if planned.is_some_and(|planned| planned != saved(self.pair.filter())) {
+                    return Err("the pair came to something else than its filter's plan".into());
+                }
+            }
+            End::Unknown => self.in_doubt()?,
+            end => {
+                self.pair.remote_mut().heal();
+                let gave_up = end == End::Full && matches!(operation, Operation::Step(_));
+                if !gave_up && saved(self.pair.filter()) != before {
                     return Err("a refused operation changed the filter".into());
                 }
-                if !rebuilding && keys(self.remote.inner())? != keys(&before.2)? {
+                if stored(self.pair.remote().inner()) != self.set {
                     return Err("a refused operation changed the remote".into());
                 }
                 self.check()?;
                 // The next attempt works: a failure leaves nothing behind that stands in its way.
-                if !matches!(operation, Operation::Step(_)) && !matches!(self.perform(operation)?, End::Done) {
-                    let full = matches!(operation, Operation::Insert(_) | Operation::BeginGrow(_));
-                    if !full {
-                        return Err("a second attempt without failures failed".into());
-                    }
+                if end == End::Refused && !matches!(self.perform(operation)?, End::Done | End::Full) {
+                    return Err("a second attempt without failures failed".into());
                 }
-            }
-            End::Unknown => {
-                self.remote.heal();
-                self.in_doubt()?;
             }
         }
         Ok(())
     }
 
-    /// While an outcome is unknown every key is present and writes are refused; then the remote decides.
+    /// Checks on copies that the operation's plan is a value, and returns what the filter's bytes will be. `None` if there
+    /// is no such plan.
+    fn plan(&self, operation: Operation, before: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        let number = match operation {
+            Operation::Insert(number) | Operation::Remove(number) => number,
+            Operation::Query(number) | Operation::Adapt(number) => number,
+            _ => 0,
+        };
+        let (key, filter) = (key(number), self.pair.filter());
+        let operation = match operation {
+            Operation::Insert(_) => filter::Operation::Insert(&key),
+            Operation::Remove(_) => filter::Operation::Remove(&key),
+            Operation::Query(_) if !filter.contains(&key) => return Ok(None),
+            Operation::Query(_) | Operation::Adapt(_) => filter::Operation::Adapt(&key),
+            Operation::BeginGrow(more) => filter::Operation::Begin(Target::Cells(self.cells(more))),
+            Operation::BeginRekey(seed) => filter::Operation::Begin(Target::Hash(other_hash(seed))),
+            Operation::Step(limit) => filter::Operation::Step(usize::from(limit).max(1)),
+            _ => return Ok(None),
+        };
+        // Through the remote inside: a check must not use up a failure that is meant for an operation.
+        match filter.plan(operation, self.pair.remote().inner()) {
+            Ok(plan) => is_a_value(filter, &plan, before).map(Some),
+            Err(PlanError::Full { .. } | PlanError::NoRebuildWithin) => Ok(None),
+            Err(PlanError::Options(_)) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// While an outcome is unknown its keys are present and writes are refused; then the remote decides.
     fn in_doubt(&mut self) -> Result<(), String> {
-        if !self.filter.in_doubt() {
+        self.pair.remote_mut().heal();
+        if !self.pair.is_in_doubt() {
             return Err("an unknown outcome left no doubt".into());
         }
-        for number in (0..4096).step_by(61) {
-            let Some(places) = self.filter.lookup(&key(number)) else {
-                return Err("a filter in doubt said absent".into());
-            };
-            if places.count() == 0 {
-                return Err("a filter in doubt named no place".into());
-            }
+        let perhaps = stored(self.pair.remote().inner());
+        if let Some(lost) = self.set.union(&perhaps).find(|key| !self.pair.contains(*key)) {
+            return Err(format!("in doubt, the key {lost:02x?} was reported absent"));
         }
-        match self.filter.insert(b"doubt", &mut self.remote) {
-            Err(InsertError::Seam(SeamError::InDoubt)) => {}
-            other => return Err(format!("a filter in doubt answered a write with {other:?}")),
+        match (self.pair.insert(b"doubt"), self.pair.save(&mut Vec::new())) {
+            (Err(Error::InDoubt), Err(_)) => {}
+            other => return Err(format!("a filter in doubt answered a write and a save with {other:?}")),
         }
-        self.filter.resolve(&self.remote).map_err(|error| error.to_string())?;
-        self.set = keys(self.remote.inner())?;
+        self.pair.resolve().map_err(text)?;
+        self.set = perhaps;
         Ok(())
+    }
+
+    /// How many cells the filter grows to. The tests stay small.
+    fn cells(&self, more: u8) -> u64 {
+        let cells = self.pair.filter().cells() + u64::from(more);
+        if cells > 1200 { 600 } else { cells }
     }
 
     fn perform(&mut self, operation: Operation) -> Result<End, String> {
         match operation {
             Operation::Insert(number) => self.insert(&key(number)),
             Operation::Remove(number) => self.remove(&key(number)),
-            Operation::Query(number) if !self.filter.contains(&key(number)) => Ok(End::Done),
+            Operation::Query(number) if !self.pair.contains(&key(number)) => Ok(End::Done),
             Operation::Query(number) | Operation::Adapt(number) => self.adapt(&key(number)),
-            Operation::BeginGrow(more) => {
-                let cells = self.filter.cells() + u64::from(more);
-                // The tests stay small.
-                let cells = if cells > 1200 { 600 } else { cells };
-                rebuilt(self.filter.begin_grow(cells, &mut self.remote))
-            }
-            Operation::BeginRekey(seed) => {
-                rebuilt(self.filter.begin_rekey(HashKey::fixed(1000 + u64::from(seed)), &mut self.remote))
-            }
-            Operation::Step(limit) => match self.filter.rebuild_step(limit.into(), &mut self.remote) {
-                Ok(Progress::More | Progress::Done) | Err(RebuildError::NotBegun) => Ok(End::Done),
-                Err(error) => rebuilt(Err(error)),
+            Operation::BeginGrow(more) => ended(self.pair.begin_grow(self.cells(more))),
+            Operation::BeginRekey(seed) => ended(self.pair.begin_rekey(other_hash(seed))),
+            Operation::Step(limit) => match self.pair.rebuild_step(limit.into()) {
+                Err(Error::NotRebuilding) => Ok(End::Done),
+                other => ended(other),
             },
             Operation::SaveAndLoad | Operation::Fail(_) | Operation::Lose(_) => Ok(End::Done),
         }
@@ -189,86 +223,132 @@ impl<F: Subject, R: Remote + Clone> Test<F, R> {
 
     fn insert(&mut self, key: &[u8]) -> Result<End, String> {
         let stored = self.set.contains(key);
-        match self.filter.insert(key, &mut self.remote) {
-            Ok(Inserted::New) if !stored => {
+        match self.pair.insert(key) {
+            Ok(new) if new != stored => {
                 self.set.insert(key.to_vec());
                 Ok(End::Done)
             }
-            Ok(Inserted::AlreadyStored) if stored => Ok(End::Done),
-            Err(InsertError::Full { keys, .. }) if !stored && keys == self.set.len() as u64 => Ok(End::Refused),
-            Err(InsertError::Seam(error)) => seam(error),
+            Err(Error::Full { keys, .. }) if stored || keys != self.set.len() as u64 => {
+                Err(format!("full with {keys} keys, where stored is {stored}"))
+            }
+            Err(error) => ended::<()>(Err(error)),
             other => Err(format!("insert answered {other:?} where stored is {stored}")),
         }
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<End, String> {
         let stored = self.set.contains(key);
-        match self.filter.remove(key, &mut self.remote) {
-            Ok(Removed::Gone | Removed::LeftOrphan) if stored => {
+        match self.pair.remove(key) {
+            Ok(was) if was == stored => {
                 self.set.remove(key);
                 Ok(End::Done)
             }
-            Ok(Removed::NotStored) if !stored => Ok(End::Done),
-            Err(error) => seam(error),
+            Err(error) => ended::<()>(Err(error)),
             other => Err(format!("remove answered {other:?} where stored is {stored}")),
         }
     }
 
     fn adapt(&mut self, key: &[u8]) -> Result<End, String> {
         let stored = self.set.contains(key);
-        let Some(adapted) = self.filter.try_adapt(key, &mut self.remote) else { return Ok(End::Done) };
-        let present = self.filter.contains(key);
+        let adapted = self.pair.was_wrong(key);
+        let present = self.pair.contains(key);
         match adapted {
             Ok(Adapted::Stored) if stored && present => Ok(End::Done),
             Ok(Adapted::Fixed) if !stored && !present => Ok(End::Done),
             Ok(Adapted::StillPresent | Adapted::Unfixable) if !stored && present => Ok(End::Done),
-            Err(error) => seam(error),
             Ok(other) => Err(format!("adapt answered {other:?}, but stored is {stored} and present {present}")),
+            Err(error) => ended::<()>(Err(error)),
         }
     }
 
     /// Never a false negative, and every invariant.
     fn check(&self) -> Result<(), String> {
-        let lost = self.set.iter().find(|key| !self.filter.contains(key));
-        if let Some(lost) = lost {
+        if let Some(lost) = self.set.iter().find(|key| !self.pair.contains(*key)) {
             return Err(format!("the stored key {lost:02x?} was reported absent"));
         }
-        if self.filter.len() != self.set.len() as u64 && !self.filter.in_doubt() {
-            return Err(format!("the filter counts {} keys, {} are stored", self.filter.len(), self.set.len()));
+        if self.pair.len() != self.set.len() as u64 {
+            return Err(format!("the filter counts {} keys, {} are stored", self.pair.len(), self.set.len()));
         }
-        // Through the remote inside: a check must not use up a failure that is meant for an operation.
-        self.filter.validate(self.remote.inner())
+        self.pair.validate_against(self.pair.remote().inner())
     }
 }
 
-fn seam<E: std::error::Error>(error: SeamError<E>) -> Result<End, String> {
-    match error {
-        SeamError::Remote(_) => Ok(End::Refused),
-        SeamError::Unknown(_) => Ok(End::Unknown),
-        other => Err(other.to_string()),
-    }
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }
 
-fn rebuilt<E: std::error::Error>(result: Result<(), RebuildError<E>>) -> Result<End, String> {
+fn other_hash(seed: u8) -> HashKey {
+    HashKey::fixed(1000 + u64::from(seed))
+}
+
+fn ended<T>(result: Result<T, Error>) -> Result<End, String> {
     match result {
-        Ok(()) => Ok(End::Done),
-        Err(RebuildError::Full { .. }) => Ok(End::Refused),
-        Err(RebuildError::Seam(error)) => seam(error),
+        Ok(_) => Ok(End::Done),
+        Err(Error::Full { .. }) => Ok(End::Full),
+        Err(Error::Remote(_)) => Ok(End::Refused),
+        Err(Error::Unknown(_)) => Ok(End::Unknown),
         Err(other) => Err(other.to_string()),
     }
 }
 
-/// The keys of the generation in use, or of both where keys age.
-fn keys<R: Remote>(remote: &R) -> Result<BTreeSet<Vec<u8>>, String> {
-    let phase = remote.phase().map_err(|error| error.to_string())?;
-    let in_use = remote.in_use().map_err(|error| error.to_string())?;
-    let generations = in_use.into_iter().chain(phase.map(|phase| phase.new)).map(|(generation, _)| generation);
-    let mut keys = BTreeSet::new();
-    for generation in generations {
-        let mut add = |at: Position| {
-            keys.insert(at.key.to_vec());
-        };
-        remote.walk(generation, None, usize::MAX, &mut add).map_err(|error| error.to_string())?;
+/// Checks that planning left the filter alone, that the plan does the same from its bytes to a filter from its bytes, and
+/// that it can be taken back. Returns the bytes that the filter will have.
+fn is_a_value(filter: &Box<dyn Backed>, plan: &Plan, before: &[u8]) -> Result<Vec<u8>, String> {
+    if saved(filter) != before {
+        return Err("planning changed the filter".into());
     }
-    Ok(keys)
+    if plan.is_nothing() {
+        return Ok(before.to_vec());
+    }
+    let mut copy = filter.clone();
+    let undo = copy.apply(plan.clone()).map_err(text)?;
+    let after = saved(&copy);
+    let (mut loaded, _) = filter.kind().load(&mut &*before).map_err(text)?;
+    let read = Plan::from_bytes(&plan.to_bytes()).map_err(text)?;
+    if (read.outcome(), read.writes()) != (plan.outcome(), plan.writes()) {
+        return Err("a plan is not read as it was written".into());
+    }
+    let undo_loaded = loaded.apply(read).map_err(text)?;
+    if saved(&loaded) != after || loaded.stamp() != copy.stamp() {
+        return Err("a plan does something else to a loaded filter".into());
+    }
+    copy.undo(undo).map_err(text)?;
+    loaded.undo(undo_loaded).map_err(text)?;
+    if saved(&copy) != before || saved(&loaded) != before {
+        return Err("a plan that was taken back left a trace".into());
+    }
+    if statistics(&copy) != statistics(filter) {
+        return Err("a plan that was taken back is still counted".into());
+    }
+    Ok(after)
+}
+
+/// The filter's bytes, whatever commit its remote is at.
+pub fn saved(filter: &dyn Backed) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A vector takes every write.
+    let _ = filter.save(0, &mut bytes);
+    bytes
+}
+
+/// All keys of a remote that does not fail.
+pub fn stored(remote: &dyn Remote) -> BTreeSet<Vec<u8>> {
+    let keys = stored_keys(remote).unwrap_or_default();
+    keys.iter().map(|key| key.to_vec()).collect()
+}
+
+/// The statistics of a filter of any kind, to be compared.
+pub fn statistics(filter: &dyn Backed) -> String {
+    let filter: &dyn Any = filter;
+    macro_rules! first {
+        ($($kind:ty),*) => {
+            $(if let Some(filter) = filter.downcast_ref::<$kind>() {
+                return format!("{:?}", filter.stats());
+            })*
+        };
+    }
+    first!(FullKeyFilter, CyclicFilter, SwappingFilter, CuckooingFilter);
+    first!(QuotientFilter, TelescopingFilter, PlainTelescopingFilter, ExtensionFilter);
+    first!(BroomFilter);
+    filter.downcast_ref::<Box<dyn Backed>>().map_or_else(String::new, |filter| statistics(&**filter))
 }

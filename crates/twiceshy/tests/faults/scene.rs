@@ -1,13 +1,16 @@
 //! A filter with its remote before something happens, and what may happen to it.
 
 use std::collections::BTreeSet;
-use twiceshy::error::{InsertError, RebuildError, SeamError};
-use twiceshy::filter::{Adapted, Progress};
+use twiceshy::AdaptiveFilter;
+use twiceshy::error::Error;
+use twiceshy::filter::{Adapted, Backed, Operation, Progress};
 use twiceshy::hash::HashKey;
+use twiceshy::plan::{Outcome, Plan};
 use twiceshy::remote::{Counting, Generation, Remote, Schema};
-use twiceshy::testing::{Faulty, Injected, Subject, Variant, build};
+use twiceshy::testing::{Faulty, Variant, stored};
 
 pub(crate) type Keys = BTreeSet<Vec<u8>>;
+pub(crate) type Pair<R> = AdaptiveFilter<Box<dyn Backed>, Faulty<R>>;
 
 pub(crate) const CELLS: u64 = 60;
 pub(crate) const BITS: u32 = 7;
@@ -17,31 +20,30 @@ pub(crate) fn key(number: u64) -> Vec<u8> {
 }
 
 /// A filter in use.
-pub(crate) struct Scene<F, R> {
-    pub(crate) filter: F,
-    pub(crate) remote: R,
+#[derive(Clone)]
+pub(crate) struct Scene<R> {
+    pub(crate) pair: Pair<R>,
     pub(crate) keys: Keys,
 }
 
-impl<F: Subject, R: Remote + Clone + Default> Scene<F, R> {
+impl<R: Remote + Clone + Default> Scene<R> {
     /// So full that some other hash key leaves out some key.
-    pub(crate) fn full(variant: Variant) -> Scene<F, R> {
-        Scene::filled(variant, u64::MAX)
+    pub(crate) fn full(variant: Variant) -> Scene<R> {
+        Scene::with_cells(variant, CELLS, u64::MAX)
     }
 
     /// So full that insertions must kick.
-    pub(crate) fn crowded(variant: Variant) -> Scene<F, R> {
-        Scene::filled(variant, if variant == Variant::CuckooingTwoTables { 26 } else { 56 })
+    pub(crate) fn crowded(variant: Variant) -> Scene<R> {
+        Scene::with_cells(variant, CELLS, if variant == Variant::CuckooingTwoTables { 26 } else { 56 })
     }
 
     /// Several blocks of the quotient family, taught until one of them would overflow by what an insertion moves; and a
     /// key that does so, without a match of its own.
-    pub(crate) fn brimful(variant: Variant) -> (Scene<F, R>, Vec<u8>) {
-        let mut scene: Scene<F, R> = Scene::with_cells(variant, 5 * CELLS, 5 * CELLS - 20);
+    pub(crate) fn brimful(variant: Variant) -> (Scene<R>, Vec<u8>) {
+        let mut scene: Scene<R> = Scene::with_cells(variant, 5 * CELLS, 5 * CELLS - 20);
         for query in (20_000..200_000).map(key) {
-            if scene.filter.contains(&query) {
-                let adapted = scene.filter.try_adapt(&query, &mut scene.remote);
-                adapted.expect("a filter that adapts").expect("nothing fails yet");
+            if scene.pair.contains(&query) {
+                scene.pair.was_wrong(&query).expect("nothing fails yet");
                 if let Some(newcomer) = scene.unmatched_newcomer() {
                     return (scene, newcomer);
                 }
@@ -51,89 +53,73 @@ impl<F: Subject, R: Remote + Clone + Default> Scene<F, R> {
     }
 
     /// With room for a table of the same size under other hash keys.
-    pub(crate) fn roomy(variant: Variant) -> Scene<F, R> {
-        Scene::filled(variant, if variant == Variant::CuckooingTwoTables { 18 } else { 42 })
+    pub(crate) fn roomy(variant: Variant) -> Scene<R> {
+        Scene::with_cells(variant, CELLS, if variant == Variant::CuckooingTwoTables { 18 } else { 42 })
     }
 
-    fn filled(variant: Variant, wanted: u64) -> Scene<F, R> {
-        Scene::with_cells(variant, CELLS, wanted)
-    }
-
-    fn with_cells(variant: Variant, cells: u64, wanted: u64) -> Scene<F, R> {
-        let mut remote = R::default();
-        let bits = BITS.max(variant.narrowest());
-        let mut filter: F = build(variant, cells, bits, HashKey::fixed(7), &mut remote).expect("options that can be");
+    fn with_cells(variant: Variant, cells: u64, wanted: u64) -> Scene<R> {
+        let remote = Faulty::new(R::default());
+        let mut pair = variant.build(cells, BITS, HashKey::fixed(7), remote).expect("options that can be");
         let mut keys = Keys::new();
-        for number in 0..300 {
-            if filter.len() < wanted && filter.insert(&key(number), &mut remote).is_ok() {
-                keys.insert(key(number));
+        for key in (0..300).map(key) {
+            if pair.len() < wanted && pair.insert(&key).is_ok() {
+                keys.insert(key);
             }
         }
-        Scene { filter, remote, keys }
+        Scene { pair, keys }
     }
 
-    /// The same with a rebuild begun, and so many keys brought over.
-    pub(crate) fn rebuilding(variant: Variant, rekey: bool, brought: usize) -> Scene<F, R> {
-        let mut scene: Scene<F, R> = Scene::roomy(variant);
-        let Scene { filter, remote, .. } = &mut scene;
-        if rekey {
-            filter.begin_rekey(fitting_key(filter, remote), remote).expect("nothing fails yet");
-        } else {
-            filter.begin_grow(CELLS + 24, remote).expect("nothing fails yet");
-        }
+    /// The same with a rebuild begun, and this many keys brought over.
+    pub(crate) fn rebuilding(variant: Variant, rekey: bool, brought: usize) -> Scene<R> {
+        let mut scene: Scene<R> = Scene::roomy(variant);
+        let deed = if rekey { scene.rekeying() } else { Deed::BeginGrow(CELLS + 24) };
+        deed.perform(&mut scene.pair).expect("nothing fails yet");
         for _ in 0..brought {
-            assert_eq!(filter.rebuild_step(1, remote).expect("nothing fails yet"), Progress::More);
+            assert_eq!(scene.pair.rebuild_step(1).expect("nothing fails yet"), Progress::More);
         }
         scene
     }
 
+    /// A plan, and how often it asks.
+    fn plan(&self, operation: Operation<'_>) -> Option<(Plan, u64)> {
+        let keys = Counting::new(self.pair.remote().clone());
+        let plan = self.pair.filter().plan(operation, &keys).ok()?;
+        Some((plan, keys.counts().reads))
+    }
+
     /// A new key whose insertion takes as much asking as possible.
     pub(crate) fn newcomer(&self) -> Vec<u8> {
-        self.best((1000..1200).map(key), |filter, key, remote| {
-            filter.insert(key, remote).ok()?;
-            Some(remote.counts().reads)
+        let reads = |key: &Vec<u8>| self.plan(Operation::Insert(key)).map(|(_, reads)| reads);
+        best((1000..1200).map(key), reads)
+    }
+
+    /// A new key that matches nothing and whose insertion asks all the same: it must know what it moves.
+    fn unmatched_newcomer(&self) -> Option<Vec<u8>> {
+        let asks = |key: &Vec<u8>| self.plan(Operation::Insert(key)).is_some_and(|(_, reads)| reads > 0);
+        (1000..1100).map(key).find(|key| !self.pair.contains(key) && asks(key))
+    }
+
+    /// A false positive, fixed if any can be, with as much asking as possible; `None` if the filter does not adapt.
+    pub(crate) fn mistake(&self) -> Option<Vec<u8>> {
+        let mistakes = (2000..20_000).map(key).filter(|query| self.pair.contains(query)).take(40);
+        self.pair.filter().kind().learns().then(|| {
+            best(mistakes, |query| {
+                let (plan, reads) = self.plan(Operation::Adapt(query))?;
+                Some((plan.outcome() == Outcome::Adapted(Adapted::Fixed), plan.writes().len() > 0, reads))
+            })
         })
     }
 
-    /// A new key that matches nothing and whose insertion asks all the same: it must know whom it moves.
-    fn unmatched_newcomer(&self) -> Option<Vec<u8>> {
-        let asks = |key: &Vec<u8>| {
-            let mut remote = Counting::new(self.remote.clone());
-            let inserted = self.filter.clone().insert(key, &mut remote).is_ok();
-            inserted && !self.filter.contains(key) && remote.counts().reads > 0
-        };
-        (1000..1100).map(key).find(asks)
-    }
-
-    /// A false positive, fixed if any can be, with as much asking as possible; none where the filter does not adapt.
-    pub(crate) fn mistake(&self) -> Option<Vec<u8>> {
-        self.filter.clone().try_adapt(&key(0), &mut self.remote.clone())?.ok()?;
-        let mistakes = (2000..20_000).map(key).filter(|query| self.filter.contains(query)).take(40);
-        Some(self.best(mistakes, |filter, query, remote| {
-            let outcome = filter.try_adapt(query, remote)?.ok()?;
-            Some((outcome == Adapted::Fixed, remote.counts().commits, remote.counts().reads))
-        }))
-    }
-
-    /// The key with the highest worth among those that have any.
-    fn best<W: Ord>(
-        &self,
-        keys: impl Iterator<Item = Vec<u8>>,
-        worth: impl Fn(&mut F, &[u8], &mut Counting<R>) -> Option<W>,
-    ) -> Vec<u8> {
-        let worth = |key: &Vec<u8>| worth(&mut self.filter.clone(), key, &mut Counting::new(self.remote.clone()));
-        keys.filter_map(|key| Some((worth(&key)?, key))).max().expect("some key of any worth").1
-    }
-
-    pub(crate) fn again(&self) -> (F, Faulty<R>) {
-        (self.filter.clone(), Faulty::new(self.remote.clone()))
+    /// Another hash key under which the same keys fit into the same number of cells.
+    pub(crate) fn rekeying(&self) -> Deed {
+        let fits = |hash: &HashKey| self.pair.clone().rekey(*hash).is_ok();
+        Deed::BeginRekey((100..200).map(HashKey::fixed).find(fits).expect("a hash key that fits"))
     }
 }
 
-/// A hash key under which the same keys fit into the same number of cells.
-pub(crate) fn fitting_key<F: Subject, R: Remote + Clone>(filter: &F, remote: &R) -> HashKey {
-    let fits = |hash: &HashKey| filter.clone().rekey(*hash, &mut remote.clone()).is_ok();
-    (100..200).map(HashKey::fixed).find(fits).expect("a hash key that fits")
+/// The key with the highest worth among those that have any.
+fn best<W: Ord>(keys: impl Iterator<Item = Vec<u8>>, worth: impl Fn(&Vec<u8>) -> Option<W>) -> Vec<u8> {
+    keys.filter_map(|key| Some((worth(&key)?, key))).max().expect("some key of any worth").1
 }
 
 /// What a remote holds, as far as a filter depends on it.
@@ -145,24 +131,16 @@ pub(crate) struct State {
 }
 
 pub(crate) fn state<R: Remote>(remote: &R) -> State {
-    let in_use = remote.in_use().expect("a remote inside does not fail");
-    let mut keys = Keys::new();
-    let phase = remote.phase().expect("a remote inside does not fail");
-    for (generation, _) in in_use.into_iter().chain(phase.map(|phase| phase.new)) {
-        let mut note = |at: twiceshy::remote::Position| {
-            keys.insert(at.key.to_vec());
-        };
-        remote.walk(generation, None, usize::MAX, &mut note).expect("a remote inside does not fail");
-    }
-    State { sequence: remote.sequence().expect("a remote inside does not fail"), in_use, keys }
+    let sequence = remote.sequence().expect("a remote inside does not fail");
+    State { sequence, in_use: remote.in_use().expect("a remote inside does not fail"), keys: stored(remote) }
 }
 
 /// Every key is found, every count and every invariant is right.
-pub(crate) fn check<F: Subject, R: Remote>(filter: &F, remote: &Faulty<R>, keys: &Keys, when: &str) {
-    assert!(keys.iter().all(|key| filter.contains(key)), "{when}: a stored key is absent");
-    assert_eq!(filter.len(), keys.len() as u64, "{when}");
-    assert_eq!(&state(remote.inner()).keys, keys, "{when}");
-    assert_eq!(filter.validate(remote.inner()), Ok(()), "{when}");
+pub(crate) fn check<R: Remote>(pair: &Pair<R>, keys: &Keys, when: &str) {
+    assert!(keys.iter().all(|key| pair.contains(key)), "{when}: a stored key is absent");
+    assert_eq!(pair.len(), keys.len() as u64, "{when}");
+    assert_eq!(&stored(pair.remote().inner()), keys, "{when}");
+    assert_eq!(pair.validate_against(pair.remote().inner()), Ok(()), "{when}");
 }
 
 /// Something that changes a filter.
@@ -176,20 +154,13 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    pub(crate) fn perform<F: Subject, R: Remote>(
-        &self,
-        filter: &mut F,
-        remote: &mut R,
-    ) -> Result<(), SeamError<R::Error>> {
+    pub(crate) fn perform<R: Remote>(&self, pair: &mut Pair<R>) -> Result<(), Error> {
         match self {
-            Deed::Insert(key) => filter.insert(key, remote).map(drop).map_err(|error| match error {
-                InsertError::Seam(error) => error,
-                other => panic!("{other}"),
-            }),
-            Deed::Remove(key) => filter.remove(key, remote).map(drop),
-            Deed::Adapt(query) => filter.try_adapt(query, remote).expect("a filter that adapts").map(drop),
-            Deed::BeginGrow(cells) => filter.begin_grow(*cells, remote).map_err(seam),
-            Deed::BeginRekey(hash) => filter.begin_rekey(*hash, remote).map_err(seam),
+            Deed::Insert(key) => pair.insert(key).map(drop),
+            Deed::Remove(key) => pair.remove(key).map(drop),
+            Deed::Adapt(query) => pair.was_wrong(query).map(drop),
+            Deed::BeginGrow(cells) => pair.begin_grow(*cells),
+            Deed::BeginRekey(hash) => pair.begin_rekey(*hash),
         }
     }
 
@@ -205,24 +176,8 @@ impl Deed {
     }
 }
 
-pub(crate) fn seam<E: std::error::Error>(error: RebuildError<E>) -> SeamError<E> {
-    match error {
-        RebuildError::Seam(error) => error,
-        other => panic!("{other}"),
-    }
-}
-
-/// Whether this is the failure that was ordered.
-pub(crate) fn is_ordered<E>(error: &SeamError<Injected<E>>) -> bool {
-    matches!(error, SeamError::Remote(Injected::Fault))
-}
-
 /// Brings every key over.
-pub(crate) fn finish<F: Subject, R: Remote>(
-    filter: &mut F,
-    remote: &mut R,
-    limit: usize,
-) -> Result<(), RebuildError<R::Error>> {
-    while filter.rebuild_step(limit, remote)? == Progress::More {}
+pub(crate) fn finish<R: Remote>(pair: &mut Pair<R>, limit: usize) -> Result<(), Error> {
+    while pair.rebuild_step(limit)? == Progress::More {}
     Ok(())
 }

@@ -3,17 +3,14 @@
 use super::parts::{draw, key, mixed};
 use super::shifted::Shifted;
 use super::workout::use_all;
-use twiceshy::cuckoo::{
-    CuckooFilter, Cuckooing, CuckooingFilter, Cyclic, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Plain, Rule, Saved,
-    Shape, Swapping, SwappingFilter,
-};
-use twiceshy::error::BuildError;
-use twiceshy::filter::Filter;
-use twiceshy::hash::{HashKey, HashKind};
+use twiceshy::Kind;
+use twiceshy::cuckoo::{CuckooFilter, FullKeyFilter};
+use twiceshy::error::Error;
+use twiceshy::filter::{Backed, Filter};
+use twiceshy::hash::HashKey;
 use twiceshy::packed::PackedCells;
 use twiceshy::persist::{LoadError, Writer};
-use twiceshy::remote::{ByHash, CellId, Generation, Mirror, OrderWords, Plan, Remote, Schema, Write};
-use twiceshy::testing::Subject;
+use twiceshy::remote::{ByHash, CellId, Commit, Mirror, Remote, Write};
 
 /// Every field of a saved filter of the cuckoo family.
 #[derive(Clone, Debug)]
@@ -122,58 +119,38 @@ impl Payload {
         out.finish(self.kind, self.sequence, &mut file).expect("a vector takes everything");
         file
     }
-
-    fn hash_key(&self) -> Option<HashKey> {
-        let kind = [HashKind::SipHash13, HashKind::Xxh3].get(usize::from(self.hash_kind).wrapping_sub(1)).copied()?;
-        Some(HashKey::from_bytes(kind, self.hash.clone().try_into().ok()?))
-    }
 }
 
 /// A remote in the generation and at the commit that the file names, which holds a few keys of its own choice.
-fn remote_for<R: Remote>(mut inner: R, payload: &Payload, shape: Shape) -> Shifted<R> {
-    let hash = payload.hash_key().expect("the file was loaded");
-    let generation = Generation(payload.generation);
-    let schema =
-        Schema { hash, orders: shape.tables(), cells: shape.cells(), cells_per_bucket: shape.cells_per_bucket() };
+fn remote_for<R: Remote>(mut inner: R, payload: &Payload, filter: &dyn Backed) -> Shifted<R> {
+    let (generation, schema) = filter.layout();
     let mut writes = vec![Write::Begin { generation, schema }];
     for number in 0..20 {
-        let key = key(number);
-        let words: Vec<u64> = (0..u32::from(shape.tables()))
-            .map(|order| hash.words(&key).word(u64::from(order / 2)).rotate_left(order % 2 * 32))
-            .collect();
-        let cell = CellId(number * shape.cells() / 20);
-        let words = OrderWords::new(&words);
-        writes.push(Write::Add { generation, key: key[..].into(), words, cell: Some(cell) });
+        let (_, words) = filter.entries(&key(number));
+        let cell = CellId(number * schema.cells / 20);
+        writes.push(Write::Add { generation, key: key(number)[..].into(), words, cell: Some(cell) });
     }
     // In a tiny table the cells of two keys may be one: then the mirror stays empty.
-    if inner.commit(&Plan { sequence: 1, writes: writes.clone() }).is_err() {
-        inner.commit(&Plan { sequence: 1, writes: writes[..1].to_vec() }).expect("a generation can begin");
+    if inner.commit(&Commit { sequence: 1, writes: writes.clone() }).is_err() {
+        inner.commit(&Commit { sequence: 1, writes: writes[..1].to_vec() }).expect("a generation can begin");
     }
     Shifted { inner, by: payload.sequence.wrapping_sub(1) }
 }
 
 /// Loads and uses a file as a full-key kind; whether it loaded.
-fn full_key<R: Rule + Saved>(payload: &Payload) -> Result<(), LoadError>
-where
-    FullKeyCuckoo<R>: Subject,
-{
-    let filter = FullKeyCuckoo::<R>::load(&mut payload.forge().as_slice())?;
-    let shape = filter.shape();
+fn full_key(kind: Kind, payload: &Payload) -> Result<(), LoadError> {
+    let (filter, sequence) = kind.load(&mut payload.forge().as_slice())?;
     // The remote of another filter, then remotes that agree with the file as far as they can.
-    used_up(filter.clone(), Shifted { inner: ByHash::new(), by: 0 });
-    used_up(filter.clone(), remote_for(ByHash::new(), payload, shape));
-    used_up(filter, remote_for(Mirror::new(), payload, shape));
+    used_up(&*filter, sequence, Shifted { inner: ByHash::new(), by: sequence });
+    used_up(&*filter, sequence, remote_for(ByHash::new(), payload, &*filter));
+    used_up(&*filter, sequence, remote_for(Mirror::new(), payload, &*filter));
     Ok(())
 }
 
-fn used_up<R: Rule + Saved>(filter: FullKeyCuckoo<R>, remote: impl Remote)
-where
-    FullKeyCuckoo<R>: Subject,
-{
-    let used = use_all(filter, remote, 60, 1);
-    let _ = used.stats();
+fn used_up(filter: &dyn Backed, sequence: u64, remote: impl Remote) {
+    let used = use_all(filter, sequence, remote, 60, 1).expect("the remote is at the file's commit");
     // A filter that cleared more orphans than it had counted is refused, and to be rebuilt.
-    let again = FullKeyCuckoo::<R>::from_bytes(&used.to_bytes());
+    let again = filter.kind().load(&mut used.as_slice());
     assert!(matches!(again, Ok(_) | Err(LoadError::Invalid { .. })), "{again:?}");
 }
 
@@ -197,10 +174,10 @@ fn partial_key(payload: &Payload) -> Result<(), LoadError> {
 fn survive(payload: &Payload) -> Result<(), LoadError> {
     match payload.kind {
         PARTIAL_KEY => partial_key(payload),
-        CYCLIC => full_key::<Cyclic>(payload),
-        SWAPPING => full_key::<Swapping>(payload),
-        CUCKOOING => full_key::<Cuckooing>(payload),
-        _ => full_key::<Plain>(payload),
+        CYCLIC => full_key(Kind::Cyclic, payload),
+        SWAPPING => full_key(Kind::Swapping, payload),
+        CUCKOOING => full_key(Kind::Cuckooing, payload),
+        _ => full_key(Kind::FullKey, payload),
     }
 }
 
@@ -453,10 +430,7 @@ fn random_payloads_behind_right_checksums_are_refused() {
         let mut file = Vec::new();
         out.finish(draw(&mut state, 7) as u16, mixed(state), &mut file).expect("a vector takes everything");
         assert!(CuckooFilter::load(&mut file.as_slice()).is_err());
-        assert!(FullKeyFilter::load(&mut file.as_slice()).is_err());
-        assert!(CyclicFilter::load(&mut file.as_slice()).is_err());
-        assert!(SwappingFilter::load(&mut file.as_slice()).is_err());
-        assert!(CuckooingFilter::load(&mut file.as_slice()).is_err());
+        assert!(Kind::ALL.iter().all(|kind| kind.load(&mut file.as_slice()).is_err()));
     }
 }
 
@@ -480,5 +454,5 @@ fn a_filter_at_the_last_commit_does_not_overflow() {
 fn a_filter_over_an_empty_remote_at_the_last_commit_does_not_overflow() {
     let mut remote = Shifted { inner: ByHash::new(), by: u64::MAX };
     let built = FullKeyFilter::with_cells(100, 8).build(HashKey::fixed(1), &mut remote);
-    assert!(matches!(built, Err(BuildError::Seam(_))), "{built:?}");
+    assert!(matches!(built, Err(Error::OutOfStep { .. })), "{built:?}");
 }

@@ -4,7 +4,8 @@
 //! pairs that share 40 of them.
 
 use super::key;
-use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
+use twiceshy::AdaptiveFilter;
+use twiceshy::filter::Adapted;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::ExtensionFilter;
 use twiceshy::remote::ByHash;
@@ -29,13 +30,13 @@ fn pairs(numbers: u64, among: impl Fn(u64) -> bool) -> Vec<(u32, u64, u64)> {
     strands.windows(2).map(|pair| ((pair[0].0 ^ pair[1].0).leading_zeros(), pair[0].1, pair[1].1)).collect()
 }
 
-/// A filter of so many slots that holds one key, and a mistake that it makes.
-fn holding(slots: u64, stored: u64, query: u64) -> (ExtensionFilter, ByHash) {
-    let mut remote = ByHash::new();
-    let mut filter = ExtensionFilter::with_slots(slots, WIDTH).build(hash(), &mut remote).expect("options that can be");
-    filter.insert(&key(stored), &mut remote).expect("an empty table");
-    assert!(filter.contains(&key(query)), "they share a quotient and a remainder");
-    (filter, remote)
+/// A filter of `slots` slots that holds one key, and a mistake that it makes.
+fn holding(slots: u64, stored: u64, query: u64) -> AdaptiveFilter<ExtensionFilter> {
+    let options = ExtensionFilter::with_slots(slots, WIDTH);
+    let mut pair = options.build(hash(), ByHash::new()).expect("options that can be");
+    pair.insert(&key(stored)).expect("an empty table");
+    assert!(pair.contains(&key(query)), "they share a quotient and a remainder");
+    pair
 }
 
 fn only_mark(filter: &ExtensionFilter) -> u16 {
@@ -55,24 +56,24 @@ fn a_query_that_shares_up_to_39_more_bits_with_a_key_is_fixed_by_skipping_tens_o
             continue;
         }
         met[skips] += 1;
-        let (mut filter, mut remote) = holding(2, stored, query);
-        assert_eq!(filter.adapt(&key(query), &mut remote).expect("the sets agree"), Adapted::Fixed, "{behind} bits");
-        assert!(!filter.contains(&key(query)) && filter.contains(&key(stored)), "{behind} bits");
-        assert_eq!(usize::from(only_mark(&filter) / SKIP), skips, "{behind} bits");
-        assert_eq!((filter.validate(&remote), filter.wants_rebuild()), (Ok(()), false));
+        let mut pair = holding(2, stored, query);
+        assert_eq!(pair.was_wrong(&key(query)).expect("the sets agree"), Adapted::Fixed, "{behind} bits");
+        assert!(!pair.contains(&key(query)) && pair.contains(&key(stored)), "{behind} bits");
+        assert_eq!(usize::from(only_mark(pair.filter()) / SKIP), skips, "{behind} bits");
+        assert_eq!((pair.validate(), pair.wants_rebuild()), (Ok(()), false));
     }
     assert!(met[0] > 0 && met[1] >= 40 && met[2] >= 40 && met[3] >= 3, "{met:?} pairs by their skips");
 }
 
 /// A new hash key tells the two apart.
-fn is_mended_by_a_new_hash_key(mut filter: ExtensionFilter, mut remote: ByHash, stored: u64, query: u64) {
+fn is_mended_by_a_new_hash_key(mut pair: AdaptiveFilter<ExtensionFilter>, stored: u64, query: u64) {
     let keys = (50..).map(HashKey::fixed).take(40);
     for hash in keys {
-        filter.rekey(hash, &mut remote).expect("a load that fits");
-        assert!(!filter.wants_rebuild(), "a new table answers the wish");
-        assert_eq!(filter.adapt(&key(query), &mut remote).expect("the sets agree"), Adapted::Fixed);
-        assert!(!filter.contains(&key(query)) && filter.contains(&key(stored)));
-        assert_eq!(filter.validate(&remote), Ok(()));
+        pair.rekey(hash).expect("a load that fits");
+        assert!(!pair.wants_rebuild(), "a new table answers the wish");
+        assert_eq!(pair.was_wrong(&key(query)).expect("the sets agree"), Adapted::Fixed);
+        assert!(!pair.contains(&key(query)) && pair.contains(&key(stored)));
+        assert_eq!(pair.validate(), Ok(()));
     }
 }
 
@@ -80,18 +81,15 @@ fn is_mended_by_a_new_hash_key(mut filter: ExtensionFilter, mut remote: ByHash, 
 fn a_query_that_shares_40_more_bits_is_unfixable_until_there_is_another_hash_key() {
     let found = pairs(1 << 22, |_| true).into_iter().find(|(shared, ..)| *shared >= WIDTH + 40);
     let (shared, stored, query) = found.expect("two expected pairs");
-    let (mut filter, mut remote) = holding(1, stored, query);
+    let mut pair = holding(1, stored, query);
     for turn in 1..4 {
-        let adapted = filter.adapt(&key(query), &mut remote).expect("the sets agree");
+        let adapted = pair.was_wrong(&key(query)).expect("the sets agree");
         assert_eq!(adapted, Adapted::Unfixable, "{shared} bits");
-        assert!(filter.contains(&key(query)) && filter.contains(&key(stored)));
-        assert_eq!(
-            (filter.validate(&remote), filter.wants_rebuild(), filter.stats().out_of_marks),
-            (Ok(()), true, turn)
-        );
-        assert_eq!(only_mark(&filter), 0, "what tells nothing apart is not kept");
+        assert!(pair.contains(&key(query)) && pair.contains(&key(stored)));
+        assert_eq!((pair.validate(), pair.wants_rebuild(), pair.filter().stats().out_of_marks), (Ok(()), true, turn));
+        assert_eq!(only_mark(pair.filter()), 0, "what tells nothing apart is not kept");
     }
-    is_mended_by_a_new_hash_key(filter, remote, stored, query);
+    is_mended_by_a_new_hash_key(pair, stored, query);
 }
 
 /// In the last slot of a block, 63 zeros come before the mark and leave some 33 bits of the code for it.
@@ -102,25 +100,25 @@ fn an_extension_that_fits_into_no_code_is_left_out_and_a_new_hash_key_is_wanted(
     let mut least = u32::MAX;
     for (shared, stored, query) in pairs(1 << 22, last).into_iter().filter(|(shared, ..)| *shared >= WIDTH + 18) {
         let behind = shared - WIDTH;
-        let (mut filter, mut remote) = holding(64, stored, query);
-        match filter.adapt(&key(query), &mut remote).expect("the sets agree") {
+        let mut pair = holding(64, stored, query);
+        match pair.was_wrong(&key(query)).expect("the sets agree") {
             Adapted::Fixed => {
                 fixed += 1;
-                assert!(!filter.contains(&key(query)) && !filter.wants_rebuild(), "{behind} bits");
+                assert!(!pair.contains(&key(query)) && !pair.wants_rebuild(), "{behind} bits");
             }
             Adapted::StillPresent => {
                 left += 1;
                 least = least.min(behind);
-                assert!(filter.contains(&key(query)) && filter.wants_rebuild(), "{behind} bits");
-                assert_eq!((only_mark(&filter), filter.stats().out_of_marks), (0, 1), "{behind} bits");
+                assert!(pair.contains(&key(query)) && pair.wants_rebuild(), "{behind} bits");
+                assert_eq!((only_mark(pair.filter()), pair.filter().stats().out_of_marks), (0, 1), "{behind} bits");
                 if left == 1 {
-                    is_mended_by_a_new_hash_key(filter.clone(), remote.clone(), stored, query);
+                    is_mended_by_a_new_hash_key(pair.clone(), stored, query);
                 }
             }
             other => panic!("{behind} bits: {other:?}"),
         }
-        assert!(filter.contains(&key(stored)));
-        assert_eq!(filter.validate(&remote), Ok(()));
+        assert!(pair.contains(&key(stored)));
+        assert_eq!(pair.validate(), Ok(()));
     }
     assert!(fixed > 10 && left > 0, "{fixed} fixed, {left} left");
     assert!(least >= 24, "{least} shared bits are said to fit");

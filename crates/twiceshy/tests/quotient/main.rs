@@ -7,34 +7,27 @@ mod never_guess;
 mod remote_use;
 mod side_table;
 
-use twiceshy::filter::{Backed, Filter};
+use twiceshy::AdaptiveFilter;
+use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::{Options, RankSelectFilter, Rule, RuleSpec, Saved};
-use twiceshy::remote::Remote;
+use twiceshy::quotient::{Options, RankSelectFilter, Rule, RuleSpec};
+use twiceshy::remote::{ByHash, Remote};
+
+/// A filter of the quotient family with its keys.
+type Pair<Rule, R = ByHash> = AdaptiveFilter<RankSelectFilter<Rule>, R>;
 
 fn key(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
 /// A filter of these options that holds the keys from 0 on, up to this load.
-fn filled<S: RuleSpec, R: Remote>(
-    options: &Options<S>,
-    load: f64,
-    hash: HashKey,
-    remote: &mut R,
-) -> RankSelectFilter<S::Rule> {
-    let mut filter = options.build(hash, remote).expect("options that can be");
-    let keys = (filter.cells() as f64 * load).round() as u64;
+fn filled<S: RuleSpec, R: Remote>(options: &Options<S>, load: f64, hash: HashKey, remote: R) -> Pair<S::Rule, R> {
+    let mut pair = options.build(hash, remote).expect("options that can be");
+    let keys = (pair.filter().cells() as f64 * load).round() as u64;
     for number in 0..keys {
-        filter.insert(&key(number), remote).expect("a load that fits");
+        pair.insert(&key(number)).expect("a load that fits");
     }
-    filter
-}
-
-fn saved<R: Saved>(filter: &RankSelectFilter<R>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    filter.save(&mut bytes).expect("a filter that is not in doubt");
-    bytes
+    pair
 }
 
 /// The quotient that a key has: the run that it shares with others.

@@ -3,12 +3,11 @@
 //! Blocks overflow all the time, by adaptations and by marks that insertions and removals carry into them. A reset that
 //! forgets the selectors and not the remainders, or the other way round, loses keys.
 
-use super::{Draw, key};
-use twiceshy::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Removed};
+use super::{Draw, Pair, key};
+use twiceshy::filter::Adapted;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
-    ExtensionFilter, Options, PlainTelescopingFilter, RankSelectFilter, Rule, RuleSpec, SelectorCode, Stats,
-    TelescopingFilter,
+    ExtensionFilter, Options, PlainTelescopingFilter, Rule, RuleSpec, SelectorCode, Stats, TelescopingFilter,
 };
 use twiceshy::remote::ByHash;
 
@@ -18,8 +17,7 @@ const SLOTS: u64 = 16_001;
 const TURNS: u64 = 6;
 
 struct Mixed<R: Rule> {
-    filter: RankSelectFilter<R>,
-    remote: ByHash,
+    pair: Pair<R>,
     stored: Vec<u64>,
     next: u64,
     draw: Draw,
@@ -28,13 +26,9 @@ struct Mixed<R: Rule> {
     asked: u64,
 }
 
-impl<R: Rule> Mixed<R>
-where
-    RankSelectFilter<R>: Adaptive,
-{
+impl<R: Rule> Mixed<R> {
     fn insert(&mut self) {
-        let inserted = self.filter.insert(&key(self.next), &mut self.remote).expect("a load that fits");
-        assert_eq!(inserted, Inserted::New);
+        assert!(self.pair.insert(&key(self.next)).expect("a load that fits"));
         self.stored.push(self.next);
         self.next += 1;
     }
@@ -42,17 +36,17 @@ where
     fn remove(&mut self) {
         let chosen = self.draw.below(self.stored.len() as u64) as usize;
         let gone = self.stored.swap_remove(chosen);
-        assert_eq!(self.filter.remove(&key(gone), &mut self.remote).expect("the sets agree"), Removed::Gone);
+        assert!(self.pair.remove(&key(gone)).expect("the sets agree"));
     }
 
     /// Asks for an absent key; whether it was a mistake.
     fn ask(&mut self, query: u64) -> bool {
         let query = key(query);
-        if !self.filter.contains(&query) {
+        if !self.pair.contains(&query) {
             return false;
         }
-        let adapted = self.filter.adapt(&query, &mut self.remote).expect("the sets agree");
-        assert_eq!((adapted, self.filter.contains(&query)), (Adapted::Fixed, false));
+        let adapted = self.pair.was_wrong(&query).expect("the sets agree");
+        assert_eq!((adapted, self.pair.contains(&query)), (Adapted::Fixed, false));
         true
     }
 
@@ -84,30 +78,25 @@ where
                 left -= 1;
             }
         }
-        let lost = self.stored.iter().filter(|number| !self.filter.contains(&key(**number))).count();
+        let lost = self.stored.iter().filter(|number| !self.pair.contains(&key(**number))).count();
         assert_eq!(lost, 0, "of {} keys", self.stored.len());
     }
 }
 
 /// A long run; what it met.
-fn live<S: RuleSpec>(options: &Options<S>, mistakes: u64) -> (Stats, u64)
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
-    let mut remote = ByHash::new();
-    let filter = options.build(HashKey::fixed(11).for_trusted_keys(), &mut remote).expect("options that can be");
-    let mut mixed =
-        Mixed { filter, remote, stored: Vec::new(), next: 0, draw: Draw(1 << 20), mistakes: Vec::new(), asked: 0 };
+fn live<S: RuleSpec>(options: &Options<S>, mistakes: u64) -> (Stats, u64) {
+    let pair = options.build(HashKey::fixed(11).for_trusted_keys(), ByHash::new()).expect("options that can be");
+    let mut mixed = Mixed { pair, stored: Vec::new(), next: 0, draw: Draw(1 << 20), mistakes: Vec::new(), asked: 0 };
     (0..SLOTS * 3 / 4).for_each(|_| mixed.insert());
     let mut beside = 0;
     for turn in 0..TURNS {
         mixed.turn(if turn % 2 == 0 { 0.95 } else { 0.7 }, mistakes / TURNS);
-        beside = mixed.filter.stats().side_blocks.max(beside);
+        beside = mixed.pair.filter().stats().side_blocks.max(beside);
         if turn % 2 == 0 || turn + 1 == TURNS {
-            assert_eq!(mixed.filter.validate(&mixed.remote), Ok(()), "after turn {turn}");
+            assert_eq!(mixed.pair.validate(), Ok(()), "after turn {turn}");
         }
     }
-    let stats = mixed.filter.stats();
+    let stats = mixed.pair.filter().stats();
     println!(
         "{:>9} queries, {:5} mistakes, {:5} resets by adapts, {:5} by shifts, {beside} blocks beside",
         mixed.asked, stats.adapts, stats.resets_by_adapts, stats.resets_by_shifts

@@ -1,15 +1,16 @@
 //! A remote that is ahead, another's, lacks a key or is too generous must not cost a stored key.
 
-use super::{filled, key, quotient, saved};
+use super::{Pair, filled, key, quotient};
 use std::collections::BTreeSet;
-use twiceshy::error::{InsertError, RebuildError, SeamError};
-use twiceshy::filter::{Adapted, Adaptive, Backed, Filter, Removed};
+use twiceshy::error::{Error, PlanError};
+use twiceshy::filter::{Adapted, Backed, Filter, Operation, Removed};
 use twiceshy::hash::HashKey;
+use twiceshy::plan::{Outcome, Plan};
 use twiceshy::quotient::{
-    ExtensionFilter, Options, PlainTelescopingFilter, RankSelectFilter, RuleSpec, Saved, TelescopingFilter,
+    ExtensionFilter, Options, PlainTelescopingFilter, RankSelectFilter, Rule, RuleSpec, TelescopingFilter,
 };
-use twiceshy::remote::{ByHash, MemoryError, Place, Remote};
-use twiceshy::through;
+use twiceshy::remote::{ByHash, Generation, Keys, Place, Position, Remote, RemoteError};
+use twiceshy::testing::saved;
 
 /// Calls a check with options of every kind that learns.
 macro_rules! every_learner {
@@ -30,44 +31,35 @@ fn mistakes<F: Filter>(filter: &F) -> Vec<[u8; 8]> {
 }
 
 /// A filter that has learned something.
-fn taught<S: RuleSpec, R: Remote>(options: &Options<S>, remote: &mut R) -> RankSelectFilter<S::Rule>
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
-    let mut filter = filled(options, 0.9, hash(), remote);
-    for query in (1 << 41..(1 << 41) + 6_000).map(key).collect::<Vec<_>>() {
-        if filter.contains(&query) {
-            filter.adapt(&query, remote).expect("the sets agree");
-        }
+fn taught<S: RuleSpec>(options: &Options<S>) -> Pair<S::Rule> {
+    let mut pair = filled(options, 0.9, hash(), ByHash::new());
+    for query in (1 << 41..(1 << 41) + 6_000).map(key) {
+        pair.was_wrong(&query).expect("the sets agree");
     }
-    filter
+    pair
 }
 
-fn refuses_a_remote_ahead<S: RuleSpec<Rule: Saved>>(options: &Options<S>)
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
-    let mut remote = ByHash::new();
-    let mut filter = taught(options, &mut remote);
-    let mut behind = filter.clone();
-    filter.insert(b"later", &mut remote).expect("there is room");
-    let before = (saved(&behind), remote.clone());
-    for mistake in mistakes(&behind).into_iter().take(20) {
-        assert!(matches!(behind.adapt(&mistake, &mut remote), Err(SeamError::OutOfStep { .. })));
+fn refuses_a_remote_ahead<S: RuleSpec>(options: &Options<S>) {
+    let mut pair = taught(options);
+    let mut behind = pair.clone();
+    pair.insert(b"later").expect("there is room");
+    *behind.remote_mut() = pair.remote().clone();
+    let before = saved(behind.filter());
+    for mistake in mistakes(behind.filter()).into_iter().take(20) {
+        assert!(matches!(behind.was_wrong(&mistake), Err(Error::OutOfStep { .. })));
     }
     let absent = (1 << 42..).map(key).find(|key| !behind.contains(key)).expect("some key that is absent");
-    let inserted = behind.insert(&absent, &mut remote);
-    assert!(matches!(inserted, Err(InsertError::Seam(SeamError::OutOfStep { .. }))), "{inserted:?}");
+    let inserted = behind.insert(&absent);
+    assert!(matches!(inserted, Err(Error::OutOfStep { .. })), "{inserted:?}");
     // A key whose run has a stranger is a disagreement before it is out of step.
     for number in 0..40 {
-        let removed = behind.remove(&key(number), &mut remote);
-        assert!(matches!(removed, Err(SeamError::OutOfStep { .. } | SeamError::Disagree)), "{removed:?}");
+        let removed = behind.remove(&key(number));
+        assert!(matches!(removed, Err(Error::OutOfStep { .. } | Error::Disagree)), "{removed:?}");
     }
-    let grown = behind.begin_grow(800, &mut remote);
-    assert!(matches!(grown, Err(RebuildError::Seam(SeamError::OutOfStep { .. }))));
-    assert!(saved(&behind) == before.0, "the filter has changed");
-    assert_eq!(remote.sequence(), before.1.sequence());
-    assert_eq!(filter.validate(&remote), Ok(()), "the remote has changed");
+    assert!(matches!(behind.begin_grow(800), Err(Error::OutOfStep { .. })));
+    assert!(saved(behind.filter()) == before, "the filter has changed");
+    assert_eq!(behind.remote().sequence().expect("no failure"), pair.sequence());
+    assert_eq!(pair.validate_against(behind.remote()), Ok(()), "the remote has changed");
 }
 
 #[test]
@@ -77,8 +69,8 @@ fn a_filter_behind_its_remote_changes_nothing_and_says_that_it_is_out_of_step() 
 
 /// A remote by hash whose answers are bent on the way.
 #[derive(Clone)]
-struct Bent {
-    inner: ByHash,
+struct Bent<'a> {
+    inner: &'a ByHash,
     /// How far beyond the words asked for it reads.
     wider: u64,
     /// A key that it has forgotten.
@@ -87,17 +79,14 @@ struct Bent {
     adds: Option<[u8; 8]>,
 }
 
-impl Bent {
-    fn straight() -> Bent {
-        Bent { inner: ByHash::new(), wider: 0, lacks: None, adds: None }
+impl Bent<'_> {
+    fn straight(inner: &ByHash) -> Bent<'_> {
+        Bent { inner, wider: 0, lacks: None, adds: None }
     }
 }
 
-impl Remote for Bent {
-    type Error = MemoryError;
-    through!(inner: walk, commit, sequence, in_use);
-
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), MemoryError> {
+impl Keys for Bent<'_> {
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         let wide = place.words.start().saturating_sub(self.wider)..=place.words.end().saturating_add(self.wider);
         if let Some(more) = &self.adds {
             found(more);
@@ -108,24 +97,34 @@ impl Remote for Bent {
             }
         })
     }
+
+    fn walk(
+        &self,
+        generation: Generation,
+        after: Option<&Position>,
+        limit: usize,
+        found: &mut dyn FnMut(Position),
+    ) -> Result<(), RemoteError> {
+        self.inner.walk(generation, after, limit, found)
+    }
 }
 
-fn passes_over_other_quotients<S: RuleSpec<Rule: Saved>>(options: &Options<S>)
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
-    let (mut exact, mut generous) = (Bent::straight(), Bent { wider: 1 << 58, ..Bent::straight() });
-    let (mut filter, mut other) = (taught(options, &mut exact), taught(options, &mut generous));
-    for number in 0..100 {
-        filter.remove(&key(number), &mut exact).expect("the sets agree");
-        other.remove(&key(number), &mut generous).expect("the sets agree");
+fn adapt<R: Rule>(filter: &RankSelectFilter<R>, query: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
+    filter.plan(Operation::Adapt(query), keys)
+}
+
+fn passes_over_other_quotients<S: RuleSpec>(options: &Options<S>) {
+    let mut pair = taught(options);
+    let changes = (0..100).map(|number| (number, false)).chain((1_000..1_090).map(|number| (number, true)));
+    for (number, inserts) in changes {
+        let key = key(number);
+        let operation = if inserts { Operation::Insert(&key) } else { Operation::Remove(&key) };
+        let generous = Bent { wider: 1 << 58, ..Bent::straight(pair.remote()) };
+        let [exact, wide] = [pair.remote() as &dyn Keys, &generous].map(|keys| pair.filter().plan(operation, keys));
+        let [exact, wide] = [exact, wide].map(|plan| plan.expect("the sets agree").to_bytes());
+        assert!(exact == wide, "keys of other quotients made a difference");
+        if inserts { pair.insert(&key) } else { pair.remove(&key) }.expect("the sets agree");
     }
-    for number in 1_000..1_090 {
-        filter.insert(&key(number), &mut exact).expect("there is room");
-        other.insert(&key(number), &mut generous).expect("there is room");
-    }
-    assert!(saved(&filter) == saved(&other), "keys of other quotients made a difference");
-    assert_eq!(other.validate(&generous), Ok(()));
 }
 
 #[test]
@@ -133,135 +132,100 @@ fn candidates_from_outside_the_interval_make_no_difference() {
     every_learner!(passes_over_other_quotients);
 }
 
-fn refuses_a_remote_that_lacks_a_key<S: RuleSpec<Rule: Saved>>(options: &Options<S>)
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
-    let mut remote = Bent::straight();
-    let mut filter = taught(options, &mut remote);
-    let before = saved(&filter);
+fn refuses_a_remote_that_lacks_a_key<S: RuleSpec>(options: &Options<S>) {
+    let pair = taught(options);
+    let (filter, remote) = (pair.filter(), Bent::straight(pair.remote()));
     let mut refused = 0;
-    for mistake in mistakes(&filter) {
-        let own = quotient(&filter, &mistake);
-        let lacking = (0..filter.len()).map(key).find(|key| quotient(&filter, key) == own);
-        let mut lacking = Bent { lacks: lacking, ..remote.clone() };
-        assert!(matches!(filter.adapt(&mistake, &mut lacking), Err(SeamError::Disagree)));
-        assert!(saved(&filter) == before, "the filter has changed");
+    for mistake in mistakes(filter) {
+        let own = quotient(filter, &mistake);
+        let lacks = (0..filter.len()).map(key).find(|key| quotient(filter, key) == own);
+        let planned = adapt(filter, &mistake, &Bent { lacks, ..remote.clone() });
+        assert!(matches!(planned, Err(PlanError::Disagree)));
         refused += 1;
     }
     assert!(refused > 50, "{refused}");
-    // A removal beside the key that is lacking, and one of that key itself, which is then not stored.
-    for number in 0..50 {
-        let (gone, stays) = (key(number), quotient(&filter, &key(number)));
-        let beside = (0..filter.len()).map(key).find(|key| *key != gone && quotient(&filter, key) == stays);
+    // A removal beside the key that is lacking.
+    for gone in (0..50).map(key) {
+        let stays = quotient(filter, &gone);
+        let beside = (0..filter.len()).map(key).find(|key| *key != gone && quotient(filter, key) == stays);
         if let Some(beside) = beside {
-            let removed = filter.remove(&beside, &mut Bent { lacks: Some(gone), ..remote.clone() });
-            assert!(matches!(removed, Err(SeamError::Disagree)), "{removed:?}");
+            let keys = Bent { lacks: Some(gone), ..remote.clone() };
+            let removed = filter.plan(Operation::Remove(&beside), &keys);
+            assert!(matches!(removed, Err(PlanError::Disagree)), "{removed:?}");
         }
     }
-    assert!(saved(&filter) == before, "the filter has changed");
 }
 
 #[test]
-fn a_remote_that_lacks_a_key_of_the_run_is_a_disagreement_and_nothing_changes() {
+fn a_remote_that_lacks_a_key_of_the_run_is_a_disagreement() {
     every_learner!(refuses_a_remote_that_lacks_a_key);
 }
 
-fn refuses_a_remote_that_adds_a_key<S: RuleSpec<Rule: Saved>>(options: &Options<S>)
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
-    let mut remote = Bent::straight();
-    let mut filter = taught(options, &mut remote);
-    let before = saved(&filter);
-    for mistake in mistakes(&filter) {
-        let own = quotient(&filter, &mistake);
-        let more = (1 << 43..).map(key).find(|key| quotient(&filter, key) == own);
-        let mut generous = Bent { adds: more, ..remote.clone() };
-        assert!(matches!(filter.adapt(&mistake, &mut generous), Err(SeamError::Disagree)));
+fn refuses_a_remote_that_adds_a_key<S: RuleSpec>(options: &Options<S>) {
+    let pair = taught(options);
+    let (filter, remote) = (pair.filter(), Bent::straight(pair.remote()));
+    for mistake in mistakes(filter) {
+        let own = quotient(filter, &mistake);
+        let adds = (1 << 43..).map(key).find(|key| quotient(filter, key) == own);
+        let planned = adapt(filter, &mistake, &Bent { adds, ..remote.clone() });
+        assert!(matches!(planned, Err(PlanError::Disagree)));
         // The same number of keys, and one of them is a stranger: no matching, or one that the stranger fits into.
-        let lacks = (0..filter.len()).map(key).find(|key| quotient(&filter, key) == own);
-        let mut swapped = Bent { adds: more, lacks, ..remote.clone() };
-        let mut copy = filter.clone();
-        match copy.adapt(&mistake, &mut swapped) {
-            Err(SeamError::Disagree) => assert!(saved(&copy) == before),
-            other => assert!(other.is_ok(), "{other:?}"),
-        }
+        let lacks = (0..filter.len()).map(key).find(|key| quotient(filter, key) == own);
+        let planned = adapt(filter, &mistake, &Bent { adds, lacks, ..remote.clone() });
+        assert!(matches!(planned, Ok(_) | Err(PlanError::Disagree)), "{planned:?}");
     }
-    assert!(saved(&filter) == before, "the filter has changed");
 }
 
 #[test]
-fn a_remote_that_adds_a_key_to_a_run_is_a_disagreement_and_nothing_changes() {
+fn a_remote_that_adds_a_key_to_a_run_is_a_disagreement() {
     every_learner!(refuses_a_remote_that_adds_a_key);
 }
 
 /// A reset reads the keys of a whole block; one of them whose quotient has no run is not the filter's.
-fn refuses_a_stranger_in_a_reset<S: RuleSpec<Rule: Saved>>(options: &Options<S>)
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
-    let mut remote = Bent::straight();
-    let filter = taught(options, &mut remote);
-    let before = saved(&filter);
-    let occupied: BTreeSet<u64> = (0..filter.len()).map(|number| quotient(&filter, &key(number))).collect();
+#[test]
+fn a_key_without_a_run_among_those_of_a_block_that_is_reset_is_a_disagreement() {
+    let pair = taught(&TelescopingFilter::with_slots(400, 5));
+    let (filter, remote) = (pair.filter(), Bent::straight(pair.remote()));
+    let occupied: BTreeSet<u64> = (0..filter.len()).map(|number| quotient(filter, &key(number))).collect();
     let mut refused = 0;
-    for mistake in mistakes(&filter) {
+    for mistake in mistakes(filter) {
         let mut honest = filter.clone();
-        honest.adapt(&mistake, &mut remote.clone()).expect("the sets agree");
+        honest.apply(adapt(filter, &mistake, &remote).expect("the sets agree")).expect("nothing has changed since");
         if honest.stats().resets_by_adapts == filter.stats().resets_by_adapts {
             continue;
         }
-        let own = quotient(&filter, &mistake);
+        let own = quotient(filter, &mistake);
         let nearby = |key: &[u8; 8]| {
-            let stranger = quotient(&filter, key);
+            let stranger = quotient(filter, key);
             stranger.abs_diff(own) < 8 && !occupied.contains(&stranger)
         };
-        let stranger = (1 << 43..(1 << 43) + 3_000).map(key).find(nearby);
-        let mut generous = Bent { adds: stranger, ..remote.clone() };
-        let mut deceived = filter.clone();
-        match deceived.adapt(&mistake, &mut generous) {
-            Err(SeamError::Disagree) => {
-                assert!(saved(&deceived) == before, "the filter has changed");
-                refused += 1;
-            }
+        let adds = (1 << 43..(1 << 43) + 3_000).map(key).find(nearby);
+        match adapt(filter, &mistake, &Bent { adds, ..remote.clone() }) {
+            Err(PlanError::Disagree) => refused += 1,
             // Its quotient is none of the block's after all.
-            other => assert_eq!(other.expect("the sets agree"), Adapted::Fixed),
+            other => assert_eq!(other.expect("the sets agree").outcome(), Outcome::Adapted(Adapted::Fixed)),
         }
     }
     assert!(refused > 5, "{refused} strangers were refused");
 }
 
-#[test]
-fn a_key_without_a_run_among_those_of_a_block_that_is_reset_is_a_disagreement() {
-    refuses_a_stranger_in_a_reset(&TelescopingFilter::with_slots(400, 5));
-}
-
-fn refuses_anothers_remote<S: RuleSpec<Rule: Saved>>(options: &Options<S>)
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
-    let mut remote = ByHash::new();
-    let mut filter = taught(options, &mut remote);
+fn refuses_anothers_remote<S: RuleSpec>(options: &Options<S>) {
+    let pair = taught(options);
     // Another set under the same hash key and at the same commit.
-    let mut other = ByHash::new();
-    let mut stranger = options.build(hash(), &mut other).expect("options that can be");
-    for number in 5_000..5_000 + filter.len() {
-        stranger.insert(&key(number), &mut other).expect("there is room");
+    let mut stranger = options.build(hash(), ByHash::new()).expect("options that can be");
+    for number in 5_000..5_000 + pair.len() {
+        stranger.insert(&key(number)).expect("there is room");
     }
-    assert_eq!(filter.sequence(), stranger.sequence());
     let (mut refused, mut taken) = (0, 0);
-    for mistake in mistakes(&filter) {
-        let before = saved(&filter);
-        match filter.clone().adapt(&mistake, &mut other) {
-            Err(SeamError::Disagree) => refused += 1,
+    for mistake in mistakes(pair.filter()) {
+        match adapt(pair.filter(), &mistake, stranger.remote()) {
+            Err(PlanError::Disagree) => refused += 1,
             // One stranger in the place of one key, with its remainder.
             Ok(_) => taken += 1,
             Err(other) => panic!("{other}"),
         }
-        let removed = filter.remove(&mistake, &mut other).expect("nobody has this key");
-        assert_eq!(removed, Removed::NotStored);
-        assert!(saved(&filter) == before);
+        let removed = pair.filter().plan(Operation::Remove(&mistake), stranger.remote());
+        assert_eq!(removed.expect("nobody has this key").outcome(), Outcome::Removed(Removed::NotStored));
     }
     assert!(refused > 20 * taken, "{refused} refused, {taken} taken for its own");
 }

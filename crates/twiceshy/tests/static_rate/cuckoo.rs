@@ -5,8 +5,8 @@ use twiceshy::cuckoo::{
     CuckooFilter, CuckooOptions, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec,
     Selectors, Shape, SwappingFilter,
 };
-use twiceshy::error::InsertError;
-use twiceshy::filter::{Backed, Filter, Inserted};
+use twiceshy::error::Error;
+use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::ByHash;
 use twiceshy::sizing::cuckoo_rate;
@@ -19,22 +19,21 @@ fn odd(shape: Shape) -> u64 {
 /// A filter at this load. Three keys on two cells do not fit anywhere, which happens in 2×1 tables: a key that is refused
 /// is left out, and since its buckets alone decided that, the fingerprints stay evenly spread.
 fn filled<S: RuleSpec>(options: &Options<S>, load: f64, hash: HashKey) -> FullKeyCuckoo<S::Rule> {
-    let mut remote = ByHash::new();
-    let mut filter = options.build(hash, &mut remote).expect("options that can be");
-    let keys = (filter.cells() as f64 * load) as u64;
+    let mut pair = options.build(hash, ByHash::new()).expect("options that can be");
+    let keys = (pair.filter().cells() as f64 * load) as u64;
     let mut refused = 0;
     for number in 0.. {
-        if filter.len() == keys {
+        if pair.len() == keys {
             break;
         }
-        match filter.insert(&key(number), &mut remote) {
-            Ok(inserted) => assert_eq!(inserted, Inserted::New),
-            Err(InsertError::Full { .. }) => refused += 1,
+        match pair.insert(&key(number)) {
+            Ok(new) => assert!(new),
+            Err(Error::Full { .. }) => refused += 1,
             Err(other) => panic!("{other}"),
         }
         assert!(refused <= keys / 100, "{refused} of {number} keys were refused: the load is too high");
     }
-    filter
+    pair.filter().clone()
 }
 
 /// Measures a full-key filter whose keys start under a function of `values` values.

@@ -1,7 +1,8 @@
 //! The quotient family: a query is a false positive exactly where its pair of quotient and remainder is taken.
 
 use super::{HASH_KEYS, Tally, hash_keys, key};
-use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
+use twiceshy::AdaptiveFilter;
+use twiceshy::filter::{Adapted, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{
     ExtensionFilter, Options, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, Rule, RuleSpec,
@@ -13,14 +14,13 @@ use twiceshy::sizing::quotient_rate;
 /// Widths with the queries for them, ten million together; more where mistakes are rare.
 const WIDTHS: [(u32, u64); 4] = [(4, 500_000), (8, 1_500_000), (12, 3_000_000), (16, 5_000_000)];
 
-fn filled<S: RuleSpec>(options: &Options<S>, load: f64, hash: HashKey) -> (RankSelectFilter<S::Rule>, ByHash) {
-    let mut remote = ByHash::new();
-    let mut filter = options.build(hash, &mut remote).expect("options that can be");
-    let keys = (filter.cells() as f64 * load) as u64;
+fn filled<S: RuleSpec>(options: &Options<S>, load: f64, hash: HashKey) -> AdaptiveFilter<RankSelectFilter<S::Rule>> {
+    let mut pair = options.build(hash, ByHash::new()).expect("options that can be");
+    let keys = (pair.filter().cells() as f64 * load) as u64;
     for number in 0..keys {
-        filter.insert(&key(number), &mut remote).expect("a load that fits");
+        pair.insert(&key(number)).expect("a load that fits");
     }
-    (filter, remote)
+    pair
 }
 
 /// Asks as many queries as the formula is for. Which share of all N pairs n keys take is drawn with each table, with the
@@ -36,7 +36,7 @@ fn ask<R: Rule>(tally: &mut Tally, filter: &RankSelectFilter<R>, queries: u64) {
 fn fresh<S: RuleSpec>(name: &str, options: &Options<S>, load: f64, queries: u64) {
     let mut tally = Tally::default();
     for hash in hash_keys(name) {
-        ask(&mut tally, &filled(options, load, hash).0, queries / HASH_KEYS);
+        ask(&mut tally, filled(options, load, hash).filter(), queries / HASH_KEYS);
     }
     let z = tally.report(name);
     assert!(z.abs() < 4.0, "{name}: {z:.2} standard deviations from the formula");
@@ -85,11 +85,11 @@ fn the_rate_does_not_depend_on_a_size_or_a_width_that_divides_anything() {
 }
 
 /// Teaches a filter all mistakes among `ratio` distinct queries for each key, twice over; how many there were.
-fn teach<F: Adaptive>(filter: &mut F, remote: &mut ByHash, ratio: u64) -> u64 {
-    let (mut mistakes, queries) = (0, ratio * filter.len());
+fn teach<F: Backed>(pair: &mut AdaptiveFilter<F>, ratio: u64) -> u64 {
+    let (mut mistakes, queries) = (0, ratio * pair.len());
     for query in (0..2).flat_map(|_| 1 << 50..(1 << 50) + queries).map(key) {
-        if filter.contains(&query) {
-            assert_eq!(filter.adapt(&query, remote).expect("a remote that does not fail"), Adapted::Fixed);
+        if pair.contains(&query) {
+            assert_eq!(pair.was_wrong(&query).expect("a remote that does not fail"), Adapted::Fixed);
             mistakes += 1;
         }
     }
@@ -97,16 +97,13 @@ fn teach<F: Adaptive>(filter: &mut F, remote: &mut ByHash, ratio: u64) -> u64 {
 }
 
 /// The deviation of the answers to keys that were never asked for from the formula, after much was learned.
-fn taught<S: RuleSpec>(name: &str, options: &Options<S>, ratio: u64, queries: u64) -> f64
-where
-    RankSelectFilter<S::Rule>: Adaptive,
-{
+fn taught<S: RuleSpec>(name: &str, options: &Options<S>, ratio: u64, queries: u64) -> f64 {
     let mut tally = Tally::default();
     for hash in hash_keys(name) {
-        let (mut filter, mut remote) = filled(options, 0.95, hash);
-        let mistakes = teach(&mut filter, &mut remote, ratio);
-        assert!(mistakes * 4 > filter.len(), "{mistakes} mistakes teach {} keys too little", filter.len());
-        ask(&mut tally, &filter, queries / HASH_KEYS);
+        let mut pair = filled(options, 0.95, hash);
+        let mistakes = teach(&mut pair, ratio);
+        assert!(mistakes * 4 > pair.len(), "{mistakes} mistakes teach {} keys too little", pair.len());
+        ask(&mut tally, pair.filter(), queries / HASH_KEYS);
     }
     tally.report(name)
 }

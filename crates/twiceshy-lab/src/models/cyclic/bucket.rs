@@ -6,9 +6,9 @@ use crate::models::harmonic::Harmonic;
 /// How the keys that collide with a cell are counted.
 #[derive(Clone, Copy)]
 pub(super) enum Law {
-    /// As the paper does, for convenience.
+    /// Poisson, as in the paper.
     Poisson,
-    /// As they are: each of ζ keys collides or not.
+    /// Binomial: each of ζ keys collides or not.
     Binomial,
 }
 
@@ -23,7 +23,7 @@ impl Law {
 
 /// An occupied cell and the absent keys of its bucket.
 pub(super) struct Bucket {
-    /// The number of keys that collide, and how many successive functions it holds for.
+    /// The number of keys that collide, and how many successive functions it applies to.
     pub(super) colliding: Vec<(PositiveCount, usize)>,
 }
 
@@ -37,7 +37,7 @@ impl Bucket {
         self.colliding.iter().flat_map(|(count, times)| std::iter::repeat_n(count, *times))
     }
 
-    /// The mean number of false positives before the cell comes to rest; one that never does counts as 0.
+    /// The mean number of false positives before the cell comes to rest; a cell that never does counts as 0.
     pub(super) fn before_rest(&self) -> f64 {
         let mut reached = 1.0;
         let mut sum = 0.0;
@@ -48,25 +48,25 @@ impl Bucket {
         sum
     }
 
-    /// The mean number of false positives of a cell that goes round for ever, in the time in which each absent key is
-    /// asked for once; one that comes to rest counts as 0.
+    /// The mean number of false positives of a cell that cycles endlessly, in the time in which each absent key is
+    /// asked for once; a cell that comes to rest counts as 0.
     pub(super) fn cycling(&self, harmonic: &Harmonic) -> f64 {
         self.functions() as f64 * harmonic.mean(&self.colliding)
     }
 }
 
-/// The queries to a filter, as one of its buckets sees them.
+/// The queries to a filter, as seen by one of its buckets.
 pub(super) struct Traffic {
     pub(super) buckets: f64,
     pub(super) queries: f64,
-    /// Queries for each absent key, on average.
+    /// Queries per absent key, on average.
     pub(super) per_key: f64,
     /// The number ζ of absent keys that share a bucket.
     pub(super) shared: PositiveCount,
 }
 
 impl Traffic {
-    /// Nothing if there is no bucket, key or query.
+    /// `None` if there is no bucket, key or query.
     pub(super) fn new(buckets_per_table: u64, absent_keys: u64, queries: u64) -> Option<Self> {
         if buckets_per_table == 0 || absent_keys == 0 || queries == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! The same model where cells may not have had queries enough to come to rest.
+//! The same model for cells that may not have had enough queries to come to rest.
 
 use super::CyclicModel;
 use super::bucket::{Bucket, Law, Traffic};
@@ -10,17 +10,16 @@ impl CyclicModel {
     /// The rate of the same filter and queries as [`rate`](Self::rate), with fewer simplifications.
     ///
     /// - A cell that will come to rest counts only the false positives that happen within the queries. With 16
-    ///   functions it may need 15 of them, and ten queries a key may not be enough.
-    /// - A cell that goes round for ever counts the difference that its start makes: it begins at function 0, and not
-    ///   anywhere in the round.
-    /// - The keys that collide are binomial. Their Poisson approximation sees too many functions free of collisions,
-    ///   and where every one of many functions must collide, that adds up: for 16 functions of 4 bits, `rate` is lower
-    ///   by a tenth.
+    ///   functions it may need 15 of them, and ten queries per key may not be enough.
+    /// - A cell that cycles endlessly counts the effect of its start: it begins at function 0, not anywhere in the cycle.
+    /// - The number of keys that collide is binomial. The Poisson approximation sees too many functions free of
+    ///   collisions, and if every one of many functions must collide, that adds up: for 16 functions of 4 bits, `rate`
+    ///   is lower by a tenth.
     ///
     /// With queries arriving as a Poisson process, the wait for the k-th false positive is a sum of k exponential waits
-    /// with rates proportional to `Z_0 … Z_(k-1)`; the chance that it is over in time is found from its Laplace
-    /// transform, which is a product over the functions. What is left is the start of the round where it is not over
-    /// within the queries. Meant for one query a key or more; costs a few times as much as `rate`.
+    /// with rates proportional to `Z_0 … Z_(k-1)`. The probability that it is over in time follows from its Laplace
+    /// transform, which is a product over the functions. The remaining error is the start of the cycle if it is not
+    /// over within the queries. Meant for at least one query per key; takes a few times as long as `rate`.
     pub fn rate_finite(&self, buckets_per_table: u64, absent_keys: u64, queries: u64) -> f64 {
         Traffic::new(buckets_per_table, absent_keys, queries).map_or(0.0, |traffic| {
             let largest_zeta = traffic.largest_zeta();
@@ -38,7 +37,7 @@ impl CyclicModel {
 }
 
 impl Bucket {
-    /// The mean number of false positives in time of a cell that will come to rest; one that never does counts as 0.
+    /// The mean number of false positives in time of a cell that will come to rest; a cell that never does counts as 0.
     ///
     /// The k-th counts if functions 0 … k-1 collide, it is in time, and one of the later functions is free.
     fn before_rest_in_time(&self, waits: &Waits) -> f64 {
@@ -52,14 +51,14 @@ impl Bucket {
         sum
     }
 
-    /// How many false positives more than its long-run rate a cell that goes round for ever has, since it starts with
-    /// function 0; one that comes to rest counts as 0.
+    /// How many more false positives than its long-run rate a cell that cycles endlessly has, since it starts with
+    /// function 0; a cell that comes to rest counts as 0.
     ///
     /// Let `a_i` be the mean wait under function i, `S` the sum of the waits and `Q` that of their squares. The renewal
-    /// theorem gives `H·(S² + Q)/(2S²) - Σ (H - i)·a_i/S`: for waits that are all equal, nothing.
+    /// theorem gives `H·(S² + Q)/(2S²) - Σ (H - i)·a_i/S`: 0 if all waits are equal.
     fn head_start(&self, harmonic: &Harmonic) -> f64 {
         let functions = self.functions() as f64;
-        let going_round: f64 = self.each().map(PositiveCount::some).product();
+        let cycling: f64 = self.each().map(PositiveCount::some).product();
         let squares = harmonic.mean_square_share(&self.colliding);
         let mut before = 0.0;
         let steps_left: Vec<f64> = self
@@ -72,11 +71,11 @@ impl Bucket {
                 sum
             })
             .collect();
-        functions / 2.0 * (going_round + squares) - harmonic.mean_share(&self.colliding, &steps_left)
+        functions / 2.0 * (cycling + squares) - harmonic.mean_share(&self.colliding, &steps_left)
     }
 }
 
-/// When the false positives of a cell come, with `per_key` queries for each absent key in a unit of time.
+/// When the false positives of a cell come, with `per_key` queries per absent key in a unit of time.
 struct Waits {
     /// For each node of the inversion: its factor, divided by its point for a distribution function, and the transform
     /// of the wait with z = 1, 2, … colliding keys.
@@ -97,7 +96,7 @@ impl Waits {
         Self { nodes: laplace::nodes().into_iter().map(node).collect() }
     }
 
-    /// For k = 1, 2, … the chance that the first k functions collide and the k-th false positive is in time.
+    /// For k = 1, 2, … the probability that the first k functions collide and the k-th false positive is in time.
     fn in_time(&self, groups: &[(PositiveCount, usize)]) -> Vec<f64> {
         let functions = groups.iter().map(|(_, times)| times).sum();
         let mut chances = vec![0.0; functions];

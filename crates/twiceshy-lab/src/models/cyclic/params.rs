@@ -1,14 +1,14 @@
-//! From the widths of a cell's fields to the collision probabilities of its fingerprint functions.
+//! Computes the collision probabilities of fingerprint functions from the widths of a cell's fields.
 
 use super::CyclicModel;
 
-/// More selector bits than this are a slip of the pen: 2^16 functions.
+/// More selector bits than this are a mistake: 2^16 functions.
 const MOST_SELECTOR_BITS: u32 = 16;
 
-/// Whether the value that marks an empty cell is counted as lost to the fingerprints.
+/// Whether the value that marks an empty cell is lost to the fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyCell {
-    /// Every value of a cell is a fingerprint, as the papers' formulas have it.
+    /// Every value of a cell is a fingerprint, as in the papers' formulas.
     Ignored,
     /// One value of the whole cell means *empty*; the first function has one fingerprint fewer.
     Reserved,
@@ -23,21 +23,21 @@ impl EmptyCell {
     }
 }
 
-/// Why numbers describe no Cyclic filter.
+/// Invalid numbers for a Cyclic filter.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// No table.
-    #[error("a filter of no table holds nothing; give one table or more, usually 4")]
+    #[error("the number of tables must be at least 1, usually 4, not 0")]
     NoTable,
     /// A load outside 0 to 1.
-    #[error("a load of {0} is impossible; give the share of full cells, from 0 to 1, such as 0.95")]
+    #[error("the load (the share of full cells) must be from 0 to 1, such as 0.95, not {0}")]
     Load(f64),
     /// No fingerprint function.
-    #[error("a cell without a fingerprint function cannot be compared; give one collision probability or more")]
+    #[error("there is no fingerprint function; give at least one collision probability")]
     NoFunction,
     /// A collision probability outside 0 to 1.
-    #[error("a collision probability of {0} is impossible; give a number above 0 and at most 1, such as 1/256")]
+    #[error("a collision probability must be above 0 and at most 1, such as 1/256, not {0}")]
     Collision(f64),
     /// Widths that leave a function without a fingerprint.
     #[error("these widths leave some function without a fingerprint; give the cell more bits or fewer selector bits")]
@@ -46,7 +46,7 @@ pub enum ModelError {
     #[error("{0} selector bits are too many; give at most 16")]
     SelectorBits(u32),
     /// Unequal ranges without a share for the later functions.
-    #[error("r = 0 gives the first function no fingerprint; give r of 1 or more, or ask for equal ranges")]
+    #[error("r = 0 gives the first function no fingerprint; give r of 1 or more, or use equal ranges")]
     NoShare,
 }
 

@@ -1,4 +1,4 @@
-//! The Markov chain of 003 section 3.1, played out query by query, against the formulas.
+//! The Markov chain of 003 section 3.1, simulated query by query, compared with the formulas.
 
 use super::*;
 use crate::models::sampling::{poisson, wait};
@@ -19,7 +19,7 @@ impl Scene {
         rate(&self.model, buckets, keys as u64, queries as u64)
     }
 
-    /// The rate over so many cells, and its standard error.
+    /// The rate over `cells` cells, and its standard error.
     fn simulate(&self, cells: u32, seed: u64) -> (f64, f64) {
         let mut rng = Rng::new(seed);
         let (mut sum, mut squares) = (0.0, 0.0);
@@ -112,7 +112,7 @@ fn before_rest(kappa: &[f64], cells: u32) -> (f64, f64) {
 fn the_first_sum_of_section_3_2_is_that_of_the_chain_as_corrected_and_not_as_printed() {
     let model = unequal(9, 2, 2).expect("a filter");
     let (found, error) = before_rest(model.collision(), 100_000);
-    // With the ranges as they are, μ_j = ζ/R_j; the factor e^-μ_(i+1) inside the product, or once behind it.
+    // With the actual ranges, μ_j = ζ/R_j; the factor e^-μ_(i+1) inside the product, or once after it.
     let mu: Vec<f64> = model.collision().iter().map(|kappa| 40.0 * kappa).collect();
     let collides = |j: usize| 1.0 - (-mu[j]).exp();
     let sum = |term: &dyn Fn(usize) -> f64| (0..mu.len() - 1).map(|i| term(i) * (i + 1) as f64).sum::<f64>();
@@ -120,7 +120,7 @@ fn the_first_sum_of_section_3_2_is_that_of_the_chain_as_corrected_and_not_as_pri
     let corrected = sum(&|i| (0..=i).map(collides).product::<f64>() * (-mu[i + 1]).exp());
     assert!((model.bucket(40.0, Law::Poisson).before_rest() / corrected - 1.0).abs() < 1e-12);
     assert!((model.bucket(40.0, Law::Binomial).before_rest() - found).abs() < 4.0 * error, "{found} ± {error}");
-    // The counts of the chain are binomial: about 1/R beside the Poisson ones.
+    // The counts of the chain are binomial: they differ from Poisson by about 1/R.
     assert!((corrected / found - 1.0).abs() < 0.05, "{corrected} for {found} ± {error}");
     assert!(printed < 0.8 * found, "{printed} for {found} ± {error}");
 }

@@ -1,4 +1,4 @@
-//! One occupied cell, the keys that collide with it, and how they push it on.
+//! One occupied cell, the keys that collide with it, and how they move it on.
 
 use super::FlowClass;
 use crate::models::sampling::{pick, poisson, positive_poisson, running_sums, wait};
@@ -12,9 +12,9 @@ pub(super) struct Sampler<'a> {
     shares: Vec<f64>,
     /// Keys that collide under function 0, on average.
     first: f64,
-    /// Keys that do not, but under another, on average.
+    /// Keys that collide only under another function, on average.
     later: f64,
-    /// Running sums of the chances that function 1, 2, … is the first under which such a key collides.
+    /// Running sums of the probabilities that function 1, 2, … is the first under which such a key collides.
     first_of_later: Vec<f64>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The chance that a key collides under function 0, without which there is no false positive.
+    /// The probability that a key collides under function 0. Without that there is no false positive.
     pub(super) fn chance(&self) -> f64 {
         -(-self.first).exp_m1()
     }
@@ -61,7 +61,7 @@ impl<'a> Sampler<'a> {
         Bucket { keys, weights }
     }
 
-    /// A key that collides as given under the functions before `open`, and as it happens under the others.
+    /// A key with given collisions under the functions before `open`, and random ones under the others.
     fn key(&self, given: u64, open: usize, rng: &mut Rng) -> Key {
         let chances = self.collision.iter().enumerate().skip(open);
         let under = chances.fold(given, |under, (function, kappa)| under | u64::from(rng.unit() < *kappa) << function);
@@ -89,7 +89,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// The false positives in the time in which a key of rate 1 is asked for `per_key` times, if that is long.
+    /// The false positives in the time in which a key of rate 1 is asked for `per_key` times, if that time is long.
     pub(super) fn in_the_long_run(&self, per_key: f64) -> f64 {
         let functions = self.weights.len() as f64;
         match self.weights.iter().position(|weight| *weight == 0.0) {
@@ -98,7 +98,7 @@ impl Bucket {
         }
     }
 
-    /// The false positives in that time, played with exponential waits.
+    /// The false positives in that time, simulated with exponential waits.
     pub(super) fn played(&self, per_key: f64, rng: &mut Rng) -> f64 {
         let (mut function, mut count, mut time) = (0, 0u64, 0.0);
         while self.weights[function] > 0.0 {
@@ -112,7 +112,7 @@ impl Bucket {
         count as f64
     }
 
-    /// The false positives where each key is asked for as often as its rate says, query by query.
+    /// The false positives if each key is asked for in proportion to its rate, query by query.
     pub(super) fn with_fixed_sizes(&self, per_key: f64, rng: &mut Rng) -> f64 {
         let mut queries: Vec<(f64, &Key)> = Vec::new();
         for key in &self.keys {

@@ -1,4 +1,4 @@
-//! Classes of flows beside the formulas for one class, and beside real filters.
+//! Classes of flows compared with the formulas for one class and with real filters.
 
 use super::*;
 use crate::models::cyclic::{EmptyCell, ModelError};
@@ -24,7 +24,7 @@ fn unequal(cell_bits: u32, selector_bits: u32, r: u32) -> Result<CyclicModel, Mo
 
 #[test]
 fn one_class_has_the_rates_of_the_formulas_within_one_percent() {
-    // The last has 16 bits a cell: one bucket in a thousand has a collision, and few of those go round.
+    // The last has 16 bits per cell: one bucket in a thousand has a collision, and few of those cycle.
     for (cyclic, per_bucket, per_key, samples) in [
         (equal(7, 1), 38, 100, 400_000),
         (equal(9, 2), 300, 20, 400_000),
@@ -64,8 +64,8 @@ fn flows_of_one_query_each_err_at_the_static_rate_of_a_filter_with_few_collision
 }
 
 #[test]
-fn a_flow_that_ends_pushes_no_further_and_a_poisson_flow_may_be_longer() {
-    // Two functions and huge collision rates: every cell goes round as long as there are queries.
+fn a_finished_flow_moves_no_cell_and_a_poisson_flow_may_be_longer() {
+    // Two functions and huge collision rates: every cell cycles as long as there are queries.
     let flows = model(CyclicModel::new(4, 1.0, vec![1.0, 1.0]), &ONE);
     let found = flows.rate_fixed_sizes(100, 100, 300, 5_000, 6);
     // Every query is a false positive in each of its four buckets.
@@ -89,7 +89,7 @@ fn sizes_of_a_trace_become_classes_of_mean_one() {
     assert_eq!(class(1.0, 1.0).expect("a class").rate(0, 1, 1, 10, 1), Estimate::NOTHING);
 }
 
-/// The rate of a real filter with 8-bit cells, one selector bit, ten absent keys for each stored one, in two sizes.
+/// The rate of a real filter with 8-bit cells, one selector bit, ten absent keys per stored key, in two sizes.
 fn real(cells: u64, sizes: [u64; 2], seed: u64) -> (f64, u64, u64) {
     let stored = cells * 95 / 100;
     let keys = Keys::new(stored, stored * 10, seed).expect("few keys");

@@ -1,4 +1,4 @@
-//! The laws beside selectors that are really moved, over remainders that are really compared.
+//! The laws compared with simulated selectors and remainders.
 
 use super::{Law, asked_once, corollary3, repeated};
 use crate::workload::rng::{Rng, scramble};
@@ -25,7 +25,8 @@ fn poisson(mean: f64, rng: &mut Rng) -> usize {
     count
 }
 
-/// One pass over the queries of a slot; whether one of them was wrong. Each that is moves the selector on until it is not.
+/// One pass over the queries of a slot. Returns `true` if one was wrong. Each wrong query moves the selector on until
+/// it is right.
 fn ask(stored: u64, queries: &[u64], selector: &mut u32) -> bool {
     let before = *selector;
     for query in queries {
@@ -36,7 +37,7 @@ fn ask(stored: u64, queries: &[u64], selector: &mut u32) -> bool {
     *selector != before
 }
 
-/// How many slots end at each value: asked once, and asked until all is quiet.
+/// How many slots end at each value: asked once, and asked until none is wrong.
 fn simulate(seed: u64) -> [Vec<u64>; 2] {
     let mut rng = Rng::new(seed);
     let mut ends = [vec![0; 32], vec![0; 32]];
@@ -54,14 +55,14 @@ fn simulate(seed: u64) -> [Vec<u64>; 2] {
     ends
 }
 
-/// How far a count lies above what a probability makes it, in standard deviations.
+/// How far a count is above its expectation, in standard deviations.
 fn deviations(count: u64, chance: f64) -> f64 {
     let slots = SLOTS as f64;
     (count as f64 - slots * chance) / (slots * chance * (1.0 - chance)).sqrt()
 }
 
 #[test]
-fn selectors_that_are_moved_follow_both_laws_and_pass_the_printed_bound() {
+fn simulated_selectors_follow_both_laws_and_exceed_the_printed_bound() {
     let [once, quiet] = simulate(4);
     let laws: [(&[u64], Law); 2] = [(&once, asked_once), (&quiet, repeated)];
     for (ends, law) in laws {

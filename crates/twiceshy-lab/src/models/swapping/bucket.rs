@@ -1,18 +1,18 @@
-//! One bucket, its keys changing places.
+//! One bucket whose keys swap cells.
 
 use crate::models::sampling::{pick, poisson, positive_poisson, running_sums, wait};
 use crate::workload::rng::Rng;
 
-/// Draws buckets with so many stored keys that begin with a collision.
+/// Draws buckets with `stored` stored keys that start with a collision.
 pub(super) struct Sampler {
     stored: usize,
     cells: usize,
     values: u64,
-    /// Absent keys that collide in the order of the beginning, on average.
+    /// Absent keys that collide in the initial order, on average.
     colliding: f64,
     /// The others.
     other: f64,
-    /// Running sums of the chances that a cell is the first in which a key collides at the beginning.
+    /// Running sums of the probabilities that a cell is the first in which a key collides in the initial order.
     first: Vec<f64>,
 }
 
@@ -25,12 +25,12 @@ impl Sampler {
         Self { stored, cells, values, colliding, other, first }
     }
 
-    /// The chance that a bucket begins with a collision.
+    /// The probability that a bucket starts with a collision.
     pub(super) fn chance(&self) -> f64 {
         -(-self.colliding).exp_m1()
     }
 
-    /// A bucket, one key or more in it. Stored key i begins in cell i.
+    /// A bucket with at least one key. Stored key i starts in cell i.
     pub(super) fn bucket(&self, rng: &mut Rng) -> Bucket {
         let fingerprints = (0..self.stored * self.cells).map(|_| rng.below(self.values)).collect();
         let keys = (0..self.cells).collect();
@@ -57,7 +57,7 @@ impl Sampler {
     }
 }
 
-/// What each stored key would have in each cell, at `key · cells + cell`.
+/// The fingerprint of each stored key for each cell, at `key · cells + cell`.
 struct Fingerprints {
     stored: Vec<u64>,
     cells: usize,
@@ -69,16 +69,16 @@ impl Fingerprints {
         self.stored[key * self.cells + cell]
     }
 
-    /// Any value but that of the key which begins in the cell; there must be another.
+    /// A random value other than that of the key that starts in the cell; there must be another.
     fn apart(&self, cell: usize, rng: &mut Rng) -> u64 {
         let value = rng.below(self.values - 1);
         value + u64::from(value >= self.of(cell, cell))
     }
 }
 
-/// A bucket with a collision at the beginning.
+/// A bucket that starts with a collision.
 pub(super) struct Bucket {
-    /// For each cell the number of the key in it; numbers from `stored` on stand for nobody.
+    /// For each cell, the number of the key in it; numbers from `stored` on stand for an empty cell.
     keys: Vec<usize>,
     stored: usize,
     /// `Z(key, cell)`, at `key · cells + cell`.
@@ -86,7 +86,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// An absent key has this fingerprint for a cell.
+    /// Adds an absent key with this fingerprint for a cell.
     fn collide(&mut self, fingerprints: &Fingerprints, cell: usize, value: u64) {
         for key in (0..self.stored).filter(|key| fingerprints.of(*key, cell) == value) {
             self.collisions[key * fingerprints.cells + cell] += 1;
@@ -115,7 +115,7 @@ impl Bucket {
         }
     }
 
-    /// The cell of one of the collisions at hand.
+    /// The cell of one of the current collisions.
     fn cell_of(&self, mut collision: u64) -> usize {
         let last = self.keys.len() - 1;
         for cell in 0..last {
@@ -127,7 +127,7 @@ impl Bucket {
         last
     }
 
-    /// The key of a cell and whatever is in another one, any with equal chance, change places.
+    /// Swaps the key of a cell with the contents of a random other cell.
     fn swap(&mut self, cell: usize, rng: &mut Rng) {
         let other = rng.below(self.keys.len() as u64 - 1) as usize;
         self.keys.swap(cell, other + usize::from(other >= cell));

@@ -5,25 +5,25 @@ use twiceshy::cuckoo::SwappingFilter;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 
-/// Why numbers describe no buckets.
+/// Invalid numbers for buckets.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OccupancyError {
-    /// Shares that are no distribution.
-    #[error("the shares of buckets with 0, 1, … keys must be at least 0 and add up to 1; they are {0:?}")]
+    /// Shares that do not form a distribution.
+    #[error("the shares of buckets with 0, 1, … keys must be at least 0 and add up to 1, not {0:?}")]
     Shares(Vec<f64>),
     /// No table, no cell or no value.
-    #[error("a filter needs a table, a cell and a fingerprint value; give 1 or more of each, usually 2, 4 and 255")]
+    #[error("tables, cells and fingerprint values must each be at least 1, usually 2, 4 and 255")]
     NoCell,
     /// Nothing to swap with.
-    #[error("keys change places within a bucket, so it needs two cells or more; give shares for 0, 1, 2, … keys")]
+    #[error("keys swap within a bucket, so it needs at least two cells; give shares for 0, 1, 2, … keys")]
     OneCell,
-    /// A table that cannot be filled that far.
+    /// A table that cannot be filled to this load.
     #[error("a table of {buckets} buckets was full before it reached a load of {load}; give more buckets or less load")]
     Full {
         /// The buckets of each table.
         buckets: u64,
-        /// The load that was asked for.
+        /// The requested load.
         load: f64,
     },
 }
@@ -47,16 +47,17 @@ impl Occupancy {
         Ok(Self { shares })
     }
 
-    /// Two tables of four cells a bucket at 95 % load, filled by breadth-first search: the mean of what
-    /// [`measured`](Self::measured) gives for 2^17 buckets a table under three hash keys.
+    /// Two tables of four cells per bucket at 95 % load, filled by breadth-first search: the mean of
+    /// [`measured`](Self::measured) for 2^17 buckets per table under three hash keys.
     ///
-    /// It is no binomial number, which would leave 81.5 % of the buckets full and 1.5 % with two keys or fewer. An insertion
+    /// It is not binomial: that would leave 81.5 % of the buckets full and 1.5 % with two keys or fewer. An insertion
     /// takes the first free cell, and so fills the first table before the second.
     pub fn two_by_four_at_95_percent() -> Self {
         Self { shares: vec![0.0023, 0.0130, 0.0381, 0.0756, 0.8710] }
     }
 
-    /// What a filled [`SwappingFilter`] of two tables and four cells a bucket comes to: its cells are read from a mirror.
+    /// The occupancy of a filled [`SwappingFilter`] of two tables and four cells per bucket, read from a mirror of its
+    /// cells.
     pub fn measured(load: f64, buckets_per_table: u64, seed: u64) -> Result<Self, OccupancyError> {
         let full = OccupancyError::Full { buckets: buckets_per_table, load };
         let cells = buckets_per_table.saturating_mul(8);

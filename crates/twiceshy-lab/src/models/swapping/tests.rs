@@ -1,4 +1,4 @@
-//! Sampled buckets beside a chain that has a formula, and beside real filters.
+//! Sampled buckets compared with a chain that has a formula, and with real filters.
 
 use super::*;
 use crate::models::CyclicModel;
@@ -25,15 +25,15 @@ fn one_key_with_two_cells_is_a_cyclic_filter_with_two_functions() {
 }
 
 #[test]
-fn a_full_bucket_whose_every_order_collides_errs_whenever_it_is_asked() {
-    // One value only: the absent keys of a bucket, about 1000, collide with each of its keys in every cell.
+fn a_full_bucket_with_collisions_in_every_order_is_always_wrong() {
+    // Only one value: the absent keys of a bucket, about 1000, collide with each of its keys in every cell.
     let full = Occupancy::new(vec![0.0, 0.0, 0.0, 0.0, 1.0]).expect("shares");
     let found = SwappingModel::new(2, 1, full).expect("a filter").rate(1000, 1_000_000, 10_000_000, 200, 1);
     assert!((found.rate - 8.0).abs() < 4.0 * found.standard_error && found.standard_error < 0.03, "{found:?}");
 }
 
 #[test]
-fn impossible_buckets_are_refused_and_nothing_asked_is_no_mistake() {
+fn impossible_buckets_are_refused_and_no_queries_give_rate_0() {
     for shares in [vec![0.5, 0.4], vec![1.5, -0.5], vec![f64::NAN, 1.0]] {
         assert!(matches!(Occupancy::new(shares), Err(OccupancyError::Shares(_))));
     }
@@ -43,8 +43,8 @@ fn impossible_buckets_are_refused_and_nothing_asked_is_no_mistake() {
     assert_eq!(SwappingModel::two_by_four(0), Err(OccupancyError::NoCell));
     let model = SwappingModel::two_by_four(8).expect("a filter");
     assert_eq!(model.rate(10, 0, 10, 10, 1), Estimate::NOTHING);
-    let nobody = Occupancy::new(vec![1.0, 0.0, 0.0]).expect("shares");
-    assert_eq!(SwappingModel::new(2, 255, nobody).expect("a filter").rate(10, 10, 10, 10, 1), Estimate::NOTHING);
+    let no_keys = Occupancy::new(vec![1.0, 0.0, 0.0]).expect("shares");
+    assert_eq!(SwappingModel::new(2, 255, no_keys).expect("a filter").rate(10, 10, 10, 10, 1), Estimate::NOTHING);
     assert!(matches!(Occupancy::measured(0.999, 1000, 1), Err(OccupancyError::Full { .. })));
 }
 
@@ -59,8 +59,8 @@ fn the_occupancy_at_95_percent_is_that_of_a_filled_filter() {
     }
 }
 
-/// The rates of a real filter under so many sets of absent keys, and what the model says.
-fn beside(bits: u32, buckets: u64, ratio: u64, trials: u64) -> ([f64; 2], Estimate) {
+/// The rates of a real filter under several sets of absent keys, and the model's prediction.
+fn measured_and_predicted(bits: u32, buckets: u64, ratio: u64, trials: u64) -> ([f64; 2], Estimate) {
     let stored = buckets * 8 * 95 / 100;
     let absent = stored * ratio;
     let rate = |seed: u64| {
@@ -84,7 +84,7 @@ fn beside(bits: u32, buckets: u64, ratio: u64, trials: u64) -> ([f64; 2], Estima
 #[test]
 fn a_real_filter_has_the_rate_of_sampled_buckets_within_four_standard_errors() {
     for (bits, buckets, ratio) in [(12, 1024, 10), (8, 512, 10)] {
-        let ([measured, error], model) = beside(bits, buckets, ratio, 8);
+        let ([measured, error], model) = measured_and_predicted(bits, buckets, ratio, 8);
         let error = error.hypot(model.standard_error);
         let what = format!("{bits} bits, A/S {ratio}: measured {measured}, model {model:?}, error {error}");
         assert!(error < 0.05 * measured, "too coarse to tell: {what}");

@@ -6,23 +6,23 @@ use super::sheet::{FINE, Fault, Point, drawn, group};
 use crate::experiment::{Curve, Kind};
 use crate::report::looks::{Look, look};
 
-/// Markers of a line that are nearer to each other than this are one.
+/// Markers of one line closer than this are drawn as one.
 const APART: f64 = 5.0;
-/// How far zeros of several lines at one place are moved apart.
+/// How far zeros of several lines at the same place are moved apart.
 const NUDGE: f64 = 4.0;
 
-/// Where the points of a line lie.
+/// Positions of the points of a line.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Placed {
-    /// Stretches without a gap: a point that has no place ends one.
+    /// Runs without a gap: a point that cannot be placed ends a run.
     pub(super) runs: Vec<Vec<Point>>,
-    /// Zeros on a logarithmic axis, and whether it is the horizontal one.
+    /// Zeros on a logarithmic axis; `true` if it is the horizontal one.
     pub(super) zeros: Vec<(Point, bool)>,
     /// Intervals: x, and y of both ends.
     pub(super) bars: Vec<(f64, f64, f64)>,
 }
 
-/// Lays a line between the axes.
+/// Computes the positions of a line's points.
 pub(super) fn placed(curve: &Curve, x_ruler: &Ruler, y_ruler: &Ruler) -> Placed {
     let mut placed = Placed::default();
     let mut run = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn placed(curve: &Curve, x_ruler: &Ruler, y_ruler: &Ruler) -> Placed 
     placed
 }
 
-/// Draws a line; `order` says how many lines with zeros were drawn before it.
+/// Draws a line. `order` is the number of lines with zeros drawn before it.
 pub(super) fn shapes(curve: &Curve, placed: &Placed, order: usize) -> Result<String, Fault> {
     let look = look(curve.look);
     let width = stroke_width(curve.kind);
@@ -62,7 +62,7 @@ pub(super) fn shapes(curve: &Curve, placed: &Placed, order: usize) -> Result<Str
     let points = drawn(|pen| {
         placed.bars.iter().try_for_each(|(x, low, high)| marks::bar(pen, *x, *low, *high))?;
         let runs = placed.runs.iter();
-        // A model has no markers, except where it is a point alone and would not be seen.
+        // A model has no markers, except for a single point, which would otherwise be invisible.
         let marked = runs.filter(|run| curve.kind == Kind::Measured || run.len() == 1);
         for at in apart(marked.flatten().copied()) {
             marks::marker(pen, look.marker, at)?;
@@ -86,7 +86,7 @@ pub(super) fn stroke_width(kind: Kind) -> f64 {
     }
 }
 
-/// The dash of a look as an attribute.
+/// The dash of a look, as an attribute.
 pub(super) fn dashes(look: Look) -> String {
     let lengths: Vec<_> = look.dash.iter().map(|length| (f64::from(*length) * FINE).to_string()).collect();
     if lengths.is_empty() {
@@ -96,12 +96,12 @@ pub(super) fn dashes(look: Look) -> String {
     }
 }
 
-/// 0, 1, -1, 2, -2, 0 again …, so that zeros of several lines can be counted.
+/// 0, 1, -1, 2, -2, 0 again …, so that zeros of several lines stay distinguishable.
 fn nudged(order: usize) -> f64 {
     [0.0, 1.0, -1.0, 2.0, -2.0][order % 5] * NUDGE
 }
 
-/// Points without those that are near the one before.
+/// The points without those close to the one before.
 fn apart(points: impl Iterator<Item = Point>) -> impl Iterator<Item = Point> {
     let mut last: Option<Point> = None;
     points.filter(move |(x, y)| {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_broken_where_a_point_has_no_place() {
+    fn a_line_is_broken_at_a_point_that_cannot_be_placed() {
         let points = vec![(0.0, 0.1), (1.0, 0.1), (2.0, f64::NAN), (3.0, 0.1), (4.0, 0.0), (5.0, 0.1), (6.0, 1e-2)];
         let (x, y) = rulers();
         let placed = placed(&Curve::measured("", 0, points), &x, &y);
@@ -151,8 +151,8 @@ mod tests {
             let shapes = shapes(&curve, &placed(&curve, &x, &y), 0).expect("drawn");
             (shapes.matches("<polyline").count(), shapes.matches("<polygon").count())
         };
-        assert_eq!(count(Curve::measured("", 0, points.clone())), (1, 3), "two markers at one place are one");
+        assert_eq!(count(Curve::measured("", 0, points.clone())), (1, 3), "two markers at one place are drawn as one");
         assert_eq!(count(Curve::model("", 0, points)), (1, 0));
-        assert_eq!(count(Curve::model("", 0, vec![(1.0, 0.1)])), (0, 1), "a point alone must be seen");
+        assert_eq!(count(Curve::model("", 0, vec![(1.0, 0.1)])), (0, 1), "a single point must be visible");
     }
 }

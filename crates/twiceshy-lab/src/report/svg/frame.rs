@@ -7,7 +7,7 @@ use super::ticks::{Tick, ticks};
 
 /// The size of the numbers along the axes.
 pub(super) const SIZE: f64 = 13.0;
-/// Between an axis and its numbers.
+/// The gap between an axis and its numbers.
 const OFF: f64 = 6.0;
 
 /// The edges of the plot.
@@ -19,7 +19,7 @@ pub(super) struct Edges {
     pub(super) bottom: f64,
 }
 
-/// How much room the numbers of a vertical axis take to its left.
+/// The room that the numbers of a vertical axis need on its left.
 pub(super) fn room_for_numbers(span: super::span::Span) -> f64 {
     let labels = ticks(span).into_iter().filter_map(|tick| tick.label);
     labels.map(|label| width(&label, SIZE)).fold(0.0, f64::max) + OFF
@@ -56,7 +56,8 @@ pub(super) fn shapes(edges: Edges, x_ruler: &Ruler, y_ruler: &Ruler) -> Result<S
     Ok(faint + &group("opacity=\"0.75\"", &axes) + &numbers)
 }
 
-/// The numbers to write and where, without those that would touch the one before. A zero at the edge comes first.
+/// The numbers to write and their positions, without those that would touch the one before. A zero at the edge comes
+/// first.
 fn numbers(ruler: &Ruler, ticks: &[Tick], extent: impl Fn(&str) -> f64) -> Vec<(f64, String)> {
     let zero = ruler.zero.map(|at| (at, "0".to_owned()));
     let others = ticks.iter().filter_map(|tick| Some((ruler.along(tick.at), tick.label.clone()?)));

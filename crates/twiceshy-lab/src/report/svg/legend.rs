@@ -1,4 +1,4 @@
-//! The legend: below the plot, so that it covers no data however many lines there are.
+//! The legend: below the plot, so that it never covers data.
 
 use super::sheet::{Anchor, Fault, Pen, drawn, group};
 use super::text::{width, wrapped};
@@ -8,22 +8,22 @@ use crate::report::looks::look;
 
 const SIZE: f64 = 11.5;
 const LINE: f64 = 17.0;
-/// The sample of the line.
+/// The length of a line's sample.
 const SAMPLE: f64 = 28.0;
 const GAP: f64 = 5.0;
-/// Between columns.
-const BETWEEN: f64 = 8.0;
+/// The gap between columns.
+const COLUMN_GAP: f64 = 8.0;
 const MOST_COLUMNS: usize = 3;
-const ZERO: &str = "zero: a logarithmic axis has no place for it";
+const ZERO: &str = "zero: not on a logarithmic axis";
 
-/// A legend that was laid out.
+/// A legend after layout.
 pub(super) struct Legend<'a> {
     entries: Vec<Entry<'a>>,
     room: f64,
     columns: usize,
 }
 
-/// A sample with its words.
+/// A sample and its label.
 struct Entry<'a> {
     sample: Sample<'a>,
     words: Vec<String>,
@@ -35,20 +35,20 @@ enum Sample<'a> {
 }
 
 impl<'a> Legend<'a> {
-    /// The legend of a picture in a width.
+    /// Lays out the legend of a picture within a width.
     pub(super) fn new(picture: &'a Picture, zeros: bool, room: f64) -> Legend<'a> {
         let samples = picture.lines.iter().map(|line| (Sample::Line(line), line.label.as_str()));
         let samples: Vec<_> = samples.chain(zeros.then_some((Sample::Zero, ZERO))).collect();
         let lines = samples.iter().filter(|(sample, _)| matches!(sample, Sample::Line(_)));
         let widest = lines.map(|(_, label)| width(label, SIZE) + SAMPLE + GAP).fold(0.0, f64::max);
-        let fits = |columns: &usize| widest * *columns as f64 + BETWEEN * (*columns as f64 - 1.0) <= room;
+        let fits = |columns: &usize| widest * *columns as f64 + COLUMN_GAP * (*columns as f64 - 1.0) <= room;
         let columns = (1..=MOST_COLUMNS.min(picture.lines.len())).rev().find(fits).unwrap_or(1);
         let wrap = |(sample, label)| Entry { sample, words: wrapped(label, SIZE, room - SAMPLE - GAP) };
         Legend { entries: samples.into_iter().map(wrap).collect(), room, columns }
     }
 
-    /// Where each entry begins, and how high all are together. Columns are filled downwards; the word about zeros has a
-    /// line of its own below them.
+    /// The position of each entry, and the total height. Columns are filled from top to bottom; the note about zeros
+    /// comes last, on its own line.
     fn places(&self) -> (Vec<(f64, f64)>, f64) {
         let lines = self.entries.iter().filter(|entry| matches!(entry.sample, Sample::Line(_))).count();
         let in_column = lines.div_ceil(self.columns).max(1);
@@ -61,19 +61,19 @@ impl<'a> Legend<'a> {
             } else if i % in_column == 0 {
                 y = 0.0;
             }
-            places.push((column as f64 * (self.room + BETWEEN) / self.columns as f64, y));
+            places.push((column as f64 * (self.room + COLUMN_GAP) / self.columns as f64, y));
             y += LINE * entry.words.len().max(1) as f64;
             lowest = lowest.max(y);
         }
         (places, lowest)
     }
 
-    /// How high it is.
+    /// Its height.
     pub(super) fn height(&self) -> f64 {
         self.places().1
     }
 
-    /// Draws it with its upper left corner at a place.
+    /// Draws it with its upper left corner at the given position.
     pub(super) fn shapes(&self, left: f64, top: f64) -> Result<String, Fault> {
         let mut shapes = String::new();
         for (entry, (x, y)) in self.entries.iter().zip(self.places().0) {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_entries_lie_upon_each_other() {
+    fn no_two_entries_overlap() {
         let names = ["cyclic, 12.6 bits a key"; 7];
         let picture = picture(&names);
         let legend = Legend::new(&picture, true, 430.0);
@@ -125,7 +125,7 @@ mod tests {
                 assert!((a.0 - b.0).abs() >= 200.0 || (a.1 - b.1).abs() >= LINE, "{a:?} {b:?}");
             }
         }
-        assert_eq!(height, LINE * 5.0, "four lines of two columns, and the word about zeros");
+        assert_eq!(height, LINE * 5.0, "four lines of two columns, and the note about zeros");
     }
 
     #[test]

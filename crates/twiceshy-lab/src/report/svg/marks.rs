@@ -3,7 +3,7 @@
 use super::sheet::{Fault, Pen, Point};
 use crate::report::looks::Marker;
 
-/// How far a marker reaches from its middle.
+/// The distance from a marker's centre to its edge.
 pub(super) const REACH: f64 = 4.0;
 const STROKE: f64 = 1.5;
 
@@ -49,7 +49,7 @@ const HOURGLASS: [Point; 4] = [(-1.0, -1.15), (1.0, -1.15), (-1.0, 1.15), (1.0, 
 const UPRIGHT: [[Point; 2]; 2] = [[(-1.2, 0.0), (1.2, 0.0)], [(0.0, -1.2), (0.0, 1.2)]];
 const SLANTED: [[Point; 2]; 2] = [[(-0.9, -0.9), (0.9, 0.9)], [(-0.9, 0.9), (0.9, -0.9)]];
 
-/// A circle as plotters can fill and outline it alike.
+/// A circle as a polygon, since plotters fills and outlines polygons alike.
 fn round(radius: f64) -> [Point; 16] {
     std::array::from_fn(|i| {
         let (sin, cos) = (i as f64 * std::f64::consts::PI / 8.0).sin_cos();

@@ -1,21 +1,21 @@
-//! Where the values of an axis lie in the picture.
+//! Maps the values of an axis to positions in the picture.
 
 use super::span::Span;
 use crate::experiment::{Picture, Scale};
 
-/// A span laid between two places of the picture.
+/// A span mapped to two positions in the picture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ruler {
     pub(super) span: Span,
-    /// Where the span begins.
+    /// The position of the span's lower end.
     pub(super) low: f64,
-    /// Where it ends.
+    /// The position of its upper end.
     pub(super) high: f64,
-    /// Where zeros are drawn that the span has no place for.
+    /// The position of zeros that are not on the span.
     pub(super) zero: Option<f64>,
 }
 
-/// Where a value lies.
+/// The position of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Spot {
     /// On the span.
@@ -24,13 +24,13 @@ pub(super) enum Spot {
     Zero(f64),
 }
 
-/// What a logarithmic axis leaves free at its lower end for zeros.
+/// The room at the lower end of a logarithmic axis for zeros.
 const ROOM_FOR_ZEROS: f64 = 22.0;
-/// How far from the edge they are drawn.
+/// The distance of zeros from the edge.
 const ZERO_INSIDE: f64 = 6.0;
 
 impl Ruler {
-    /// A span from the edge `low` to the edge `high` of the plot, with room for zeros where there are some.
+    /// A span from the edge `low` to the edge `high` of the plot, with room for zeros if `zeros` is set.
     pub(super) fn new(span: Span, low: f64, high: f64, zeros: bool) -> Ruler {
         let towards = (high - low).signum();
         match zeros {
@@ -39,7 +39,7 @@ impl Ruler {
         }
     }
 
-    /// Where a value lies; `None` where it has no place.
+    /// The position of a value; `None` if it cannot be placed.
     pub(super) fn spot(&self, value: f64) -> Option<Spot> {
         match (self.span, self.span.fraction(value), self.zero) {
             (_, Some(fraction), _) => Some(Spot::On(self.along(fraction))),
@@ -48,7 +48,7 @@ impl Ruler {
         }
     }
 
-    /// Where the end of an interval lies: at the plot's edge where it is beyond.
+    /// The position of an interval's end, clamped to the plot's edge.
     pub(super) fn end(&self, value: f64) -> Option<f64> {
         match self.span.fraction(value) {
             Some(fraction) => Some(self.along(fraction.clamp(0.0, 1.0))),
@@ -62,7 +62,7 @@ impl Ruler {
     }
 }
 
-/// The points that have a place, or are zeros that get one.
+/// The points that can be placed, zeros at the edge included.
 fn placed(picture: &Picture) -> impl Iterator<Item = (f64, f64)> {
     let fits = |scale: Scale, value: f64| value.is_finite() && (scale != Scale::Log || value >= 0.0);
     let (x_scale, y_scale) = (picture.x.scale, picture.y.scale);
@@ -70,7 +70,7 @@ fn placed(picture: &Picture) -> impl Iterator<Item = (f64, f64)> {
     points.filter(move |(x, y)| fits(x_scale, *x) && fits(y_scale, *y))
 }
 
-/// Whether zeros must be drawn at the edge of the horizontal and of the vertical axis.
+/// For the horizontal and the vertical axis: `true` if zeros must be drawn at its edge.
 pub(super) fn zeros(picture: &Picture) -> (bool, bool) {
     let on_log = |scale: Scale, value: f64| scale == Scale::Log && value == 0.0;
     let (mut x_zeros, mut y_zeros) = (false, false);
@@ -90,7 +90,7 @@ pub(super) fn x_span(picture: &Picture) -> Span {
 pub(super) fn y_span(picture: &Picture) -> Span {
     let scale = picture.y.scale;
     let positive = placed(picture).map(|(_, y)| y).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-    // An interval that nearly reaches zero would take the axis down by any number of decades.
+    // An interval that nearly reaches zero would extend the axis by many decades.
     let least = if scale == Scale::Log && positive.is_finite() { positive / 10.0 } else { f64::NEG_INFINITY };
     let ends = picture.lines.iter().flat_map(|line| {
         let known = line.points.iter().zip(line.intervals.iter().flatten());
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_widens_the_axis_but_one_that_nearly_reaches_zero_does_not_take_it_down() {
+    fn an_interval_widens_the_axis_unless_it_nearly_reaches_zero() {
         let Span::Log(low, high) = y_span(&picture(vec![(1.0, 1e-3)], vec![(1e-30, 0.3)])) else {
             panic!("a log axis")
         };

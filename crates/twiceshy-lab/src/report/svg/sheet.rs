@@ -1,8 +1,8 @@
-//! A sheet to draw on: plotters' SVG backend, and what is made of its text.
+//! A sheet to draw on: plotters' SVG backend, with its output rewritten.
 //!
-//! Plotters writes a colour and a width into every shape and knows no dashes. So every part of a picture is drawn on a
-//! sheet of its own, in one colour that is then replaced by `currentColor`; the part's colour and dash are those of the
-//! group that its shapes are put into.
+//! Plotters writes a colour and a width into every shape and supports no dashes. So each part of a picture is drawn on
+//! its own sheet, in one colour that is then replaced by `currentColor`; colour and dash are set on the group around
+//! the part's shapes.
 
 use plotters::coord::Shift;
 use plotters::prelude::{Color, SVGBackend, ShapeStyle};
@@ -10,21 +10,21 @@ use plotters::prelude::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea, Path
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontDesc, FontFamily, FontStyle};
 
-/// A place, in units of the picture.
+/// A point, in units of the picture.
 pub(super) type Point = (f64, f64);
 pub(super) type Fault = DrawingAreaErrorKind<std::io::Error>;
 
-/// Plotters draws at whole numbers; so its unit is a tenth of the picture's.
+/// Plotters draws at whole coordinates, so its unit is a tenth of the picture's.
 pub(super) const FINE: f64 = 10.0;
-/// Stands for `currentColor` until the drawing is done.
+/// A placeholder for `currentColor`.
 const INK: RGBColor = RGBColor(1, 2, 3);
 const INK_WRITTEN: &str = "=\"#010203\"";
-/// Plotters writes font sizes smaller by this.
+/// Plotters divides font sizes by this.
 const FONT_SCALE: f64 = 1.24;
-/// The size of a sheet, larger than any picture: plotters moves what lies beyond to the edge.
+/// The size of a sheet, larger than any picture: plotters moves everything beyond it to the edge.
 const SHEET: u32 = 99_999;
 
-/// Which end of a text lies at its place.
+/// Which end of a text is at its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     Start,
@@ -32,12 +32,12 @@ pub(super) enum Anchor {
     End,
 }
 
-/// What draws on a sheet.
+/// Draws on a sheet.
 pub(super) struct Pen<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
 }
 
-/// The shapes that were drawn, without the sheet around them.
+/// The shapes that were drawn, without the surrounding sheet.
 pub(super) fn drawn(draw: impl FnOnce(&Pen<'_>) -> Result<(), Fault>) -> Result<String, Fault> {
     let mut text = String::new();
     {
@@ -45,7 +45,7 @@ pub(super) fn drawn(draw: impl FnOnce(&Pen<'_>) -> Result<(), Fault>) -> Result<
         draw(&pen)?;
         pen.area.present()?;
     }
-    // The first line opens the sheet and the last one closes it. Quotes in texts are escaped, so only attributes are met.
+    // The first line opens the sheet and the last one closes it. Quotes in texts are escaped, so only attributes match.
     let shapes = text.split_once('\n').map_or("", |(_, rest)| rest).trim_end().trim_end_matches("</svg>");
     Ok(shapes
         .replace(INK_WRITTEN, "=\"currentColor\"")
@@ -76,7 +76,7 @@ impl Pen<'_> {
 
     /// The outline of a shape.
     pub(super) fn outline(&self, points: &[Point], width: f64) -> Result<(), Fault> {
-        // Twice over the first side, so that its corner is joined like the others.
+        // The first side is drawn twice, so that its corner is joined like the others.
         let closed: Vec<_> = points.iter().chain(points.iter().take(2)).copied().collect();
         self.line(&closed, width)
     }
@@ -86,7 +86,7 @@ impl Pen<'_> {
         self.area.draw(&Polygon::new(points.iter().copied().map(fine).collect::<Vec<_>>(), INK.filled()))
     }
 
-    /// A line of text, its middle at the height of its place.
+    /// A line of text, vertically centred at its position.
     pub(super) fn text(&self, text: &str, size: f64, at: Point, anchor: Anchor) -> Result<(), Fault> {
         self.written(text, size, at, anchor, FontStyle::Normal)
     }

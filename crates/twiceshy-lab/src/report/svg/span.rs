@@ -1,27 +1,28 @@
-//! The values that an axis reaches over.
+//! The range of values that an axis covers.
 
 use super::ticks::nice_step;
 use crate::experiment::Scale;
 
-/// From where to where an axis reaches.
+/// The range of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Span {
-    /// Evenly from one value to another, greater one.
+    /// Linear, from a value to a greater one.
     Linear(f64, f64),
-    /// From one power of ten to another; these are the exponents.
+    /// Logarithmic, from a power of ten to another; these are the exponents.
     Log(f64, f64),
 }
 
-/// Where the values 1, 2, 5 and 10 lie within a decade.
+/// The positions of 1, 2, 5 and 10 within a decade.
 pub(super) const ONE_TWO_FIVE: [f64; 4] = [0.0, std::f64::consts::LOG10_2, 1.0 - std::f64::consts::LOG10_2, 1.0];
 
-/// What is added to a range too narrow to divide.
+/// Added to a range that is too narrow to divide.
 const LEAST: f64 = 1e-290;
-/// Exponents closer than this are the same.
+/// Exponents closer than this are treated as equal.
 const CLOSE: f64 = 1e-9;
 
 impl Span {
-    /// The span of a scale over values. Those that cannot be placed are passed over; without any the span is arbitrary.
+    /// The span of a scale over values. Values that cannot be placed are ignored; without any other value the span is
+    /// arbitrary.
     pub(super) fn over(scale: Scale, values: impl Iterator<Item = f64>) -> Span {
         let placed = values.filter(|value| value.is_finite() && (scale != Scale::Log || *value > 0.0));
         let range = placed.fold(None, |range: Option<(f64, f64)>, value| match range {
@@ -37,10 +38,11 @@ impl Span {
         }
     }
 
-    /// How far along the axis a value lies, 0 being its lower end and 1 its upper; `None` of what has no place on it.
+    /// The position of a value along the axis, from 0 at the lower end to 1 at the upper; `None` if it cannot be
+    /// placed.
     pub(super) fn fraction(self, value: f64) -> Option<f64> {
         let fraction = match self {
-            // Halves, because the whole width may be more than the greatest number.
+            // Halved, because the full width may overflow.
             Span::Linear(low, high) => (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0),
             Span::Log(low, high) => (value.log10() - low) / (high - low),
         };
@@ -48,7 +50,7 @@ impl Span {
     }
 }
 
-/// Out to the next of 1, 2, 5 and 10 on both sides.
+/// Rounds outwards to the next of 1, 2, 5 and 10 at both ends.
 fn log(low: f64, high: f64) -> Span {
     let (mut from, mut to) = (down(low), up(high));
     if to - from < CLOSE {
@@ -62,12 +64,12 @@ fn down(exponent: f64) -> f64 {
     exponent.floor() + ONE_TWO_FIVE.into_iter().filter(|step| *step <= within + CLOSE).fold(0.0, f64::max)
 }
 
-/// The same turned round: 1/2 is 5/10, so the steps of a decade are the same from above.
+/// The mirror image of `down`: 1/2 is 5/10, so the steps of a decade are the same from above.
 fn up(exponent: f64) -> f64 {
     -down(-exponent)
 }
 
-/// From zero, or to it, unless values lie on both sides.
+/// Starts or ends at zero, unless values lie on both sides of it.
 fn from_zero(low: f64, high: f64) -> Span {
     let (low, high) = (low.min(0.0), high.max(0.0));
     if high / 2.0 - low / 2.0 < LEAST {
@@ -76,15 +78,15 @@ fn from_zero(low: f64, high: f64) -> Span {
     Span::Linear(-beyond(-low, nice_step(low, high), high - low), beyond(high, nice_step(low, high), high - low))
 }
 
-/// The next step beyond a value, or a little beyond it where the step is far.
+/// The next step beyond a value, or slightly beyond the value if the step is far away.
 fn beyond(value: f64, step: f64, width: f64) -> f64 {
-    // A little less, so that rounding does not add a step to a value that is one.
+    // Slightly less, so that rounding does not add a step to a value that is on one.
     let next = (value / step - 1e-9).ceil() * step;
     let near = if next - value <= 0.12 * width { next } else { value + 0.03 * width };
     if near.is_finite() { near } else { value }
 }
 
-/// A little beyond the values, so that none lies on the frame.
+/// Slightly wider than the values, so that none is on the frame.
 fn own_range(low: f64, high: f64) -> Span {
     let width = high / 2.0 - low / 2.0;
     let margin = if width < LEAST { (low.abs() * 0.05).max(LEAST) } else { width * 0.08 };
@@ -105,7 +107,7 @@ mod tests {
     fn a_log_span_ends_at_one_two_or_five() {
         let span = |values: &[f64]| Span::over(Scale::Log, values.iter().copied());
         assert!(close(span(&[3e-7, 1.5e-2]), 2e-7_f64.log10(), 2e-2_f64.log10()), "{:?}", span(&[3e-7, 1.5e-2]));
-        assert!(close(span(&[1.0, 100.0]), 0.0, 2.0), "powers of ten are ends of their own");
+        assert!(close(span(&[1.0, 100.0]), 0.0, 2.0), "powers of ten are ends themselves");
         assert!(close(span(&[1e-3, 1e-3]), 5e-4_f64.log10(), 2e-3_f64.log10()), "one value lies between two ends");
         assert!(close(span(&[0.0, -4.0, f64::NAN, f64::INFINITY, 30.0]), 20f64.log10(), 50f64.log10()));
         assert!(close(span(&[]), 0.0, 1.0));
@@ -120,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn every_finite_value_has_a_place_between_the_ends_of_its_span() {
+    fn every_finite_value_is_between_the_ends_of_its_span() {
         let hard = [5e-324, 1e-300, 1e-9, 1.0, 1e16, 1e16 + 2.0, 1e300, f64::MAX];
         for scale in [Scale::Linear, Scale::LinearOwnRange, Scale::Log] {
             for (a, b) in hard.iter().flat_map(|a| hard.map(|b| (*a, b))) {
                 for (a, b) in [(a, b), (-a, b), (-a, -b)] {
                     let span = Span::over(scale, [a, b].into_iter());
                     for value in [a, b].into_iter().filter(|value| scale != Scale::Log || *value > 0.0) {
-                        let fraction = span.fraction(value).expect("a place");
+                        let fraction = span.fraction(value).expect("a position");
                         assert!((-1e-9..=1.0 + 1e-9).contains(&fraction), "{value:e} of {span:?}: {fraction}");
                     }
                 }

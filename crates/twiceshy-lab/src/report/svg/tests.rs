@@ -17,11 +17,14 @@ fn a_picture_scales_and_says_what_it_shows() {
     assert!(!open.contains(" width=") && !open.contains(" height="), "{open}");
     assert!(open.contains("Vertical axis: rate") && open.contains("swapping"), "{open}");
     assert!(text.contains("<title>A &lt; B &amp; &quot;C&quot;</title>"), "{text}");
-    assert!(!text.contains(" id=\"") && !text.contains("#010203"), "ids would clash, and no sentinel may be left");
+    assert!(
+        !text.contains(" id=\"") && !text.contains("#010203"),
+        "ids would clash, and the sentinel colour must be gone"
+    );
 }
 
 #[test]
-fn data_that_is_hard_to_place_is_drawn_without_a_number_that_is_none() {
+fn extreme_data_is_drawn_without_nan_or_infinity() {
     let hard =
         [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0, 5e-324, 1e-300, 1.0, 1e16, f64::MAX, f64::MIN];
     for scale in SCALES {
@@ -34,18 +37,18 @@ fn data_that_is_hard_to_place_is_drawn_without_a_number_that_is_none() {
             let lines = vec![Curve::measured("a", 0, points.clone()).within(intervals), Curve::model("b", 99, points)];
             let text = svg(&picture(scale, lines)).expect("drawn");
             assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
-            // The edge of the sheet, where plotters puts what lies beyond.
+            // The edge of the sheet, where plotters puts everything beyond it.
             assert!(!text.contains("99999"), "{text}");
         }
     }
 }
 
 #[test]
-fn a_zero_on_a_log_axis_is_explained_where_one_occurs_and_only_there() {
+fn the_legend_explains_a_zero_on_a_log_axis_only_if_there_is_one() {
     let drawn =
         |y| svg(&picture(Scale::Log, vec![Curve::measured("a", 0, vec![(1.0, y), (2.0, 0.5)])])).expect("drawn");
-    assert!(drawn(0.0).contains("zero: a logarithmic axis"));
-    assert!(!drawn(0.1).contains("zero: a logarithmic axis"));
+    assert!(drawn(0.0).contains("zero: not on a logarithmic axis"));
+    assert!(!drawn(0.1).contains("zero: not on a logarithmic axis"));
 }
 
 #[test]
@@ -59,7 +62,7 @@ fn a_picture_without_a_point_says_so() {
 }
 
 #[test]
-fn a_long_line_takes_no_more_text_than_the_picture_has_places() {
+fn a_line_of_many_points_is_thinned_to_the_picture_s_resolution() {
     let points: Vec<_> = (0..200_000).map(|i| (f64::from(i), f64::from(i))).collect();
     let text = svg(&picture(Scale::Linear, vec![Curve::measured("a", 0, points)])).expect("drawn");
     assert!(text.len() < 150_000, "{}", text.len());

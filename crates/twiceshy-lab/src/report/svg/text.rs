@@ -1,12 +1,11 @@
-//! How wide a text will be, without its font.
+//! Estimates the width of a text without its font.
 
-/// The width of a text in ems, on the wide side: the reader's font is not known, and text that is cut off is worse than a
-/// margin.
+/// The width of a text in ems, rounded up: the reader's font is unknown, and clipped text is worse than a margin.
 fn ems(text: &str) -> f64 {
     text.chars().map(em).sum()
 }
 
-/// As in Verdana and DejaVu Sans, which are wider than what most systems use.
+/// Widths of Verdana and DejaVu Sans, which are wider than most system fonts.
 fn em(letter: char) -> f64 {
     match letter {
         'i' | 'j' | 'l' | 'I' | '\'' | '|' => 0.3,
@@ -30,13 +29,13 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     ems(text) * size
 }
 
-/// A text without what XML does not allow: control characters and non-characters.
+/// Removes what XML does not allow: control characters and non-characters.
 pub(super) fn clean(text: &str) -> String {
     let allowed = |letter: &char| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}');
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(allowed).collect()
 }
 
-/// A text in lines that are no wider than `room`. A word that is wider is cut.
+/// Breaks a text into lines no wider than `room`. A wider word is cut.
 pub(super) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in clean(text).split(' ').filter(|word| !word.is_empty()) {
@@ -51,7 +50,7 @@ pub(super) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// A word in pieces that are no wider than `room`, each of one letter at least.
+/// Cuts a word into pieces no wider than `room`, each with at least one letter.
 fn cut(word: &str, size: f64, room: f64) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut used = 0.0;
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_forbids_is_taken_out() {
+    fn characters_that_xml_forbids_are_removed() {
         assert_eq!(clean("a\u{0}b\u{ffff} \n c\u{1b}"), "ab c");
         assert!(wrapped(" \u{1} ", 10.0, 100.0).is_empty());
     }

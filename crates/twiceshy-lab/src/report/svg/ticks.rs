@@ -1,4 +1,4 @@
-//! Where an axis has lines, and what is written at them.
+//! The grid lines of an axis and their labels.
 
 use super::super::number::{plain, power_of_ten};
 use super::span::{ONE_TWO_FIVE, Span};
@@ -6,9 +6,9 @@ use super::span::{ONE_TWO_FIVE, Span};
 /// A line across the plot.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
-    /// How far along the axis, from 0 to 1.
+    /// The position along the axis, from 0 to 1.
     pub(super) at: f64,
-    /// What is written at it; minor lines have none.
+    /// Its label; minor lines have none.
     pub(super) label: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn ticks(span: Span) -> Vec<Tick> {
 fn linear(span: Span, low: f64, high: f64) -> Vec<Tick> {
     let step = nice_step(low, high);
     let first = (low / step - 1e-6).ceil();
-    // Where the values are so near each other that steps are lost in rounding, several lines fall on one place.
+    // If the values are so close that steps are lost in rounding, several lines fall on one position.
     let mut values: Vec<f64> = (0..12).map(|i| (first + f64::from(i)) * step).collect();
     values.dedup();
     let within = |value: &f64| span.fraction(*value).is_some_and(|at| (-1e-6..=1.0 + 1e-6).contains(&at));
@@ -48,7 +48,7 @@ fn linear(span: Span, low: f64, high: f64) -> Vec<Tick> {
         .collect()
 }
 
-/// How the labels of a linear axis are written: all with the same decimals and the same power of ten.
+/// The format of the labels of a linear axis: the same decimals and the same power of ten for all.
 struct Unit {
     power: i32,
     decimals: usize,
@@ -58,7 +58,7 @@ impl Unit {
     fn of(values: &[f64], step: f64) -> Unit {
         let greatest = values.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
         let exponent = if greatest > 0.0 { greatest.log10().floor() as i32 } else { 0 };
-        // Thousands, millions, thousandths: by threes, and only where plain decimals would be long.
+        // Thousands, millions, thousandths: in steps of three, and only if plain decimals would be long.
         let power = if (-3..6).contains(&exponent) { 0 } else { exponent.div_euclid(3) * 3 };
         let decimals = (f64::from(power) - (step.log10() + 1e-9).floor()).clamp(0.0, 17.0) as usize;
         Unit { power, decimals }
@@ -71,7 +71,7 @@ impl Unit {
         if self.power == 0 {
             return plain(value, self.decimals);
         }
-        // In two parts, because 10 to the power of 300 and more may not be a number.
+        // In two parts, because 10 to the power of 300 and more may overflow.
         let half = self.power / 2;
         let digits = value / 10f64.powi(half) / 10f64.powi(self.power - half);
         format!("{}·{}", plain(digits, self.decimals), power_of_ten(self.power))
@@ -102,13 +102,13 @@ fn log(low: f64, high: f64) -> Vec<Tick> {
     ticks
 }
 
-/// Every how many powers of ten there is a label.
+/// The number of powers of ten between labels.
 fn stride(decades: f64) -> i32 {
     let round = [1, 2, 5, 10, 20, 50, 100];
     round.into_iter().find(|stride| decades / f64::from(*stride) < WANTED + 2.0).unwrap_or(200)
 }
 
-/// A digit times a power of ten: in decimals where all labels of the axis are short that way.
+/// A digit times a power of ten, in decimals if all labels of the axis are short that way.
 fn log_label(digit: i32, power: i32, short: bool) -> String {
     match (short, digit, power) {
         (true, ..) => plain(f64::from(digit) * 10f64.powi(power), usize::try_from(-power).unwrap_or(0)),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_any_width_have_two_labels_at_least_and_few_lines() {
+    fn ranges_of_any_width_have_at_least_two_labels_and_few_lines() {
         let hard = [5e-324, 1e-300, 1e-9, 1.0, 1e16, 1e16 + 2.0, 1e300, f64::MAX];
         for scale in [Scale::Linear, Scale::LinearOwnRange, Scale::Log] {
             for (a, b) in hard.iter().flat_map(|a| hard.map(|b| (*a, b))) {

@@ -1,15 +1,15 @@
-//! From a packet to the flow that it belongs to.
+//! Extracts the flow of a packet.
 
 use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket};
 
 /// Protocols whose header begins with the two ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
 const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 
-/// Headers between IPv6 and the protocol. One of them as the protocol means that the packet ends before it.
-const BETWEEN: [u8; 5] = [0, 43, 44, 51, 60];
+/// Headers between IPv6 and the protocol. If the protocol is one of them, the packet ends before the real one.
+const EXTENSION_HEADERS: [u8; 5] = [0, 43, 44, 51, 60];
 
-/// A key: source address, destination address, source port, destination port, protocol. 13 bytes for IPv4, 37 for IPv6,
-/// the ports in network order and 0 where there are none.
+/// A key: source address, destination address, source port, destination port, protocol. 13 bytes for IPv4, 37 for IPv6;
+/// the ports in network order, or 0 if there are none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FiveTuple {
     bytes: [u8; 37],
@@ -36,15 +36,15 @@ impl FiveTuple {
 /// Why a packet has no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoKey {
-    /// ARP and the like, or something that no header explains.
+    /// ARP and the like, or an unknown header.
     NotIp,
     /// The recorded part ends before the ports.
     CutShort,
-    /// Nobody knows where such a packet's addresses are.
+    /// The link type is not supported.
     LinkType,
 }
 
-/// The key of a packet of some link type.
+/// The key of a packet with a given link type.
 pub(super) fn five_tuple(link: u16, packet: &[u8]) -> Result<FiveTuple, NoKey> {
     let at = |index: usize| packet.get(index).copied().ok_or(NoKey::CutShort);
     let beyond = |length: usize| packet.get(length..).ok_or(NoKey::CutShort);
@@ -52,11 +52,11 @@ pub(super) fn five_tuple(link: u16, packet: &[u8]) -> Result<FiveTuple, NoKey> {
         Ok(LaxSlicedPacket::from_ether_type(EtherType(u16::from_be_bytes(ether_type)), payload))
     };
     let sliced = match link {
-        // Ethernet, with as many as three VLAN tags.
+        // Ethernet, with up to three VLAN tags.
         1 => LaxSlicedPacket::from_ethernet(packet).map_err(|_| NoKey::CutShort),
-        // The packet alone: raw, as IPv4, as IPv6, and two older numbers for raw.
+        // Without a link header: raw, as IPv4, as IPv6, and two older numbers for raw.
         12 | 14 | 101 | 228 | 229 => LaxSlicedPacket::from_ip(packet).map_err(|_| NoKey::NotIp),
-        // A loopback's four bytes of address family, in anybody's byte order.
+        // Loopback: four bytes of address family, in either byte order.
         0 | 108 => LaxSlicedPacket::from_ip(beyond(4)?).map_err(|_| NoKey::NotIp),
         // Linux cooked: the protocol in the last two of 16 bytes, and in version 2 in the first two of 20.
         113 => typed([at(14)?, at(15)?], beyond(16)?),
@@ -82,9 +82,9 @@ pub(super) fn five_tuple(link: u16, packet: &[u8]) -> Result<FiveTuple, NoKey> {
     }
 }
 
-/// Whether a fragment header among IPv6's extensions says that other bytes of the payload came before.
+/// `true` if a fragment header among the IPv6 extensions has a nonzero offset.
 ///
-/// A walk of our own: the crate's iterator reads beyond the extensions where one of them was cut off.
+/// This does not use the crate's iterator, which reads beyond the extensions if one of them was cut off.
 fn later_fragment(first: IpNumber, mut extensions: &[u8]) -> bool {
     let mut kind = first.0;
     while let [next, length, high, low, ..] = *extensions {
@@ -102,7 +102,7 @@ fn later_fragment(first: IpNumber, mut extensions: &[u8]) -> bool {
 fn ports(protocol: IpNumber, payload: &[u8], later_fragment: bool) -> Result<[u8; 4], NoKey> {
     match payload {
         _ if later_fragment => Ok([0; 4]),
-        _ if BETWEEN.contains(&protocol.0) => Err(NoKey::CutShort),
+        _ if EXTENSION_HEADERS.contains(&protocol.0) => Err(NoKey::CutShort),
         _ if !WITH_PORTS.contains(&protocol.0) => Ok([0; 4]),
         [a, b, c, d, ..] => Ok([*a, *b, *c, *d]),
         _ => Err(NoKey::CutShort),

@@ -1,25 +1,25 @@
-//! A capture's bytes, taken in pieces of known length, and what can be wrong with them.
+//! Reads a capture in pieces of known length, and the faults it may have.
 
 use std::io::{self, Read};
 
-/// No packet and no block of a sound capture is longer.
+/// Longer than any packet or block of a valid capture.
 pub(super) const LONGEST: u32 = 1 << 24;
 
-/// Why a recording cannot be read on.
+/// Why reading a recording failed.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// Reading failed, or the archive around the recording is damaged.
     Io(io::Error),
-    /// A capture that is no capture from a byte on.
+    /// The capture is damaged from a byte on.
     Damaged { at: u64, packets: u64, why: String },
-    /// A capture of something that has no addresses, or not where it is looked for.
+    /// The capture's link type is not supported.
     LinkType { link: u16 },
 }
 
-/// Counts the bytes as they are taken.
+/// Counts the bytes as they are read.
 pub(super) struct Framed<R> {
     reader: R,
-    /// Bytes taken so far, and where the piece in hand began.
+    /// Bytes read so far, and the offset of the current record.
     taken: u64,
     begun: u64,
 }
@@ -34,13 +34,13 @@ impl<R: Read> Framed<R> {
         self.begun = self.taken;
     }
 
-    /// Where the last record began.
+    /// The offset of the current record.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// Appends `len` bytes to a buffer, or as many as there are before the end; how many that were. The buffer grows with
-    /// the bytes that come, not with the length that was asked for.
+    /// Appends `len` bytes to a buffer, or fewer at the end of the file, and returns how many. The buffer grows with
+    /// the bytes that are read, not with the requested length.
     pub(super) fn take(&mut self, buffer: &mut Vec<u8>, len: u32) -> Result<u32, Fault> {
         let taken = (&mut self.reader).take(len.into()).read_to_end(buffer).map_err(Fault::Io)? as u64;
         self.taken += taken;

@@ -1,4 +1,4 @@
-//! Packet captures as recordings: each packet a request for the key of its flow.
+//! Packet captures as recordings: each packet is a request for the key of its flow.
 
 mod five_tuple;
 mod framed;
@@ -14,15 +14,15 @@ use framed::Framed;
 use pcap::Pcap;
 use pcapng::PcapNg;
 
-/// The first bytes that are needed to recognise a capture.
+/// The number of first bytes needed to recognise a capture.
 pub(super) const START: usize = 12;
 
-/// Whether a file with these first bytes is a capture.
+/// `true` if a file with these first bytes is a capture.
 pub(super) fn recognised(start: &[u8]) -> bool {
     pcap::recognised(start) || pcapng::recognised(start)
 }
 
-/// Reads packet after packet, from memory for one.
+/// Reads packet after packet, with memory for one.
 pub(super) struct Capture<R> {
     framed: Framed<R>,
     format: Format,
@@ -39,7 +39,7 @@ enum Format {
     PcapNg(PcapNg),
 }
 
-/// A packet by its place in the buffer.
+/// A packet as a range of the buffer.
 struct Packet {
     link: u16,
     bytes: Range<usize>,
@@ -64,7 +64,7 @@ impl From<Fault> for Stop {
 }
 
 impl<R: Read> Capture<R> {
-    /// A capture of either format; `start` has its first bytes, which are also the reader's.
+    /// A capture of either format. `start` holds its first bytes, which the reader yields too.
     pub(super) fn new(start: &[u8], reader: R) -> Self {
         Self {
             framed: Framed::new(reader),
@@ -77,7 +77,7 @@ impl<R: Read> Capture<R> {
         }
     }
 
-    /// Goes on to the next packet that has a key; `false` at the end.
+    /// Advances to the next packet that has a key. Returns `false` at the end.
     pub(super) fn advance(&mut self) -> Result<bool, Fault> {
         loop {
             let packet = match self.packet() {
@@ -114,22 +114,22 @@ impl<R: Read> Capture<R> {
         }
     }
 
-    /// The key of the packet that `advance` went to.
+    /// The key of the current packet.
     pub(super) fn key(&self) -> &[u8] {
         self.key.as_bytes()
     }
 
-    /// How many keys were read so far, repetitions included.
+    /// The number of keys read so far, repetitions included.
     pub(super) fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// How many packets were no IP packets so far.
+    /// The number of packets so far that are not IP packets.
     pub(super) fn not_ip(&self) -> u64 {
         self.not_ip
     }
 
-    /// How many packets were recorded without their ports so far.
+    /// The number of packets so far that were recorded without their ports.
     pub(super) fn cut_short(&self) -> u64 {
         self.cut_short
     }

@@ -1,4 +1,4 @@
-//! The older capture format: a header, and then packets with a header each.
+//! The older capture format: a file header, then packets with a header each.
 
 use std::io::Read;
 
@@ -9,11 +9,11 @@ use super::{Packet, Stop};
 
 const FILE_HEADER: u32 = 24;
 
-/// Whether a file with these first bytes is such a capture.
+/// `true` if a file with these first bytes is such a capture.
 pub(super) fn recognised(start: &[u8]) -> bool {
     matches!(
         start,
-        // In microseconds, in nanoseconds, and a variant with longer packet headers; in either byte order.
+        // Microseconds, nanoseconds, and a variant with longer packet headers; in either byte order.
         [0xA1, 0xB2, 0xC3, 0xD4, ..]
             | [0xD4, 0xC3, 0xB2, 0xA1, ..]
             | [0xA1, 0xB2, 0x3C, 0x4D, ..]
@@ -22,7 +22,7 @@ pub(super) fn recognised(start: &[u8]) -> bool {
     )
 }
 
-/// What the file's header says.
+/// The relevant fields of the file's header.
 pub(super) struct Pcap {
     big_endian: bool,
     packet_header: u32,
@@ -36,7 +36,7 @@ impl Pcap {
         Ok(Self {
             big_endian: header.is_bigendian(),
             packet_header: if header.is_modified_format() { 24 } else { 16 },
-            // The upper bits say how many bytes of checksum follow a frame, which keys do not need.
+            // The upper bits hold the length of the frame checksum, which is not needed here.
             link: header.network.0 as u16,
         })
     }
@@ -52,7 +52,7 @@ impl Pcap {
         let captured = [buffer[8], buffer[9], buffer[10], buffer[11]];
         let captured = if self.big_endian { u32::from_be_bytes(captured) } else { u32::from_le_bytes(captured) };
         if captured > LONGEST {
-            return Err(Stop::why(format!("a packet of {captured} bytes is longer than any")));
+            return Err(Stop::why(format!("a packet of {captured} bytes is too long")));
         }
         if framed.take(buffer, captured)? < captured {
             return Err(Stop::why("the file ends within a packet"));

@@ -1,4 +1,4 @@
-//! The newer capture format: blocks, in sections that have their own byte order and interfaces.
+//! The newer capture format: blocks, in sections with their own byte order and interfaces.
 
 use std::io::Read;
 
@@ -14,15 +14,15 @@ const SECTION: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 const BIG_ENDIAN: [u8; 4] = [0x1A, 0x2B, 0x3C, 0x4D];
 const LITTLE_ENDIAN: [u8; 4] = [0x4D, 0x3C, 0x2B, 0x1A];
 
-/// Type, length, and the length once more at the end.
+/// Type, length, and the length again at the end.
 const SHORTEST: u32 = 12;
 
-/// Whether a file with these first bytes is such a capture.
+/// `true` if a file with these first bytes is such a capture.
 pub(super) fn recognised(start: &[u8]) -> bool {
     start.starts_with(&SECTION) && [BIG_ENDIAN, LITTLE_ENDIAN].iter().any(|mark| start.get(8..12) == Some(mark))
 }
 
-/// The section that is being read.
+/// The current section.
 #[derive(Default)]
 pub(super) struct PcapNg {
     big_endian: bool,
@@ -43,7 +43,7 @@ impl PcapNg {
                 Err(pcap_parser::nom::Err::Error(error) | pcap_parser::nom::Err::Failure(error)) => {
                     return Err(Stop::why(reason(&error)));
                 }
-                Err(_) => return Err(Stop::why("a block is shorter than its own lengths say")),
+                Err(_) => return Err(Stop::why("a block is shorter than its length field says")),
             };
             let (interface, data, length) = match block {
                 Block::InterfaceDescription(interface) => {
@@ -57,7 +57,7 @@ impl PcapNg {
             let Some(link) = self.links.get(interface as usize) else {
                 return Err(Stop::why(format!("a packet names interface {interface}, which was not described")));
             };
-            // The data is a part of the buffer; remembered by place, since the buffer stays with the caller.
+            // The data is part of the buffer. Remembered as a range, since the buffer belongs to the caller.
             let begin = data.as_ptr() as usize - buffer.as_ptr() as usize;
             let length = data.len().min(length as usize);
             return Ok(Some(Packet { link: *link, bytes: begin..begin + length }));
@@ -65,7 +65,7 @@ impl PcapNg {
         Ok(None)
     }
 
-    /// Reads a whole block; `false` at the end of the file.
+    /// Reads a whole block. Returns `false` at the end of the file.
     fn block<R: Read>(&mut self, framed: &mut Framed<R>, buffer: &mut Vec<u8>) -> Result<bool, Stop> {
         const CUT: &str = "the file ends within a block";
         buffer.clear();
@@ -86,7 +86,7 @@ impl PcapNg {
         let length = [buffer[4], buffer[5], buffer[6], buffer[7]];
         let length = if self.big_endian { u32::from_be_bytes(length) } else { u32::from_le_bytes(length) };
         if !(SHORTEST..=LONGEST).contains(&length) || !length.is_multiple_of(4) {
-            return Err(Stop::why(format!("a block of {length} bytes is impossible")));
+            return Err(Stop::why(format!("a block of {length} bytes is invalid")));
         }
         if framed.take(buffer, length - SHORTEST)? < length - SHORTEST {
             return Err(Stop::why(CUT));
@@ -97,7 +97,7 @@ impl PcapNg {
 
 fn reason(error: &PcapError<&[u8]>) -> String {
     match error {
-        PcapError::NomError(_, kind) => format!("a block contradicts itself ({kind:?})"),
-        _ => "a block contradicts itself".to_owned(),
+        PcapError::NomError(_, kind) => format!("a block is inconsistent ({kind:?})"),
+        _ => "a block is inconsistent".to_owned(),
     }
 }

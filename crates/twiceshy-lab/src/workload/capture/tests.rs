@@ -1,4 +1,4 @@
-//! Captures made by hand, whole, cut and changed.
+//! Handmade captures: complete, cut and changed.
 
 use super::*;
 use crate::workload::rng::Rng;
@@ -73,7 +73,7 @@ fn pcapng(links: &[u16], packets: &[(u32, Vec<u8>)], word: fn(u32) -> [u8; 4]) -
     for link in links {
         file.extend(block(1, &[&half(*link)[..], &[0, 0], &word(65_535)].concat(), word));
     }
-    // A block that is of no use here.
+    // A block that is ignored here.
     file.extend(block(5, &[0; 12], word));
     for (interface, packet) in packets {
         let length = word(packet.len() as u32);
@@ -86,7 +86,7 @@ fn pcapng(links: &[u16], packets: &[(u32, Vec<u8>)], word: fn(u32) -> [u8; 4]) -
     file
 }
 
-/// All keys, then the packets that were no IP and those that were cut short; or why not.
+/// All keys, the number of packets that are not IP, and the number of those cut short; or the fault.
 fn read(file: &[u8]) -> Result<(Vec<Vec<u8>>, u64, u64), Fault> {
     assert!(recognised(&file[..START.min(file.len())]));
     let mut capture = Capture::new(&file[..START.min(file.len())], file);
@@ -125,7 +125,7 @@ fn every_link_type_leads_to_the_same_key() {
 }
 
 #[test]
-fn ports_are_zero_where_there_are_none_and_for_later_fragments() {
+fn ports_are_zero_without_ports_and_for_later_fragments() {
     for (packet, expected) in [
         (ipv4(UDP, 1, 0, 4), key(1, PORTS, UDP)),
         (ipv4(132, 1, 0, 8), key(1, PORTS, 132)),
@@ -158,7 +158,7 @@ fn ipv6_has_longer_addresses_and_headers_in_between() {
 }
 
 #[test]
-fn packets_without_a_key_are_counted_and_the_others_go_on() {
+fn packets_without_a_key_are_counted_and_skipped() {
     let whole = ethernet(&[], 0x0800, &ipv4(TCP, 5, 0, 1_400));
     let arp = ethernet(&[], 0x0806, &[0; 28]);
     // Recorded as far as the ports, and one byte less; and not even the addresses.
@@ -186,7 +186,7 @@ fn sections_have_their_own_byte_order_and_interfaces() {
 }
 
 #[test]
-fn a_file_that_is_damaged_says_at_which_byte_and_after_how_many_packets() {
+fn a_damaged_file_is_reported_with_its_byte_and_packet() {
     let packet = ethernet(&[], 0x0800, &ipv4(TCP, 5, 0, 10));
     let file = pcap(1, &[packet.clone(), packet.clone()]);
     let second = 24 + 16 + packet.len();
@@ -199,8 +199,8 @@ fn a_file_that_is_damaged_says_at_which_byte_and_after_how_many_packets() {
         (file[..20].to_vec(), 0, 0, "header is cut"),
         (file[..second + 7].to_vec(), second, 1, "within a packet's header"),
         (file[..file.len() - 1].to_vec(), second, 1, "within a packet"),
-        (long, second, 1, "longer than any"),
-        (odd, 28, 0, "21 bytes is impossible"),
+        (long, second, 1, "too long"),
+        (odd, 28, 0, "21 bytes is invalid"),
         (ng[..30].to_vec(), 28, 0, "within a block"),
         (ng.clone(), 28 + 20 + 24 + 32 + packet.len(), 1, "interface 7"),
     ] {
@@ -229,7 +229,7 @@ fn changed_bytes_give_keys_or_a_fault_and_never_a_panic() {
         for _ in 0..20_000 {
             let mut changed = file.clone();
             for _ in 0..=rng.below(4) {
-                // The first bytes stay, or it would be no capture.
+                // The first bytes stay the same, or it would not be recognised.
                 let at = START + rng.below((file.len() - START) as u64) as usize;
                 changed[at] = rng.word() as u8;
             }

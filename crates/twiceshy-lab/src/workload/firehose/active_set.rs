@@ -1,27 +1,27 @@
 //! FireHose's active set: keys that heat up, cool down and are replaced (004 section 6.1).
 //!
-//! 131,072 keys are alive at any time, each on one of 16,384 lists that form a ring. The generator goes round the ring,
-//! emits the keys of each list, last in first, and puts each of them on a list further along: far away while it is new or
-//! old, near while it is at its hottest ([`distance`](super::life)). A key that has come as often as it was to come is
-//! replaced by a new one on a random list. How often that is comes from a table of 65,536 equally likely entries that
-//! `POW_EXP` shapes.
+//! 131,072 keys are live at any time, each on one of 16,384 lists that form a ring. The generator goes round the ring,
+//! emits the keys of each list, last in first out, and puts each of them on a list further along: far away while it is
+//! new or old, near while it is hottest ([`distance`](super::life)). A key that has reached its number of appearances
+//! is replaced by a new one on a random list. That number comes from a table of 65,536 equally likely entries, shaped
+//! by `POW_EXP`.
 //!
-//! Which `POW_EXP` 004 used is not certain: it says 0.5, and that each query is repeated about 57 times on average in
-//! 10,000,000. Over seeds 0, 1 and 2 this generator gives
+//! It is not certain which `POW_EXP` 004 used: it says 0.5, and that each query is repeated about 57 times on average
+//! in 10,000,000. With seeds 0, 1 and 2 this generator gives
 //!
 //! | `POW_EXP` | distinct keys | queries for each |
 //! |---|---|---|
 //! | −0.5 | 185,489, 185,296, 185,197 | 53.9, 54.0, 54.0 |
 //! | +0.5 | 131,437, 131,475, 131,472 | 76.1, 76.1, 76.1 |
 //!
-//! With +0.5 a key is to come 21,900 times on average, so that hardly any is replaced in so short a stream, and no more
-//! than 10,000,000 / 131,072 = 76.3 queries could ever be reached. −0.5 is within 6 % of the paper's 57 and is the
+//! With +0.5 a key has 21,900 appearances on average, so that hardly any is replaced in such a short stream, and at
+//! most 10,000,000 / 131,072 = 76.3 queries per key are possible. −0.5 is within 6 % of the paper's 57 and is the
 //! default here.
 
 use super::life::{ENTRIES, PowExp, distance};
 use crate::workload::rng::Rng;
 
-/// Keys that are alive at any time.
+/// Keys that are live at any time.
 const LIVE: u32 = 1 << 17;
 
 /// Lists on the ring.
@@ -32,10 +32,10 @@ const NONE: u32 = u32::MAX;
 
 const STREAM: u64 = 0x4143_5449_5645;
 
-/// An endless, reproducible stream of key numbers, in the order in which the keys were made: 0, 1, 2, …
+/// An endless, reproducible stream of key numbers. Keys are numbered in the order in which they were made: 0, 1, 2, …
 ///
-/// The state is three arrays whose lengths never change, 3.5 MB in all: a new key takes the place of the one that it
-/// replaces, and the lists are links between places. About 65 ns a query.
+/// The state is three arrays of fixed length, 3.5 MB in all: a new key takes the place of the one it replaces, and the
+/// lists are links between places. About 65 ns per query.
 ///
 /// ```
 /// use twiceshy_lab::workload::firehose::{active_set::ActiveSet, life::PowExp};
@@ -58,7 +58,7 @@ pub struct ActiveSet {
     distinct: u64,
 }
 
-/// A key's place among the live ones outlives it: whoever replaces it takes the place over.
+/// A live key. When it is replaced, the new key takes over its place.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     number: u64,
@@ -70,11 +70,11 @@ struct Live {
 impl ActiveSet {
     /// The stream of a seed.
     pub fn new(exponent: PowExp, seed: u64) -> Self {
-        let unborn = Live { number: 0, seen: 0, total: 0, next: NONE };
+        let empty = Live { number: 0, seen: 0, total: 0, next: NONE };
         let mut set = Self {
             rng: Rng::stream(seed, STREAM),
             appearances: exponent.appearances(),
-            live: vec![unborn; LIVE as usize].into(),
+            live: vec![empty; LIVE as usize].into(),
             heads: vec![NONE; RING as usize].into(),
             at: RING - 1,
             due: NONE,
@@ -85,17 +85,17 @@ impl ActiveSet {
         set
     }
 
-    /// How many keys were ever alive; all numbers are below.
+    /// The number of keys made so far. All key numbers are below it.
     pub fn created(&self) -> u64 {
         self.created
     }
 
-    /// How many distinct keys the stream has had so far.
+    /// The number of distinct keys in the stream so far.
     pub fn distinct(&self) -> u64 {
         self.distinct
     }
 
-    /// A new key in a place, on a random list.
+    /// Makes a new key at a place, on a random list.
     fn create(&mut self, place: u32) {
         let total = self.appearances[self.rng.below(ENTRIES as u64) as usize];
         self.live[place as usize] = Live { number: self.created, seen: 0, total, next: NONE };
@@ -109,9 +109,9 @@ impl ActiveSet {
         self.live[place as usize].next = std::mem::replace(head, place);
     }
 
-    /// The place of the key that is next, off its list.
+    /// Removes the next key from its list and returns its place.
     fn pop(&mut self) -> u32 {
-        // Every key is on a list of the ring or among those that are due, so an end is always found.
+        // Every key is on a list of the ring or among those due, so this loop ends.
         while self.due == NONE {
             self.at = (self.at + 1) % RING;
             self.due = std::mem::replace(&mut self.heads[self.at as usize], NONE);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_live_keys_are_always_each_on_one_list_and_never_more_or_fewer() {
+    fn every_live_key_is_on_exactly_one_list() {
         let mut set = after(PowExp::DEFAULT, 3, 0);
         let lengths = (set.live.len(), set.heads.len(), set.appearances.len());
         for _ in 0..5 {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_comes_as_often_as_it_was_to_come_and_most_densely_before_the_middle_of_its_life() {
+    fn a_key_reaches_its_appearances_and_is_densest_before_the_middle_of_its_life() {
         let mut set = ActiveSet::new(PowExp::DEFAULT, 9);
         let totals: HashMap<u64, u32> = set.live.iter().map(|key| (key.number, key.total)).collect();
         let mut times: HashMap<u64, Vec<usize>> = HashMap::new();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distinct_keys_that_it_counts_are_those_of_a_list() {
+    fn the_count_of_distinct_keys_is_right() {
         let mut set = ActiveSet::new(PowExp::DEFAULT, 4);
         let mut numbers: Vec<u64> = set.by_ref().take(400_000).collect();
         numbers.sort_unstable();

@@ -1,4 +1,4 @@
-//! How often a key of the active set comes, and how soon after each time.
+//! How often a key of the active set appears, and the gaps between its appearances.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The entries of the table of appearances.
 pub(super) const ENTRIES: usize = 1 << 16;
 
-/// The span of the trend that a key goes through, from its first appearance to its last.
+/// The length of the trend that a key passes through, from its first appearance to its last.
 const LIFE: f64 = 12.0;
 
 /// The trend's highest value, at x = 3.5: tanh(3/4).
@@ -16,18 +16,18 @@ const PEAK: f64 = 0.635_148_952_387_287_3;
 const RISE: f64 = 7.389_056_098_930_65;
 const FALL: f64 = 148.413_159_102_576_6;
 
-/// FireHose's `POW_EXP`, which skews the appearances of keys: far from zero on either side, and not too far.
+/// FireHose's `POW_EXP`, which skews the appearances of keys. It must not be too close to zero or too far from it.
 ///
-/// Below zero few keys come tens of thousands of times and half of them at most 107 times (at −0.5). Above zero nearly all
-/// come thousands of times.
+/// Below zero, few keys appear tens of thousands of times, and half of them at most 107 times (at −0.5). Above zero,
+/// nearly all appear thousands of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowExp(f64);
 
 impl PowExp {
-    /// What 004 used, as measured in the [module's text](super::active_set).
+    /// What 004 probably used; see the [module's text](super::active_set).
     pub const DEFAULT: PowExp = PowExp(-0.5);
 
-    /// Accepts numbers of 0.01 to 10, with either sign.
+    /// Accepts numbers from 0.01 to 10, with either sign.
     pub fn new(exponent: f64) -> Result<Self, PowExpError> {
         if (0.01..=10.0).contains(&exponent.abs()) {
             Ok(Self(exponent))
@@ -41,7 +41,7 @@ impl PowExp {
         self.0
     }
 
-    /// How often a key comes, for each of the equally likely entries.
+    /// The number of appearances for each of the equally likely entries.
     pub(super) fn appearances(self) -> Box<[u32]> {
         let power = |entry: usize| libm::pow(entry as f64, self.0);
         let last = power(ENTRIES);
@@ -67,21 +67,21 @@ impl fmt::Display for PowExp {
     }
 }
 
-/// An exponent that no active set has.
+/// An invalid exponent of an active set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the exponent of an active set is a number of 0.01 to 10 with either sign, and `{given}` is not; write `active-set:-0.5`, or `active-set` alone for that one"
+    "the exponent of an active set must be 0.01 to 10 or -10 to -0.01, not `{given}`; write `active-set:-0.5`, or `active-set`, which means the same"
 )]
 pub struct PowExpError {
     given: String,
 }
 
-/// How many lists further a key goes that has come `seen` of `total` times: far while it is new or old, near while it is
-/// at its hottest.
+/// How many lists further a key goes after `seen` of `total` appearances: far while it is new or old, near while it is
+/// hottest.
 pub(super) fn distance(seen: u32, total: u32, farthest: u32) -> u32 {
-    let faded = libm::exp(-LIFE * f64::from(seen) / f64::from(total));
-    let heat = 1.0 / (1.0 + RISE * faded) - 1.0 / (1.0 + FALL * faded);
-    // A float below 0 becomes 0, so a heat that rounding put above its peak is harmless.
+    let decay = libm::exp(-LIFE * f64::from(seen) / f64::from(total));
+    let heat = 1.0 / (1.0 + RISE * decay) - 1.0 / (1.0 + FALL * decay);
+    // A negative float becomes 0, so a heat that rounding put above its peak is harmless.
     ((f64::from(farthest) * (PEAK - heat) / PEAK) as u32).max(1)
 }
 
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_number_of_appearances_is_what_the_sum_of_powers_says() {
+    fn the_mean_number_of_appearances_matches_the_sum_of_powers() {
         for (exponent, lowest, highest) in [(-0.5, 255.0, 258.0), (0.5, 21_900.0, 21_950.0)] {
             let table = PowExp::new(exponent).expect("within the bounds").appearances();
             let mean = table.iter().map(|&count| f64::from(count)).sum::<f64>() / ENTRIES as f64;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_comes_soonest_at_seven_24ths_of_its_life_and_never_at_once() {
+    fn a_key_reappears_soonest_at_seven_24ths_of_its_life_and_never_immediately() {
         let distances: Vec<u32> = (0..=2_400).map(|seen| distance(seen, 2_400, 8_192)).collect();
         let nearest = distances.iter().min().copied();
         assert_eq!(nearest, Some(1));

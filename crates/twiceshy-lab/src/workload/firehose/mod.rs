@@ -20,7 +20,7 @@ pub enum Firehose {
 }
 
 impl Firehose {
-    /// How many queries 004 made with it.
+    /// The number of queries that 004 made with it.
     pub fn default_queries(self) -> u64 {
         match self {
             Self::ActiveSet(_) => 10_000_000,
@@ -36,7 +36,7 @@ impl Firehose {
         }
     }
 
-    /// Goes once through the first `queries` of the stream and counts.
+    /// Reads the first `queries` of the stream once and counts.
     pub fn census(self, queries: u64, seed: u64) -> Census {
         match self {
             Self::ActiveSet(exponent) => {
@@ -65,18 +65,18 @@ impl fmt::Display for Firehose {
     }
 }
 
-/// The keys of the beginning of a stream.
+/// The keys at the beginning of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Census {
     /// The distinct keys: |A|.
     pub distinct: u64,
-    /// All their numbers are below.
+    /// The upper bound of their numbers.
     pub numbers: u64,
 }
 
 /// The stream of a [`Firehose`]; `next` never returns `None`.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the streams by their names")]
+#[expect(missing_docs, reason = "the names are clear")]
 pub enum FirehoseNumbers {
     ActiveSet(Box<ActiveSet>),
     PowerLaw(PowerLaw),

@@ -1,4 +1,4 @@
-//! FireHose's power law: few keys for most of the queries, and a long tail (004 section 6.1).
+//! FireHose's power law: few keys get most queries, and the tail is long (004 section 6.1).
 
 use crate::workload::rng::Rng;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ pub(super) const KEYS: usize = 100_000;
 /// The concentration ρ of the Yule–Simon law.
 const CONCENTRATION: f64 = 0.5;
 
-/// Equal parts of the unit interval, each of which knows where its keys begin.
+/// The unit interval is split into this many equal parts, each with the position of its first key.
 const PARTS: usize = 1 << 17;
 
 const STREAM: u64 = 0x504F_5745_524C_4157;
 
-/// An endless, reproducible stream of key numbers, the most popular one being 0.
+/// An endless, reproducible stream of key numbers; 0 is the most popular key.
 ///
-/// Key i of 1, 2, … has the cumulative probability CDF(i) = 1 − i·B(i, 1.5), B being the Beta function: Yule and Simon's
-/// law with ρ = 0.5. What falls beyond key 100,000 (0.28 % of the draws) is drawn again. The complement i·B(i, 1 + ρ) is
-/// the product of j / (j + ρ) for j = 1 to i, so the table of 100,000 numbers needs no Beta function and is equal on
+/// Key i of 1, 2, … has the cumulative probability CDF(i) = 1 − i·B(i, 1.5), where B is the Beta function: the
+/// Yule–Simon law with ρ = 0.5. Draws beyond key 100,000 (0.28 %) are repeated. The complement i·B(i, 1 + ρ) is the
+/// product of j / (j + ρ) for j = 1 to i, so the table of 100,000 numbers needs no Beta function and is the same on
 /// every platform.
 ///
-/// 50,000,000 queries of this stream ask for 82,075 distinct keys (with a standard deviation of 109), each 609 times on average.
-/// 004 reports 584 for the original generator, 4 % less. Tens of nanoseconds a query for keys in the tail, which
-/// are few.
+/// 50,000,000 queries of this stream ask for 82,075 distinct keys (with a standard deviation of 109), each 609 times on
+/// average. 004 reports 584 for the original generator, 4 % less. A query takes tens of nanoseconds for keys in the
+/// tail, which are few.
 ///
 /// ```
 /// use twiceshy_lab::workload::firehose::power_law::PowerLaw;
@@ -42,7 +42,7 @@ pub struct PowerLaw {
 struct Law {
     /// The probability of all keys up to number i.
     upto: Box<[f64]>,
-    /// For each part of the unit interval the key at its lower end, and one more for the upper end of the last.
+    /// For each part of the unit interval, the key at its lower end; plus the upper end of the last part.
     begins: Box<[u32]>,
 }
 
@@ -60,11 +60,11 @@ impl Law {
         Self { upto, begins }
     }
 
-    /// The key that a point of the unit interval belongs to, or nothing beyond the last key.
+    /// The key of a point in the unit interval; `None` beyond the last key.
     fn key(&self, point: f64) -> Option<u64> {
         let part = (point * PARTS as f64) as usize;
         let (first, last) = (self.begins[part] as usize, self.begins[part + 1] as usize);
-        // Most parts belong to one key or two.
+        // Most parts belong to one or two keys.
         let key = match last - first {
             0 => first,
             1 => first + usize::from(self.upto[first] <= point),
@@ -148,7 +148,7 @@ mod tests {
         assert!((f64::from(tail) - mean).abs() <= 4.0 * deviation, "{tail} for {mean}");
     }
 
-    /// The distinct keys among so many queries: mean and deviation.
+    /// The number of distinct keys among `queries` queries: mean and deviation.
     fn distinct_keys(queries: f64) -> (f64, f64) {
         let law = Law::new();
         let all = law.upto[KEYS - 1];
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_distinct_keys_come_as_the_law_says_and_fifty_million_queries_repeat_each_609_times() {
+    fn distinct_keys_follow_the_law_and_fifty_million_queries_repeat_each_609_times() {
         let mut asked = vec![false; KEYS];
         PowerLaw::new(1).take(2_000_000).for_each(|key| asked[key as usize] = true);
         let distinct = asked.iter().filter(|asked| **asked).count() as f64;

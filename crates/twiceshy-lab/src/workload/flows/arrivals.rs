@@ -1,4 +1,4 @@
-//! Flows begin one after the other, and their packets come between.
+//! Flows that begin one after another, with their packets in between.
 
 use super::shuffle::Shuffle;
 use crate::workload::permutation::Permutation;
@@ -7,13 +7,14 @@ use std::num::NonZeroU64;
 
 /// The packets of flows that begin at random times.
 ///
-/// Time goes from 0 to 1. The flows begin in a random order, evenly spread over it, each with its first packet; its other
-/// packets lie uniformly in the rest. So whether a flow is among the first says nothing about its size, as little as 003 does.
-/// (A shuffle of all packets would have all large flows among the first, and an experiment that stores the first flows
-/// would ask for nothing but small ones.)
+/// Time runs from 0 to 1. The flows begin in a random order, evenly spread over it, each with its first packet; its
+/// other packets are uniform in the remaining time. So a flow's place in the order of first packets is independent of
+/// its size; 003 says nothing about it. (A shuffle of all packets would put all large flows first, and an experiment
+/// that stores the first flows would ask only for small ones.)
 ///
-/// Among flows that have begun, one with r packets left sends r/(1 − t) a unit of time. The next packet is thus any of those
-/// left with equal chance, and comes after (1 − t)/R on average, with R packets left in all: time goes on by as much.
+/// Among flows that have begun, one with r packets left sends r/(1 − t) packets per unit of time. So the next packet is
+/// a uniformly random one of those left, and comes after (1 − t)/R on average, with R packets left in all. Time
+/// advances by that amount.
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
     sizes: Vec<u32>,
@@ -30,7 +31,7 @@ impl Arrivals {
         Self { sizes, order, begun: 0, time: 0.0, left }
     }
 
-    /// The flow of the next packet, or nothing when all have come.
+    /// The flow of the next packet; `None` at the end.
     pub(super) fn next(&mut self, rng: &mut Rng) -> Option<u32> {
         let begins = f64::from(self.begun) / self.sizes.len() as f64;
         if self.begun < self.sizes.len() as u32 && (self.time >= begins || self.left.remaining() == 0) {
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flow_comes_as_often_as_it_has_packets() {
+    fn every_flow_appears_once_per_packet() {
         let mut rng = Rng::new(8);
         for flows in [1usize, 2, 3, 7, 8, 9, 1_000] {
             let sizes: Vec<u32> = (0..flows).map(|_| 1 + rng.below(9) as u32).collect();
@@ -81,7 +82,7 @@ mod tests {
                 large += u32::from(flow < 400 && flows <= 1_000);
             }
         }
-        // A half of 400, drawn without putting back: a standard deviation of 9.
+        // Half of 400, drawn without replacement: a standard deviation of 9.
         assert!((164..=236).contains(&large), "{large} of the large flows are among the first half");
     }
 

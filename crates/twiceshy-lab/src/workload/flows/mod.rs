@@ -1,8 +1,8 @@
 //! Synthetic flows with the published statistics of the CAIDA traces that the papers use (003 section 4.2).
 //!
-//! The traces themselves are given to researchers on request and are not here. What 003 says about them is: packets,
-//! flows, and for the first one the sizes of the largest flows. Everything else is made up, so whatever is measured with
-//! these streams must be called synthetic: names and reports do.
+//! The traces themselves are given to researchers on request and are not included here. 003 publishes the numbers of
+//! packets and flows and, for the first trace, the sizes of the largest flows. Everything else is made up, so every
+//! measurement with these streams must be called synthetic; names and reports do so.
 
 mod arrivals;
 mod shape;
@@ -19,7 +19,7 @@ const STREAM: u64 = 0x464C_4F57_5300;
 /// The bytes of a key: addresses, ports and protocol, as a capture of IPv4 packets has them.
 pub const KEY_BYTES: usize = 13;
 
-/// The trace whose published statistics are met.
+/// The trace whose published statistics are reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Site {
     /// equinix-chicago.dirA.20140619-130900: 18.5 million packets, 691,371 flows.
@@ -41,7 +41,7 @@ impl Site {
         }
     }
 
-    /// Flows and packets.
+    /// The numbers of flows and packets.
     fn published(self) -> (u32, u32) {
         match self {
             Site::ChicagoA => (691_371, 18_500_000),
@@ -51,8 +51,8 @@ impl Site {
     }
 }
 
-/// Synthetic flows like those of a site, or a part of them: `chicago-a`, or `chicago-a/20` for a twentieth of the flows and
-/// of the packets.
+/// Synthetic flows like those of a site, or a part of them: `chicago-a`, or `chicago-a/20` for a twentieth of the flows
+/// and packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flows {
     site: Site,
@@ -60,7 +60,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// The largest divisor: what is left has a hundred flows or more.
+    /// The largest divisor. It leaves at least a hundred flows.
     pub const LARGEST_SCALE: u32 = 5_000;
 
     /// Flows and packets divided by `scale`, which is 1 to [`LARGEST_SCALE`](Self::LARGEST_SCALE).
@@ -68,19 +68,19 @@ impl Flows {
         (1..=Self::LARGEST_SCALE).contains(&scale).then_some(Self { site, scale })
     }
 
-    /// How many flows there are, each with another key.
+    /// The number of flows, each with its own key.
     pub fn flows(self) -> u32 {
         self.site.published().0 / self.scale
     }
 
-    /// How many packets there are.
+    /// The number of packets.
     pub fn packets(self) -> u32 {
-        // In whole flows' worth, so that the mean stays what it is.
+        // A multiple of the flows, so that the mean stays the same.
         let (flows, packets) = self.site.published();
         (f64::from(packets) / f64::from(flows) * f64::from(self.flows())).round() as u32
     }
 
-    /// What it is, in words.
+    /// A description as text.
     pub fn describe(self) -> String {
         let site = match self.site {
             Site::ChicagoA => "Chicago A",
@@ -93,7 +93,7 @@ impl Flows {
         }
     }
 
-    /// All packets, each flow's from a random time on.
+    /// All packets; each flow starts at a random time.
     pub fn requests(self, seed: u64) -> Packets {
         let sizes = shape::sizes(self.flows(), self.packets());
         let mut rng = Rng::stream(seed, STREAM);
@@ -120,17 +120,17 @@ impl fmt::Display for Flows {
     }
 }
 
-/// A text that names no synthetic flows.
+/// An unknown name of synthetic flows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there are no synthetic flows `{given}`; write `flows:chicago-a`, `flows:chicago-b` or `flows:san-jose`, with `/20` behind it for a twentieth (at most `/{}`)",
+    "unknown synthetic flows `{given}`; write `flows:chicago-a`, `flows:chicago-b` or `flows:san-jose`, and append `/20` for a twentieth (at most `/{}`)",
     Flows::LARGEST_SCALE
 )]
 pub struct FlowsError {
     given: String,
 }
 
-/// The packets of synthetic [`Flows`], from memory for the flows. 100 to 250 ns a packet.
+/// The packets of synthetic [`Flows`], in memory proportional to the flows. 100 to 250 ns per packet.
 #[derive(Clone, Debug)]
 pub struct Packets {
     rng: Rng,
@@ -140,19 +140,19 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// The flow of the next packet, the largest flow being 0; nothing when all packets have come.
+    /// The flow of the next packet, where 0 is the largest flow; `None` at the end.
     pub fn next_flow(&mut self) -> Option<u32> {
         self.arrivals.next(&mut self.rng)
     }
 
-    /// The key of the next packet; nothing when all packets have come.
+    /// The key of the next packet; `None` at the end.
     pub fn next_key(&mut self) -> Option<&[u8; KEY_BYTES]> {
         let flow = self.next_flow()?;
         self.key = self.key_of(flow);
         Some(&self.key)
     }
 
-    /// The key of a flow. Two flows differ in their addresses, which are a bijection of the flow's number.
+    /// The key of a flow. Different flows have different addresses, which are a bijection of the flow's number.
     pub fn key_of(&self, flow: u32) -> [u8; KEY_BYTES] {
         let [before, between] = self.whiten;
         let addresses = scramble(scramble(u64::from(flow) ^ before) ^ between);
@@ -160,7 +160,7 @@ impl Packets {
         let mut key = [0; KEY_BYTES];
         key[..8].copy_from_slice(&addresses.to_le_bytes());
         key[8..12].copy_from_slice(&rest[..4]);
-        // TCP for three flows in four, UDP for the others.
+        // TCP for three of four flows, UDP for the others.
         key[12] = if rest[4] < 192 { 6 } else { 17 };
         key
     }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flow_has_a_key_of_its_own() {
+    fn every_flow_has_its_own_key() {
         let flows: Flows = "chicago-a/20".parse().expect("a scale");
         let mut packets = flows.requests(2);
         let mut first: HashMap<[u8; KEY_BYTES], u32> = HashMap::new();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_names_no_flows_is_answered_with_one_that_does() {
+    fn unknown_flows_are_refused_with_an_example() {
         for text in ["", "chicago", "chicago-a/0", "chicago-a/5001", "chicago-a/x", "chicago-a/", "san-jose/1.5"] {
             let error = text.parse::<Flows>().expect_err(text).to_string();
             assert!(error.contains("flows:chicago-a") && error.contains("5000"), "{error}");

@@ -1,4 +1,4 @@
-//! How many packets each flow has: a rank-size law in two pieces.
+//! The number of packets of each flow: a rank-size law in two pieces.
 
 /// The published figures of Chicago A (003 section 4.2), on which the shape is built.
 const MODEL_FLOWS: f64 = 691_371.0;
@@ -14,13 +14,13 @@ const MODEL_HEAD_FLOOR: f64 = 10_000.0;
 /// right. For Chicago A b = 1.157; the head has 59 % of the packets; the first flow of the tail has 1,930, and 45 % of all
 /// flows have one packet.
 ///
-/// Between the two pieces lies a gap (10,121 packets at rank 1,000 and 1,930 at rank 1,001). What was published
-/// leaves little choice: a thousand flows above 10,000 packets have more than half of all packets, and a law without a gap
-/// would have to fall so steeply behind them that 19 of 20 flows had one packet. A plain power law through the two
+/// There is a gap between the two pieces (10,121 packets at rank 1,000 and 1,930 at rank 1,001). The published figures
+/// leave little choice: a thousand flows above 10,000 packets have more than half of all packets, and a law without a
+/// gap would have to fall so steeply after them that 19 of 20 flows had one packet. A plain power law through the two
 /// published points of the head would give it 86 % of the packets.
 ///
-/// With other numbers of flows and packets the same shape is stretched: the ranks by the flows, and the sizes of the
-/// head by the mean number of packets of a flow.
+/// For other numbers of flows and packets the same shape is scaled: the ranks by the number of flows, and the sizes of
+/// the head by the mean number of packets per flow.
 pub(super) fn sizes(flows: u32, packets: u32) -> Vec<u32> {
     let head = head(flows, packets);
     let left = packets - head.iter().sum::<u32>();
@@ -28,22 +28,22 @@ pub(super) fn sizes(flows: u32, packets: u32) -> Vec<u32> {
     let exponent = tail.exponent(left);
     let mut sizes = head;
     tail.extend(&mut sizes, exponent);
-    // The sum steps by one or two as the exponent goes through a number that two floats do not tell apart.
+    // The sum can jump by one or two between two adjacent floating-point exponents.
     let sum: u32 = sizes.iter().sum();
     let first = tail.head.min(flows - 1) as usize;
     sizes[first] += packets - sum;
     sizes
 }
 
-/// The sizes of the largest flows, cut where they would leave less than one packet for each of the others.
+/// The sizes of the largest flows, limited so that at least one packet is left for each other flow.
 fn head(flows: u32, packets: u32) -> Vec<u32> {
     let stretch = MODEL_FLOWS / f64::from(flows);
-    let swell = f64::from(packets) / f64::from(flows) / (MODEL_PACKETS / MODEL_FLOWS);
+    let scale = f64::from(packets) / f64::from(flows) / (MODEL_PACKETS / MODEL_FLOWS);
     let ranks = (MODEL_HEAD / stretch).round() as u32;
     let size = |rank: u32| {
-        // The rank in the model that lies in the middle of those that this one stands for.
+        // The model's rank in the middle of those that this rank stands for.
         let rank = (f64::from(rank) - 0.5) * stretch + 0.5;
-        (swell * (MODEL_HEAD_FLOOR + (MODEL_LARGEST - MODEL_HEAD_FLOOR) / rank)).round() as u32
+        (scale * (MODEL_HEAD_FLOOR + (MODEL_LARGEST - MODEL_HEAD_FLOOR) / rank)).round() as u32
     };
     let mut left = packets - flows;
     let fits = |size: &u32| {
@@ -54,19 +54,19 @@ fn head(flows: u32, packets: u32) -> Vec<u32> {
     (1..=ranks.min(flows - 1)).map(size).take_while(fits).collect()
 }
 
-/// The flows behind the head.
+/// The flows after the head.
 struct Tail {
     flows: u32,
     head: u32,
 }
 
 impl Tail {
-    /// How many flows, those of the head included, have at least `size` packets by the tail's law.
+    /// The number of flows, including those of the head, with at least `size` packets by the tail's law.
     fn ranks(&self, exponent: f64, size: u32) -> u32 {
         (f64::from(self.flows) * libm::pow(f64::from(size), -1.0 / exponent)) as u32
     }
 
-    /// The packets of the tail, as far as they are no more than `most`.
+    /// The packets of the tail. Stops counting above `most`.
     fn packets(&self, exponent: f64, most: u32) -> u64 {
         let mut sum = u64::from(self.flows - self.head);
         for size in 2.. {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_is_as_its_text_says() {
+    fn the_shape_matches_its_documentation() {
         let sizes = sizes(691_371, 18_500_000);
         let head = f64::from(sizes[..1_000].iter().sum::<u32>()) / 18.5e6;
         assert!((0.585..0.595).contains(&head), "{head}");
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn any_numbers_of_flows_and_packets_are_met_exactly_by_flows_of_a_packet_or_more() {
+    fn sizes_add_up_exactly_and_every_flow_has_a_packet() {
         for flows in [1u32, 2, 3, 10, 100, 1_000, 34_568, 632_543] {
             for mean in [1.0, 1.001, 1.5, 2.0, 16.2, 26.76, 500.0] {
                 let packets = (f64::from(flows) * mean) as u32;

@@ -16,12 +16,12 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// Of so many flows, none of which has packets yet.
+    /// A tree for `flows` flows, none of which has packets yet.
     pub(super) fn empty(flows: usize) -> Self {
         Self { left: vec![0; flows.next_power_of_two()].into_boxed_slice(), remaining: 0 }
     }
 
-    /// Puts packets of a flow among those that are left.
+    /// Adds packets of a flow to those that are left.
     pub(super) fn add(&mut self, flow: u32, packets: u32) {
         let mut node = self.left.len() + flow as usize;
         while node > 1 {
@@ -37,7 +37,7 @@ impl Shuffle {
         self.remaining
     }
 
-    /// The flow of the next packet, or nothing when all have come.
+    /// The flow of the next packet; `None` at the end.
     pub(super) fn draw(&mut self, rng: &mut Rng) -> Option<u32> {
         if self.remaining == 0 {
             return None;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flow_comes_as_often_as_it_has_packets() {
+    fn every_flow_is_drawn_once_per_packet() {
         let mut rng = Rng::new(8);
         for flows in [1usize, 2, 3, 7, 8, 9, 1_000] {
             let sizes: Vec<u32> = (0..flows).map(|_| rng.below(9) as u32).collect();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn all_orders_of_few_packets_are_equally_likely_within_deviations() {
+    fn all_orders_of_few_packets_are_equally_likely() {
         // 2 + 1 + 1 packets have 4! / 2! = 12 orders.
         let trials = 24_000;
         let mut counts = std::collections::HashMap::new();

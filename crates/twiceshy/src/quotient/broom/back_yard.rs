@@ -11,9 +11,11 @@
 //! frontier's business: see `settle`. A filter with two levels has a yard without buckets.
 
 use super::level::{Behind, Hash};
+use super::overlay::{ChangedMap, ChangedRow, DraftMap, DraftRow, Drafted, exchange_map, exchange_row};
+use super::storage::{Map, Owned, Row, Storage};
 use crate::hash::{mix, reduce};
 use crate::touched;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// The words of a bucket.
 pub(crate) const BUCKET: usize = 8;
@@ -42,26 +44,20 @@ pub(crate) type Overflown = (u64, u64);
 const OVERFLOWN_BITS: u64 = 200;
 
 #[derive(Clone, Debug)]
-pub(crate) struct BackYard {
-    buckets: Vec<[u64; BUCKET]>,
-    overflow: BTreeSet<Overflown>,
+pub(crate) struct BackYard<S: Storage = Owned> {
+    buckets: S::Row<[u64; BUCKET]>,
+    overflow: S::Map<Overflown, ()>,
     width: u32,
     /// Hashes in the buckets.
     used: u64,
-    journal: Option<Vec<Change>>,
 }
 
-/// How to take a change back.
-#[derive(Clone, Copy, Debug)]
-enum Change {
-    /// What was in a word.
-    Word {
-        bucket: usize,
-        at: usize,
-        word: u64,
-    },
-    Came(Overflown),
-    Went(Overflown),
+/// What a draft of a yard has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct YardEdit {
+    pub(super) buckets: ChangedRow<[u64; BUCKET]>,
+    pub(super) overflow: ChangedMap<Overflown, ()>,
+    pub(super) used: u64,
 }
 
 impl BackYard {
@@ -71,7 +67,7 @@ impl BackYard {
         let mut buckets = Vec::new();
         buckets.try_reserve_exact(size).ok()?;
         buckets.resize(size, [0; BUCKET]);
-        Some(BackYard { buckets, overflow: BTreeSet::new(), width, used: 0, journal: None })
+        Some(BackYard { buckets, overflow: BTreeMap::new(), width, used: 0 })
     }
 
     /// A yard that was saved: as many words as it has, each a hash or nothing, and what has overflown, in order.
@@ -80,9 +76,9 @@ impl BackYard {
         let whole = saved.len() as u64 == buckets && rest.is_empty();
         let sound = words.iter().all(|word| *word == 0 || word & TAKEN != 0);
         let used = words.iter().filter(|word| **word != 0).count() as u64;
-        let overflow = overflown.iter().copied().collect();
+        let overflow = overflown.iter().map(|overflown| (*overflown, ())).collect();
         let ordered = overflown.is_sorted_by(|a, b| a < b);
-        (whole && sound && ordered).then(|| BackYard { buckets: saved.to_vec(), overflow, width, used, journal: None })
+        (whole && sound && ordered).then(|| BackYard { buckets: saved.to_vec(), overflow, width, used })
     }
 
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> + '_ {
@@ -91,16 +87,57 @@ impl BackYard {
 
     /// The hashes that its buckets have no room for, in order.
     pub(crate) fn overflown(&self) -> impl Iterator<Item = Overflown> + '_ {
-        self.overflow.iter().copied()
+        self.overflow.keys().copied()
     }
 
+    pub(crate) fn allocated_bits(&self) -> u64 {
+        (self.buckets.capacity() * size_of::<[u64; BUCKET]>()) as u64 * 8 + self.overflow.len() as u64 * OVERFLOWN_BITS
+    }
+
+    pub(crate) fn draft(&self) -> BackYard<Drafted<'_>> {
+        BackYard {
+            buckets: DraftRow::new(&self.buckets),
+            overflow: DraftMap::new(&self.overflow),
+            width: self.width,
+            used: self.used,
+        }
+    }
+
+    /// Applies what a draft has changed; a second time undoes it.
+    pub(crate) fn exchange(&mut self, edit: &mut YardEdit) {
+        exchange_row(&mut self.buckets, &mut edit.buckets);
+        exchange_map(&mut self.overflow, &mut edit.overflow);
+        std::mem::swap(&mut self.used, &mut edit.used);
+    }
+
+    /// `true` if an edit is of this yard, before a level of `slots` slots.
+    pub(crate) fn accepts(&self, edit: &YardEdit, slots: u64) -> bool {
+        let hash_or_nothing = |word: &u64| *word == 0 || word & TAKEN != 0;
+        let taken = |bucket: &[u64; BUCKET]| bucket.iter().filter(|word| **word != 0).count() as u64;
+        let came: u64 = edit.buckets.values().map(taken).sum();
+        let went: u64 = edit.buckets.keys().filter_map(|bucket| self.buckets.get(*bucket)).map(taken).sum();
+        (self.used + came).checked_sub(went) == Some(edit.used)
+            && edit.buckets.keys().all(|bucket| *bucket < self.buckets.len())
+            && edit.buckets.values().flatten().all(hash_or_nothing)
+            && edit.overflow.keys().all(|(quotient, _)| *quotient < slots)
+    }
+}
+
+impl BackYard<Drafted<'_>> {
+    pub(crate) fn finish(self) -> YardEdit {
+        YardEdit { buckets: self.buckets.finish(), overflow: self.overflow.finish(), used: self.used }
+    }
+}
+
+impl<S: Storage> BackYard<S> {
     /// Hashes in the yard.
     pub(crate) fn used(&self) -> u64 {
         self.used + self.overflow.len() as u64
     }
 
-    pub(crate) fn allocated_bits(&self) -> u64 {
-        (self.buckets.capacity() * size_of::<[u64; BUCKET]>()) as u64 * 8 + self.overflow.len() as u64 * OVERFLOWN_BITS
+    /// `true` if its buckets have no room for some hash.
+    pub(crate) fn has_overflown(&self) -> bool {
+        self.overflow.len() > 0
     }
 
     /// What the words of a quotient and remainder begin with, and how many bits that is.
@@ -121,18 +158,18 @@ impl BackYard {
 
     /// What has overflown of a quotient and remainder, each as remainder and what comes behind it.
     fn overflown_at(&self, quotient: u64, remainder: u32) -> impl Iterator<Item = u64> + '_ {
-        let of_quotient = self.overflow.range((quotient, 0)..=(quotient, u64::MAX));
+        let of_quotient = self.overflow.among((quotient, 0)..=(quotient, u64::MAX)).map(|(overflown, ())| overflown);
         let alike = (1u64 << self.width) - 1;
         let rests = of_quotient.inspect(|overflown| touched::note_one(*overflown)).map(|(_, rest)| *rest);
         rests.filter(move |rest| rest & alike == u64::from(remainder))
     }
 
     #[inline]
-    fn choices(&self, quotient: u64) -> impl Iterator<Item = usize> {
+    fn choices(&self, quotient: u64) -> impl Iterator<Item = usize> + use<S> {
         let (mixed, buckets) = (mix(quotient), self.buckets.len() as u64);
         let choices = [mixed, mixed.rotate_left(32)].map(|word| reduce(word, buckets) as usize);
         let some = if buckets == 0 { 0 } else { 2 };
-        choices.into_iter().take(some).inspect(|bucket| touched::note_one(&self.buckets[*bucket]))
+        choices.into_iter().take(some)
     }
 
     /// Whether a hash is here. What comes behind its remainder is asked for only where that is not enough.
@@ -145,22 +182,22 @@ impl BackYard {
         let remainder = behind.remainder();
         let (head, bits) = self.head(quotient, remainder);
         let alike = |word: &u64| *word & TAKEN != 0 && (*word ^ head) & ((1 << bits) - 1) == 0;
-        let words = || self.choices(quotient).flat_map(|bucket| &self.buckets[bucket]);
+        let words = || self.choices(quotient).flat_map(|bucket| self.buckets.at(bucket));
         let in_buckets = words().any(alike);
-        let in_overflow = !self.overflow.is_empty() && self.overflown_at(quotient, remainder).next().is_some();
+        let in_overflow = self.has_overflown() && self.overflown_at(quotient, remainder).next().is_some();
         if !in_buckets && !in_overflow {
             return false;
         }
         let hash = Hash { quotient, remainder, tail: behind.tail() };
         let whole = self.word(hash);
-        in_buckets && words().any(|word| *word == whole) || self.overflow.contains(&self.overflown_as(hash))
+        in_buckets && words().any(|word| *word == whole) || self.overflow.get(&self.overflown_as(hash)).is_some()
     }
 
     /// How many adaptivity bits tell a fingerprint of the first level from every hash here; `None` where none do.
     pub(crate) fn apart(&self, hash: Hash) -> Option<u32> {
         let (head, bits) = self.head(hash.quotient, hash.remainder);
         let own = self.word(hash);
-        let words = self.choices(hash.quotient).flat_map(|bucket| &self.buckets[bucket]);
+        let words = self.choices(hash.quotient).flat_map(|bucket| self.buckets.at(bucket));
         let mut apart = 0;
         for word in words.filter(|word| **word & TAKEN != 0 && (**word ^ head) & ((1 << bits) - 1) == 0) {
             if *word == own {
@@ -183,71 +220,31 @@ impl BackYard {
         if self.contains(hash.quotient, || hash) {
             return false;
         }
-        let free = |bucket: usize| self.buckets[bucket].iter().filter(|word| **word == 0).count();
+        let free = |bucket: usize| self.buckets.at(bucket).iter().filter(|word| **word == 0).count();
         let emptier = self.choices(hash.quotient).max_by_key(|bucket| free(*bucket));
-        let place = emptier.and_then(|bucket| Some((bucket, self.buckets[bucket].iter().position(|word| *word == 0)?)));
+        let place =
+            emptier.and_then(|bucket| Some((bucket, self.buckets.at(bucket).iter().position(|word| *word == 0)?)));
         match place {
             Some((bucket, at)) => {
-                self.set(bucket, at, self.word(hash));
+                self.buckets.at_mut(bucket)[at] = self.word(hash);
                 self.used += 1;
             }
-            None => {
-                let overflown = self.overflown_as(hash);
-                self.overflow.insert(overflown);
-                self.note(Change::Came(overflown));
-            }
+            None => self.overflow.insert(self.overflown_as(hash), ()),
         }
         true
     }
 
     /// Takes a hash out; `false` where it is not here.
     pub(crate) fn remove(&mut self, hash: Hash) -> bool {
-        let overflown = self.overflown_as(hash);
-        if self.overflow.remove(&overflown) {
-            self.note(Change::Went(overflown));
+        if self.overflow.remove(&self.overflown_as(hash)) {
             return true;
         }
         let whole = self.word(hash);
-        let at = |bucket: usize| Some((bucket, self.buckets[bucket].iter().position(|word| *word == whole)?));
+        let at = |bucket: usize| Some((bucket, self.buckets.at(bucket).iter().position(|word| *word == whole)?));
         let Some((bucket, at)) = self.choices(hash.quotient).find_map(at) else { return false };
-        self.set(bucket, at, 0);
+        self.buckets.at_mut(bucket)[at] = 0;
         self.used = self.used.saturating_sub(1);
         true
-    }
-
-    fn set(&mut self, bucket: usize, at: usize, word: u64) {
-        let before = std::mem::replace(&mut self.buckets[bucket][at], word);
-        self.note(Change::Word { bucket, at, word: before });
-    }
-
-    fn note(&mut self, change: Change) {
-        if let Some(journal) = &mut self.journal {
-            journal.push(change);
-        }
-    }
-
-    /// Begins an operation.
-    pub(crate) fn begin(&mut self) {
-        self.journal = Some(Vec::new());
-    }
-
-    /// The operation holds.
-    pub(crate) fn keep(&mut self) {
-        self.journal = None;
-    }
-
-    /// Puts everything back as it was when the operation began.
-    pub(crate) fn undo(&mut self) {
-        for change in self.journal.take().unwrap_or_default().into_iter().rev() {
-            match change {
-                Change::Word { bucket, at, word } => {
-                    let after = std::mem::replace(&mut self.buckets[bucket][at], word);
-                    self.used = self.used + u64::from(word != 0) - u64::from(after != 0);
-                }
-                Change::Came(overflown) => drop(self.overflow.remove(&overflown)),
-                Change::Went(overflown) => drop(self.overflow.insert(overflown)),
-            }
-        }
     }
 }
 
@@ -261,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_yard_agrees_with_a_list_of_hashes_and_undoes_what_did_not_hold() {
+    fn a_yard_agrees_with_a_list_of_hashes_and_undoes_a_draft_that_was_applied() {
         for (width, buckets) in [(2, 6), (9, 6), (20, 6), (32, 6), (5, 0), (32, 0)] {
             let mut rng = SplitMix64::from_state(width.into());
             let mut yard = BackYard::new(buckets, width).expect("a small one");
@@ -269,25 +266,28 @@ mod tests {
             let (mut overflown, mut undone) = (0, 0);
             for step in 0..3_000u32 {
                 let before = (yard.buckets.clone(), yard.overflow.clone(), list.clone());
-                yard.begin();
+                let mut draft = yard.draft();
                 for _ in 0..1 + rng.below(4) {
                     if rng.below(100) < 52 {
                         let new = hash(&mut rng, 40, width);
-                        assert!(yard.insert(new), "there is always room");
+                        assert!(draft.insert(new), "there is always room");
                         list.push(new);
                     } else if !list.is_empty() {
                         let gone = list.swap_remove(rng.below(list.len() as u64) as usize);
-                        assert!(yard.remove(gone) && !yard.contains(gone.quotient, || gone));
+                        assert!(draft.remove(gone) && !draft.contains(gone.quotient, || gone));
                     }
+                    assert_eq!(draft.used(), list.len() as u64, "step {step}");
+                    assert!(list.iter().all(|hash| draft.contains(hash.quotient, || *hash)));
                 }
+                let mut edit = draft.finish();
+                assert!(yard.accepts(&edit, 40));
+                yard.exchange(&mut edit);
                 overflown = overflown.max(yard.overflow.len());
                 if rng.below(4) == 0 {
-                    yard.undo();
+                    yard.exchange(&mut edit);
                     assert_eq!((&yard.buckets, &yard.overflow), (&before.0, &before.1));
                     list = before.2;
                     undone += 1;
-                } else {
-                    yard.keep();
                 }
                 assert_eq!(yard.used(), list.len() as u64, "step {step}");
                 assert!(list.iter().all(|hash| yard.contains(hash.quotient, || *hash)));

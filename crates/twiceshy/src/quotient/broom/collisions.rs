@@ -2,15 +2,15 @@
 
 use super::filter::BroomFilter;
 use super::known::Known;
-use crate::error::SeamError;
+use crate::error::PlanError;
 use crate::hash::HashKey;
-use crate::remote::{Key, Remote};
+use crate::remote::{Key, Keys};
 
 impl BroomFilter {
     /// For tests: the stored keys whose fingerprints a key matches, each with its level. None where the key matches nothing, or a
     /// whole hash.
-    pub fn collisions<R: Remote>(&self, key: &[u8], remote: &R) -> Result<Vec<(usize, Key)>, SeamError<R::Error>> {
-        let known = Known::new(remote);
+    pub fn collisions(&self, key: &[u8], keys: &dyn Keys) -> Result<Vec<(usize, Key)>, PlanError> {
+        let known = Known::new(keys);
         self.local.spots(key).map(|spot| Ok((spot.level, self.local.owner(spot, &known)?))).collect()
     }
 

@@ -1,21 +1,28 @@
 //! The broom filter and its promises.
 
-use super::frontier::Deeds;
 use super::functions::{Age, Functions};
-use super::known::Known;
 use super::level::Level;
 use super::local::Local;
-use super::operate::{Open, Stop, seam};
 use super::prints::Prints;
-use super::rebuild::{Rebuild, Stage};
+use super::rebuild::Rebuild;
 use super::rules::Rules;
 use super::shape::{BroomForm, Shape};
 use super::stats::Stats;
-use crate::error::{BuildError, InsertError, OptionsError, RebuildError, SeamError};
-use crate::filter::{Adapted, Adaptive, Backed, Filter, Inserted, Progress, Removed};
-use crate::hash::HashKey;
-use crate::remote::{Frontier, Generation, Key, OrderWords, Place, Plan, Remote, Write};
-use crate::sizing;
+use super::storage::Storage;
+use crate::error::{OptionsError, PlanError, StalePlan};
+use crate::filter::{Backed, Filter, Operation, Target};
+use crate::kind::Kind;
+use crate::persist::SaveError;
+use crate::plan::{self, Plan, Stamp, Undo, UndoEdit};
+use crate::remote::{Generation, Key, Keys, OrderWords, Phase, Place, Schema, Write};
+use std::io;
+
+/// Codes of operations in the filter's stamp.
+pub(super) const INSERT: u64 = 1;
+pub(super) const REMOVE: u64 = 2;
+pub(super) const ADAPT: u64 = 3;
+pub(super) const BEGIN: u64 = 6;
+pub(super) const STEP: u64 = 7;
 
 /// The broom filter (001): whatever an adversary asks, inserts and removes, its next query is wrong with probability ε at most, times
 /// a factor of 1.25. `docs/broom.md` has the proof, and what it assumes.
@@ -48,30 +55,26 @@ use crate::sizing;
 /// the level before it compares the first bits of remainders before the rest. See [`BroomForm`].
 ///
 /// ```
-/// use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
-/// use twiceshy::hash::HashKey;
 /// use twiceshy::quotient::BroomFilter;
 /// use twiceshy::remote::ByHash;
+/// use twiceshy::{Adapted, HashKey};
 ///
-/// let mut remote = ByHash::new();
-/// let mut filter = BroomFilter::options(1_000, 0.01)?.build(HashKey::random()?, &mut remote)?;
-/// filter.insert(b"owl", &mut remote)?;
-/// let mistake = (0u32..).map(u32::to_le_bytes).find(|key| filter.contains(key));
-/// assert_eq!(filter.adapt(&mistake.expect("one in a hundred thousand"), &mut remote)?, Adapted::Fixed);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let mut filter = BroomFilter::options(1_000, 0.01)?.build(HashKey::random()?, ByHash::new())?;
+/// filter.insert("owl")?;
+/// let mistake = (0u32..).find(|key| filter.contains(key)).expect("one in a hundred thousand");
+/// assert_eq!(filter.was_wrong(&mistake)?, Adapted::Fixed);
+/// # Ok::<(), twiceshy::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct BroomFilter {
     pub(crate) local: Local,
-    pub(crate) sequence: u64,
-    /// What the operation in progress began with; there still where its outcome is not known.
-    pub(super) open: Option<Box<Open>>,
     pub(crate) reclaim: Reclaim,
     /// Keys that are owed to the new function.
     pub(crate) debt: u64,
     pub(crate) wants_rebuild: bool,
     pub(super) rebuild: Option<Rebuild>,
     pub(crate) stats: Stats,
+    pub(super) stamp: Stamp,
 }
 
 /// How adaptivity bits are reclaimed (4.2).
@@ -84,39 +87,17 @@ pub(crate) struct Reclaim {
 }
 
 impl BroomFilter {
-    pub(crate) fn build<R: Remote>(
-        slots: u64,
-        shape: Shape,
-        reclaim: Reclaim,
-        rules: Rules,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<BroomFilter, BuildError<R::Error>> {
-        if remote.knows_cells() {
-            return Err(BuildError::NeedsRemoteByHash);
-        }
-        if remote.in_use().map_err(SeamError::Remote)?.is_some() {
-            return Err(BuildError::RemoteInUse);
-        }
-        let sequence = remote.sequence().map_err(SeamError::Remote)?.saturating_add(1);
-        let local = new_local(shape, rules, Functions::begin(hash, Generation(0), slots))?;
-        let mut writes: Vec<Write> = Age::BOTH.iter().map(|age| begin_of(&local, *age)).collect();
-        writes.push(Write::Frontier { at: Frontier::START });
-        remote.commit(&Plan { sequence, writes }).map_err(SeamError::from)?;
-        Ok(BroomFilter::over(local, sequence, reclaim))
-    }
-
-    pub(crate) fn over(local: Local, sequence: u64, reclaim: Reclaim) -> BroomFilter {
-        BroomFilter {
-            local,
-            sequence,
-            open: None,
-            reclaim,
-            debt: 0,
-            wants_rebuild: false,
-            rebuild: None,
-            stats: Stats::default(),
-        }
+    pub(crate) fn over(local: Local, reclaim: Reclaim) -> BroomFilter {
+        let functions = &local.functions;
+        let stamp = Stamp::new(&[
+            functions.old.words(b"twiceshy stamp").word(0),
+            Kind::Broom.code().into(),
+            local.slots(),
+            local.shape.width.into(),
+            functions.generation.0.into(),
+        ]);
+        let (stats, rebuild) = (Stats::default(), None);
+        BroomFilter { local, reclaim, debt: 0, wants_rebuild: false, rebuild, stats, stamp }
     }
 
     /// The width of a remainder in bits.
@@ -132,7 +113,7 @@ impl BroomFilter {
     /// What happened so far.
     pub fn stats(&self) -> Stats {
         let tables = &self.local.tables;
-        let levels = || tables.iter().flat_map(|prints| &prints.levels);
+        let levels = || tables.iter().flat_map(|prints| prints.levels.iter());
         Stats {
             adaptivity_bits: levels().map(Level::adaptivity_bits).sum(),
             largest_group: levels().map(Level::largest_group).max().unwrap_or(0).into(),
@@ -145,11 +126,6 @@ impl BroomFilter {
             ..self.stats
         }
     }
-
-    /// Whether a commit's outcome is unknown: see [`Backed::resolve`].
-    pub fn is_in_doubt(&self) -> bool {
-        self.open.is_some()
-    }
 }
 
 pub(super) fn new_local(shape: Shape, rules: Rules, functions: Functions) -> Result<Local, OptionsError> {
@@ -161,7 +137,7 @@ pub(super) fn new_local(shape: Shape, rules: Rules, functions: Functions) -> Res
     Ok(local)
 }
 
-pub(super) fn begin_of(local: &Local, age: Age) -> Write {
+pub(super) fn begin_of<S: Storage>(local: &Local<S>, age: Age) -> Write {
     let schema = local.schema(*local.functions.hash_key(age));
     Write::Begin { generation: local.functions.generation_of(age), schema }
 }
@@ -169,7 +145,7 @@ pub(super) fn begin_of(local: &Local, age: Age) -> Write {
 impl Filter for BroomFilter {
     #[inline]
     fn contains(&self, key: &[u8]) -> bool {
-        self.is_in_doubt() || self.local.contains(key)
+        self.local.contains(key)
     }
 
     fn len(&self) -> u64 {
@@ -186,73 +162,72 @@ impl Filter for BroomFilter {
 }
 
 impl Backed for BroomFilter {
-    type Places = std::vec::IntoIter<Place>;
+    fn kind(&self) -> Kind {
+        Kind::Broom
+    }
 
-    /// Two places for each level that matches: the key behind a slot may have the one function or the other. While a commit's
-    /// outcome is unknown, those of both outcomes: of generations that the remote may not have.
-    fn lookup(&self, key: &[u8]) -> Option<Self::Places> {
-        if !self.contains(key) {
-            return None;
-        }
+    /// Two places for each level that matches: the key behind a slot may have the one function or the other.
+    fn lookup(&self, key: &[u8]) -> Vec<Place> {
         let local = &self.local;
         let mut places = Vec::new();
-        if let Some(before) = local.before() {
-            (0..local.shape.levels()).for_each(|level| places.extend(local.places(key, level, before)));
-        }
         for level in 0..local.shape.levels() {
             let here = || local.spots(key).any(|spot| spot.level == level);
             // A key in the yard is behind the place of the first level.
-            if self.is_in_doubt() || level == 0 && local.is_in_yard(key) || here() {
+            if level == 0 && local.is_in_yard(key) || here() {
                 places.extend(local.places(key, level, &local.functions));
             }
         }
-        Some(places.into_iter())
+        places
     }
 
-    fn insert<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Inserted, InsertError<R::Error>> {
-        let inserted = self.operate(remote, |filter, remote| {
-            let mut known = Known::new(remote);
-            if filter.local.contains(key) && known.stores(&filter.local, key)? {
-                return Ok((Inserted::AlreadyStored, Vec::new()));
-            }
-            if !filter.local.place(key, &known)? {
-                return Err(Stop::Full);
-            }
-            let came = Key::from(key);
-            known.came(&filter.local, &came);
-            let mut deeds = Deeds { came: Some(came), ..Deeds::default() };
-            filter.settle(&mut known, &mut deeds)?;
-            filter.stats.insertions += 1;
-            Ok((Inserted::New, filter.tell(deeds)))
-        });
-        inserted.map_err(|stop| match stop {
-            Stop::Seam(error) => error.into(),
-            Stop::Full => InsertError::Full { keys: self.len(), cells: self.cells() },
-        })
+    fn plan(&self, operation: Operation<'_>, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        match operation {
+            Operation::Insert(key) => self.plan_insert(key, keys),
+            Operation::Remove(key) => self.plan_remove(key, keys),
+            Operation::Adapt(query) => self.plan_adapt(query, keys),
+            Operation::Begin(target) => self.plan_begin(target),
+            Operation::Step(limit) => self.plan_step(limit, keys),
+            Operation::Bring(_) => Err(PlanError::NoSuccessor),
+        }
     }
 
-    fn remove<R: Remote>(&mut self, key: &[u8], remote: &mut R) -> Result<Removed, SeamError<R::Error>> {
-        let removed = self.operate(remote, |filter, remote| {
-            let mut known = Known::new(remote);
-            if !filter.local.contains(key) || !known.stores(&filter.local, key)? {
-                filter.in_step(remote)?;
-                return Ok((Removed::NotStored, Vec::new()));
+    fn apply(&mut self, plan: Plan) -> Result<Undo, StalePlan> {
+        plan.check(self.stamp)?;
+        let (before, after) = (self.stamp, plan.becomes);
+        let edit = match plan.edit {
+            plan::Edit::Nothing => UndoEdit::Nothing,
+            plan::Edit::Broom(mut edit) => {
+                if plan.decoded && !self.accepts(&mut edit) {
+                    return Err(StalePlan);
+                }
+                UndoEdit::Broom(Box::new(self.make(*edit)))
             }
-            let gone = Key::from(key);
-            filter.local.remove(key, &known)?;
-            known.went(&filter.local, &gone);
-            let age = filter.local.functions.age(key);
-            let mut deeds = Deeds { went: Some(filter.entry(&gone, age, false)), ..Deeds::default() };
-            filter.settle(&mut known, &mut deeds)?;
-            filter.stats.removals += 1;
-            Ok((Removed::Gone, filter.tell(deeds)))
-        });
-        removed.map_err(seam)
+            _ => return Err(StalePlan),
+        };
+        self.stamp = after;
+        Ok(Undo { before, after, edit })
     }
 
-    #[inline]
-    fn answers(&self, key: &[u8]) -> bool {
-        self.local.contains(key)
+    fn undo(&mut self, undo: Undo) -> Result<(), StalePlan> {
+        if undo.after != self.stamp {
+            return Err(StalePlan);
+        }
+        match undo.edit {
+            UndoEdit::Nothing => {}
+            UndoEdit::Broom(edit) => self.unmake(*edit),
+            _ => return Err(StalePlan),
+        }
+        self.stamp = undo.before;
+        Ok(())
+    }
+
+    fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    fn layout(&self) -> (Generation, Schema) {
+        let functions = &self.local.functions;
+        (functions.generation, self.local.schema(functions.old))
     }
 
     fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
@@ -261,52 +236,25 @@ impl Backed for BroomFilter {
         (functions.generation_of(age), functions.order_words(key, age, &self.local.shape))
     }
 
-    fn sequence(&self) -> u64 {
-        self.sequence
+    fn phase(&self) -> Option<Phase> {
+        let functions = &self.local.functions;
+        let of = |age| (functions.generation_of(age), self.local.schema(*functions.hash_key(age)));
+        Some(Phase { old: of(Age::Old), new: of(Age::New), frontier: functions.frontier })
     }
 
-    fn stand_at(&mut self, sequence: u64) {
-        if !self.is_in_doubt() {
-            self.sequence = sequence;
-        }
+    fn opening(&self) -> Vec<Write> {
+        let mut writes: Vec<Write> = Age::BOTH.iter().map(|age| begin_of(&self.local, *age)).collect();
+        writes.push(Write::Frontier { at: self.local.functions.frontier });
+        writes
     }
 
-    fn resolve<R: Remote>(&mut self, remote: &R) -> Result<(), SeamError<R::Error>> {
-        let found = remote.sequence().map_err(SeamError::Remote)?;
-        match (found.checked_sub(self.sequence), self.is_in_doubt()) {
-            (Some(0), _) => self.undo(),
-            (Some(1), true) => {
-                self.sequence = found;
-                self.keep();
-            }
-            _ => return Err(SeamError::out_of_step(self.sequence, found)),
-        }
-        Ok(())
+    /// None: keys move on to another table one after the other, as they take new functions.
+    fn successor(&self, _: Target, _: Generation) -> Result<Option<Box<dyn Backed>>, PlanError> {
+        Ok(None)
     }
 
-    /// Keys go to the new table as they take new functions, so each of them costs writes. A phase that has begun ends first.
-    fn begin_grow<R: Remote>(&mut self, cells: u64, remote: &mut R) -> Result<(), RebuildError<R::Error>> {
-        self.ready()?;
-        sizing::check_slots(cells)?;
-        if self.len() > self.local.shape.most(cells) {
-            return Err(RebuildError::Full { keys: self.len(), cells });
-        }
-        self.begin_rebuild(Rebuild { cells: Some(cells), hash: None, stage: Stage::Waits }, remote)
-    }
-
-    /// The frontier goes on until all keys have functions that come from this hash key: first to the end of this phase, if it
-    /// has begun, then through the next. They are never those of before, even if the hash key is.
-    fn begin_rekey<R: Remote>(&mut self, hash: HashKey, remote: &mut R) -> Result<(), RebuildError<R::Error>> {
-        self.ready()?;
-        self.begin_rebuild(Rebuild { cells: None, hash: Some(hash), stage: Stage::Waits }, remote)
-    }
-
-    fn rebuild_step<R: Remote>(&mut self, limit: usize, remote: &mut R) -> Result<Progress, RebuildError<R::Error>> {
-        self.ready()?;
-        match self.rebuild {
-            None => Err(RebuildError::NotBegun),
-            Some(_) => self.sweep(limit.max(1), remote),
-        }
+    fn replace(&mut self, _: &mut dyn Backed) -> bool {
+        false
     }
 
     fn is_rebuilding(&self) -> bool {
@@ -318,39 +266,15 @@ impl Backed for BroomFilter {
         self.wants_rebuild
     }
 
-    fn validate<R: Remote>(&self, remote: &R) -> Result<(), String> {
-        super::validate::check(self, remote)
+    fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
+        super::validate::check(self, stored, keys)
     }
-}
 
-impl Adaptive for BroomFilter {
-    fn adapt<R: Remote>(&mut self, query: &[u8], remote: &mut R) -> Result<Adapted, SeamError<R::Error>> {
-        let adapted = self.operate(remote, |filter, remote| {
-            if !filter.local.contains(query) {
-                return Ok((Adapted::Fixed, Vec::new()));
-            }
-            filter.in_step(remote)?;
-            let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            if known.stores(&filter.local, query)? {
-                return Ok((Adapted::Stored, Vec::new()));
-            }
-            let spots: Vec<_> = filter.local.spots(query).collect();
-            // Who is like a whole hash cannot be told from it.
-            let mut alike = spots.is_empty();
-            for spot in spots {
-                alike |= !filter.local.learn(spot, query, &known)?;
-            }
-            deeds.learned = filter.local.extends > 0;
-            filter.settle(&mut known, &mut deeds)?;
-            filter.stats.adapts += 1;
-            let writes = filter.tell(deeds);
-            let outcome = match (filter.local.contains(query), alike) {
-                (false, _) => Adapted::Fixed,
-                (true, true) => Adapted::Unfixable,
-                (true, false) => Adapted::StillPresent,
-            };
-            Ok((outcome, writes))
-        });
-        adapted.map_err(seam)
+    fn save(&self, sequence: u64, out: &mut dyn io::Write) -> Result<(), SaveError> {
+        self.save_at(sequence, out)
+    }
+
+    fn boxed(&self) -> Box<dyn Backed> {
+        Box::new(self.clone())
     }
 }

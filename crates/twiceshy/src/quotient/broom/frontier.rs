@@ -1,14 +1,15 @@
 //! The frontier: keys move on to the new hash function, and the remote hears of it (001 section 4.2).
 
-use super::filter::{BroomFilter, begin_of};
+use super::draft::Draft;
+use super::filter::{BroomFilter, STEP, begin_of};
 use super::functions::{Age, LAST_POSITION};
 use super::known::Known;
-use super::operate::Stop;
 use super::rebuild::Stage;
 use super::rules::BroomRule;
-use crate::error::{RebuildError, SeamError};
+use crate::error::PlanError;
 use crate::filter::{Filter, Progress};
-use crate::remote::{Frontier, Generation, Key, Remote, Write};
+use crate::plan::{Outcome, Plan};
+use crate::remote::{Frontier, Generation, Key, Keys, Write};
 
 /// What an insertion beside a crowded first level owes the frontier, in keys. Such keys are alike: with another function they
 /// are so no more. It bounds what can be crowded together before the frontier has gone round twice, to 2/64 of the keys.
@@ -39,28 +40,43 @@ impl BroomFilter {
         self.local.functions.frontier
     }
 
-    /// The write for a key's entries in the generation of an age.
-    pub(super) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
-        let (generation, key) = (self.local.functions.generation_of(age), key.clone());
-        let words = self.local.functions.order_words(&key, age, &self.local.shape);
-        match adds {
-            true => Write::Add { generation, key, words, cell: None },
-            false => Write::Remove { generation, key, words, cell: None },
-        }
-    }
-
     /// The generation of the remote that holds the keys above the frontier; the others are in the next one.
     pub fn generation(&self) -> Generation {
         self.local.functions.generation
     }
 
+    /// Plans to move the frontier on by some keys, towards the end of a rebuild.
+    pub(crate) fn plan_step(&self, limit: usize, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let (mut known, mut deeds) = (Known::new(keys), Deeds::default());
+        let mut draft = Draft::new(self);
+        let becomes = self.stamp.after(STEP, limit as u64);
+        let plan = |progress, writes, draft| Ok(self.plan_of(becomes, Outcome::Rebuild(progress), writes, draft));
+        if draft.stage() != Some(Stage::Done) {
+            draft.pay((limit as u64).min(self.len().max(1)), &mut known, &mut deeds)?;
+            draft.stats.extends += draft.local.extends;
+        }
+        let writes = draft.tell(deeds);
+        match draft.stage() {
+            Some(Stage::Done) => {}
+            Some(_) => return plan(Progress::More, writes, draft),
+            // The table could not be made, or is too small by now.
+            None => {
+                let mut draft = Draft::new(self);
+                draft.rebuild = None;
+                return plan(Progress::GaveUp, Vec::new(), draft);
+            }
+        }
+        draft.rebuild = None;
+        draft.wants_rebuild = false;
+        draft.debt = 0;
+        draft.stats.rebuilds += 1;
+        plan(Progress::Done, writes, draft)
+    }
+}
+
+impl Draft<'_> {
     /// Moves the frontier by the share of the range in which `keys` keys are expected. Those that are there take the new function.
-    pub(super) fn pay<R: Remote>(
-        &mut self,
-        keys: u64,
-        known: &mut Known<'_, R>,
-        deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
+    pub(super) fn pay(&mut self, keys: u64, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         if keys == 0 {
             return Ok(());
         }
@@ -79,12 +95,7 @@ impl BroomFilter {
     }
 
     /// The same by a number of keys, as 001 has it: for tests that show what is wrong with that.
-    fn pass_keys<R: Remote>(
-        &mut self,
-        count: usize,
-        known: &mut Known<'_, R>,
-        deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
+    fn pass_keys(&mut self, count: usize, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         let mut above = known.in_order(&self.local, self.local.functions.frontier.0..=LAST_POSITION)?;
         deeds.phase_ended = above.len() < count;
         above.truncate(count);
@@ -93,13 +104,13 @@ impl BroomFilter {
     }
 
     /// The frontier passes these keys, which take the new function.
-    fn pass<R: Remote>(
+    fn pass(
         &mut self,
         keys: Vec<Key>,
         to: Frontier,
-        known: &mut Known<'_, R>,
+        known: &mut Known<'_>,
         deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
+    ) -> Result<(), PlanError> {
         for key in &keys {
             self.local.unplace(key, known)?;
             known.went(&self.local, key);
@@ -107,7 +118,7 @@ impl BroomFilter {
         self.local.functions.frontier = to;
         for key in keys {
             if !self.local.put(&key, known)? {
-                return Err(SeamError::Disagree);
+                return Err(PlanError::Disagree);
             }
             known.came(&self.local, &key);
             self.stats.moved += 1;
@@ -119,24 +130,20 @@ impl BroomFilter {
     }
 
     /// What one operation pays: the extensions that it caused make the debt, and it pays no more than its bound.
-    pub(super) fn settle<R: Remote>(
-        &mut self,
-        known: &mut Known<'_, R>,
-        deeds: &mut Deeds,
-    ) -> Result<(), SeamError<R::Error>> {
+    pub(super) fn settle(&mut self, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         let c = u64::from(self.reclaim.c);
         let owes = self.local.crowding > 0 && self.local.rules.keep(BroomRule::RoomForAll);
         let (caused, crowded) = (self.local.extends, if owes { CROWDED } else { 0 });
         self.debt = self.debt.saturating_add(caused * c + crowded);
         if self.reclaim.by_rebuild {
-            self.wants_rebuild |= self.debt >= self.len() && self.debt > 0;
+            self.wants_rebuild |= self.debt >= self.local.keys() && self.debt > 0;
         } else {
             let paid = self.debt.min(2 * c + crowded);
             self.pay(paid, known, deeds)?;
             self.debt -= paid;
         }
         // More than all keys cannot be owed.
-        self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.len());
+        self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.local.keys());
         self.stats.extends += self.local.extends;
         Ok(())
     }
@@ -144,88 +151,44 @@ impl BroomFilter {
     /// What the remote is told of an operation; ends the phase, if it has come to its end.
     pub(super) fn tell(&mut self, deeds: Deeds) -> Vec<Write> {
         let mut writes: Vec<Write> = deeds.went.into_iter().collect();
-        writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::Old, false)));
-        let came = deeds.came.iter().map(|key| self.entry(key, self.local.functions.age(key), true));
+        writes.extend(deeds.moved.iter().map(|key| self.local.entry(key, Age::Old, false)));
+        let came = deeds.came.iter().map(|key| self.local.entry(key, self.local.functions.age(key), true));
         writes.extend(came);
-        writes.extend(deeds.moved.iter().map(|key| self.entry(key, Age::New, true)));
-        let before = self.local.before().map(|functions| functions.frontier);
+        writes.extend(deeds.moved.iter().map(|key| self.local.entry(key, Age::New, true)));
         if deeds.phase_ended {
-            writes.extend(self.end_phase());
-        } else if deeds.learned || before != Some(self.local.functions.frontier) {
+            self.end_phase();
+            let switch = Write::Switch { generation: self.local.functions.generation };
+            writes.extend([switch, begin_of(&self.local, Age::New), Write::Frontier { at: Frontier::START }]);
+        } else if deeds.learned || self.before.frontier != self.local.functions.frontier {
             writes.push(Write::Frontier { at: self.local.functions.frontier });
         }
         writes
-    }
-
-    /// The new function becomes the old one, and another one the new. A rebuild that waits for it begins.
-    fn end_phase(&mut self) -> Vec<Write> {
-        self.local.end_phase();
-        self.stats.phases += 1;
-        self.next_stage();
-        let switch = Write::Switch { generation: self.generation() };
-        vec![switch, begin_of(&self.local, Age::New), Write::Frontier { at: Frontier::START }]
-    }
-
-    /// Moves the frontier on by some keys, towards the end of a rebuild.
-    pub(super) fn sweep<R: Remote>(
-        &mut self,
-        limit: usize,
-        remote: &mut R,
-    ) -> Result<Progress, RebuildError<R::Error>> {
-        let swept = self.operate(remote, |filter, remote| {
-            let (mut known, mut deeds) = (Known::new(remote), Deeds::default());
-            if filter.stage() != Some(Stage::Done) {
-                filter.pay((limit as u64).min(filter.len().max(1)), &mut known, &mut deeds)?;
-                filter.stats.extends += filter.local.extends;
-            }
-            let writes = filter.tell(deeds);
-            match filter.stage() {
-                Some(Stage::Done) => {}
-                Some(_) => return Ok((Progress::More, writes)),
-                // The table could not be made, or is too small by now.
-                None => return Err(Stop::Full),
-            }
-            filter.set_rebuild(None);
-            filter.wants_rebuild = false;
-            filter.debt = 0;
-            filter.stats.rebuilds += 1;
-            Ok((Progress::Done, writes))
-        });
-        match swept {
-            Ok(progress) => Ok(progress),
-            Err(Stop::Seam(error)) => Err(error.into()),
-            Err(Stop::Full) => {
-                let cells = self.rebuild.take().and_then(|rebuild| rebuild.cells).unwrap_or(self.cells());
-                Err(RebuildError::Full { keys: self.len(), cells })
-            }
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{Adaptive, Backed};
     use crate::hash::HashKey;
-    use crate::remote::ByHash;
+    use crate::remote::{ByHash, Remote};
 
     #[test]
     fn phases_and_frontier_are_what_the_statistics_and_the_remote_say() {
-        let mut remote = ByHash::new();
-        let mut filter = BroomFilter::with_slots(64, 4).build(HashKey::fixed(3), &mut remote).expect("an empty remote");
-        assert_eq!((filter.phases(), filter.frontier()), (0, Frontier::START));
+        let mut pair = BroomFilter::with_slots(64, 4).build(HashKey::fixed(3), ByHash::new()).expect("an empty remote");
+        assert_eq!((pair.filter().phases(), pair.filter().frontier()), (0, Frontier::START));
         for number in 0..60u64 {
-            filter.insert(&number.to_be_bytes(), &mut remote).expect("room for all");
+            pair.insert(&number).expect("room for all");
         }
         let mut half_way = false;
         for number in 60u64.. {
-            if filter.phases() == 2 {
+            if pair.filter().phases() == 2 {
                 break;
             }
-            if filter.contains(&number.to_be_bytes()) {
-                filter.adapt(&number.to_be_bytes(), &mut remote).expect("the sets agree");
+            if pair.contains(&number) {
+                pair.was_wrong(&number).expect("the sets agree");
             }
-            let phase = remote.phase().ok().flatten().expect("a phase");
+            let phase = pair.remote().phase().ok().flatten().expect("a phase");
+            let filter = pair.filter();
             assert_eq!((filter.phases(), filter.frontier()), (filter.stats().phases, phase.frontier));
             half_way |= filter.frontier().share() > 0.5;
         }

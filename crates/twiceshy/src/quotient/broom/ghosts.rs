@@ -6,43 +6,109 @@
 //! never looked up and never matched to keys. They leave with their hash function.
 
 use super::functions::Age;
-use super::haunted::{Base, Ghost, Haunted};
+use super::haunted::{Base, Ghost, Haunted, HauntedEdit};
+use super::overlay::Drafted;
+use super::storage::{Owned, Storage};
 use super::strings::Bits;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ghosts {
-    by_age: [Haunted; 2],
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ghosts<S: Storage = Owned> {
+    by_age: [Haunted<S>; 2],
     /// Those whose function has ended: they are forgotten a few at a time, since no operation may take as long as there are
-    /// ghosts.
+    /// ghosts. A draft has none: they count for nothing.
     leaving: Vec<Haunted>,
-    journal: Option<Vec<Undo>>,
     widths: [u32; 2],
 }
 
 /// How many strings of them an operation forgets. It leaves a few ghosts at most, and a string has many.
 const FORGOTTEN_AT_ONCE: usize = 2;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Undo {
-    Came(Age, Ghost),
-    Went(Age, Ghost),
-    /// A phase ended.
-    Left,
+/// What was forgotten at once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Forgotten {
+    strings: Vec<(Base, Box<[u8]>)>,
+    /// `true` if nothing was left of those that it was taken from.
+    all: bool,
 }
 
 impl Ghosts {
     /// None yet, in levels with remainders of these widths.
     pub(crate) fn new(widths: [u32; 2]) -> Ghosts {
-        Ghosts { by_age: Age::BOTH.map(|_| Haunted::new(widths)), leaving: Vec::new(), journal: None, widths }
+        Ghosts { by_age: Age::BOTH.map(|_| Haunted::new(widths)), leaving: Vec::new(), widths }
     }
 
     /// Those of a file, in order.
     pub(crate) fn from_sorted(ghosts: &[(Age, Ghost)], widths: [u32; 2]) -> Ghosts {
         let of_age = |age| ghosts.iter().filter(move |(own, _)| *own == age).map(|(_, ghost)| *ghost);
         let by_age = Age::BOTH.map(|age| Haunted::from_sorted(of_age(age), widths));
-        Ghosts { by_age, leaving: Vec::new(), journal: None, widths }
+        Ghosts { by_age, leaving: Vec::new(), widths }
     }
 
+    /// The old function ends, and the new one is the old one from now on.
+    pub(crate) fn end_phase(&mut self) {
+        let new = std::mem::replace(&mut self.by_age[Age::New as usize], Haunted::new(self.widths));
+        let left = std::mem::replace(&mut self.by_age[Age::Old as usize], new);
+        self.leaving.push(left);
+    }
+
+    /// Undoes [`Ghosts::end_phase`].
+    pub(crate) fn resume_phase(&mut self) {
+        let left = self.leaving.pop().unwrap_or_else(|| Haunted::new(self.widths));
+        self.by_age[Age::New as usize] = std::mem::replace(&mut self.by_age[Age::Old as usize], left);
+    }
+
+    /// Forgets some of those whose function has ended.
+    pub(crate) fn forget(&mut self) -> Forgotten {
+        let Some(leaving) = self.leaving.last_mut() else { return Forgotten::default() };
+        let strings = (0..FORGOTTEN_AT_ONCE).filter_map(|_| leaving.forget_some()).collect();
+        Forgotten { strings, all: self.leaving.pop_if(|leaving| leaving.is_empty()).is_some() }
+    }
+
+    /// Undoes [`Ghosts::forget`].
+    pub(crate) fn recall(&mut self, forgotten: Forgotten) {
+        if forgotten.all {
+            self.leaving.push(Haunted::new(self.widths));
+        }
+        if let Some(leaving) = self.leaving.last_mut() {
+            forgotten.strings.into_iter().for_each(|string| leaving.recall(string));
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.by_age.iter().map(Haunted::len).sum()
+    }
+
+    pub(crate) fn allocated_bits(&self) -> u64 {
+        self.by_age.iter().chain(&self.leaving).map(Haunted::allocated_bits).sum()
+    }
+
+    /// All of them, for saving, in order: age, base, bits.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Age, Ghost)> + '_ {
+        Age::BOTH.into_iter().flat_map(|age| self.by_age[age as usize].iter().map(move |ghost| (age, ghost)))
+    }
+
+    pub(crate) fn draft(&self) -> Ghosts<Drafted<'_>> {
+        Ghosts { by_age: self.by_age.each_ref().map(Haunted::draft), leaving: Vec::new(), widths: self.widths }
+    }
+
+    /// Applies what a draft has changed; a second time undoes it.
+    pub(crate) fn exchange(&mut self, edit: &mut [HauntedEdit; 2]) {
+        self.by_age.iter_mut().zip(edit).for_each(|(own, edit)| own.exchange(edit));
+    }
+
+    /// `true` if an edit can be of these. `slots` are those of each level.
+    pub(crate) fn accepts(&self, edit: &[HauntedEdit; 2], slots: &[u64]) -> bool {
+        self.by_age.iter().zip(edit).all(|(own, edit)| own.accepts(edit, slots))
+    }
+}
+
+impl Ghosts<Drafted<'_>> {
+    pub(crate) fn finish(self) -> [HauntedEdit; 2] {
+        self.by_age.map(Haunted::finish)
+    }
+}
+
+impl<S: Storage> Ghosts<S> {
     /// Remembers a fingerprint until the function of that age ends.
     ///
     /// One that says no more than another, which stays at least as long, is not kept: of two strings of which one begins with the
@@ -63,17 +129,9 @@ impl Ghosts {
                 .collect();
             for other in less {
                 self.by_age[leaves as usize].remove((base, other));
-                self.note(Undo::Went(leaves, (base, other)));
             }
         }
         self.by_age[age as usize].add((base, bits));
-        self.note(Undo::Came(age, (base, bits)));
-    }
-
-    fn note(&mut self, undo: Undo) {
-        if let Some(journal) = &mut self.journal {
-            journal.push(undo);
-        }
     }
 
     /// How many adaptivity bits a key with this tail must take.
@@ -87,52 +145,6 @@ impl Ghosts {
     pub(crate) fn bits_for_whole_matches(&self, age: Age, base: Base, tail: u64) -> u32 {
         let here = self.by_age[age as usize].at(base);
         here.iter().filter(|bits| bits.is_prefix_of(tail)).map(|bits| bits.len).max().unwrap_or(0)
-    }
-
-    /// The old function ends, and the new one is the old one from now on.
-    pub(crate) fn end_phase(&mut self) {
-        let new = std::mem::replace(&mut self.by_age[Age::New as usize], Haunted::new(self.widths));
-        let left = std::mem::replace(&mut self.by_age[Age::Old as usize], new);
-        self.note(Undo::Left);
-        self.leaving.push(left);
-    }
-
-    pub(crate) fn len(&self) -> u64 {
-        self.by_age.iter().map(Haunted::len).sum()
-    }
-
-    pub(crate) fn allocated_bits(&self) -> u64 {
-        self.by_age.iter().chain(&self.leaving).map(Haunted::allocated_bits).sum()
-    }
-
-    pub(crate) fn begin(&mut self) {
-        self.journal = Some(Vec::new());
-    }
-
-    pub(crate) fn keep(&mut self) {
-        self.journal = None;
-        if let Some(leaving) = self.leaving.last_mut() {
-            (0..FORGOTTEN_AT_ONCE).for_each(|_| leaving.forget_some());
-            self.leaving.pop_if(|leaving| leaving.is_empty());
-        }
-    }
-
-    pub(crate) fn undo(&mut self) {
-        for undo in self.journal.take().unwrap_or_default().into_iter().rev() {
-            match undo {
-                Undo::Came(age, ghost) => drop(self.by_age[age as usize].remove(ghost)),
-                Undo::Went(age, ghost) => drop(self.by_age[age as usize].add(ghost)),
-                Undo::Left => {
-                    let left = self.leaving.pop().unwrap_or_else(|| Haunted::new(self.widths));
-                    self.by_age[Age::New as usize] = std::mem::replace(&mut self.by_age[Age::Old as usize], left);
-                }
-            }
-        }
-    }
-
-    /// All of them, for saving, in order: age, base, bits.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Age, Ghost)> + '_ {
-        Age::BOTH.into_iter().flat_map(|age| self.by_age[age as usize].iter().map(move |ghost| (age, ghost)))
     }
 }
 
@@ -182,37 +194,49 @@ mod tests {
         ghosts.add(Age::New, at, bits(1, 0b1));
         assert_eq!(ghosts.len(), 2, "it stays longer than the other");
         let before = ghosts.clone();
-        ghosts.begin();
-        ghosts.add(Age::New, at, bits(4, 0b0101));
+        let mut draft = ghosts.draft();
+        draft.add(Age::New, at, bits(4, 0b0101));
+        let mut edit = draft.finish();
+        assert!(ghosts.accepts(&edit, &[8]) && !ghosts.accepts(&edit, &[7]) && !ghosts.accepts(&edit, &[]));
+        ghosts.exchange(&mut edit);
         assert_eq!(ghosts.len(), 1, "it says more than both and stays as long as either");
         assert_eq!(ghosts.iter().next(), Some((Age::New, (at, bits(4, 0b0101)))));
+        ghosts.exchange(&mut edit);
+        assert_eq!(ghosts, before);
+        ghosts.exchange(&mut edit);
         ghosts.add(Age::Old, at, bits(2, 0b10));
         assert_eq!(ghosts.len(), 2, "neither begins with the other");
-        ghosts.undo();
-        assert_eq!(ghosts, before);
         assert!(ghosts.iter().is_sorted(), "a file has them in order");
     }
 
     #[test]
-    fn ghosts_leave_with_their_function_and_an_operation_that_did_not_hold_is_forgotten() {
+    fn ghosts_leave_with_their_function_and_come_back_if_that_is_undone() {
         let mut ghosts = Ghosts::new([4, 8]);
         ghosts.add(Age::Old, base(0, 1, 0), bits(2, 2));
         ghosts.add(Age::New, base(0, 1, 0), bits(1, 1));
         let before = ghosts.clone();
-        ghosts.begin();
-        ghosts.add(Age::New, base(1, 9, 5), bits(4, 3));
-        ghosts.end_phase();
-        ghosts.add(Age::Old, base(0, 1, 0), bits(2, 2));
+        let mut draft = ghosts.draft();
+        draft.add(Age::New, base(1, 9, 5), bits(4, 3));
+        let mut edit = draft.finish();
+        ghosts.exchange(&mut edit);
         assert_eq!(ghosts.len(), 3);
+        ghosts.end_phase();
+        assert_eq!(ghosts.len(), 2);
         assert_eq!(ghosts.bits_for(base(0, 1, 0), 1), 1, "the new function is the old one now");
-        ghosts.undo();
+        let ended = ghosts.clone();
+        let forgotten = ghosts.forget();
+        assert!(ghosts.allocated_bits() < ended.allocated_bits(), "those of a function that has ended are forgotten");
+        ghosts.recall(forgotten);
+        assert_eq!(ghosts, ended);
+        ghosts.resume_phase();
+        ghosts.exchange(&mut edit);
         assert_eq!(ghosts, before);
         ghosts.end_phase();
         ghosts.end_phase();
         assert_eq!(ghosts.len(), 0);
         assert!(ghosts.allocated_bits() > 0, "they are forgotten by operations");
-        ghosts.keep();
-        ghosts.keep();
+        ghosts.forget();
+        ghosts.forget();
         assert_eq!(ghosts.allocated_bits(), 0);
     }
 }

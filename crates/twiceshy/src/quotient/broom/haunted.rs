@@ -6,6 +6,8 @@
 //! and more time: an insertion reads half of one for each age.
 
 use super::bit_string::{BitReader, BitWriter};
+use super::overlay::{ChangedMap, DraftMap, Drafted, exchange_map};
+use super::storage::{Map, Owned, Storage};
 use super::strings::Bits;
 use crate::touched;
 use std::collections::BTreeMap;
@@ -38,14 +40,21 @@ const FAR_BITS: u32 = 40;
 const BESIDE: u64 = 64 * 8;
 
 /// The ghosts of one hash function.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Haunted {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Haunted<S: Storage = Owned> {
     /// Each string under the base that it begins with: it has the ghosts from there up to the next. No string is empty, and none
     /// has ghosts of two levels.
-    strings: BTreeMap<Base, Box<[u8]>>,
+    strings: S::Map<Base, Box<[u8]>>,
     /// The bits of a remainder in each level.
     widths: [u32; 2],
     len: u64,
+}
+
+/// What a draft of them has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HauntedEdit {
+    pub(super) strings: ChangedMap<Base, Box<[u8]>>,
+    pub(super) len: u64,
 }
 
 impl Haunted {
@@ -53,18 +62,90 @@ impl Haunted {
         Haunted { strings: BTreeMap::new(), widths, len: 0 }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.strings.is_empty()
+    }
+
+    /// Makes one of all ghosts in order, each once.
+    pub(crate) fn from_sorted(ghosts: impl Iterator<Item = Ghost>, widths: [u32; 2]) -> Haunted {
+        let mut haunted = Haunted::new(widths);
+        let ghosts: Vec<Ghost> = ghosts.collect();
+        for of_level in ghosts.chunk_by(|a, b| a.0.level == b.0.level) {
+            haunted.put(of_level);
+        }
+        haunted.len = ghosts.len() as u64;
+        haunted
+    }
+
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Ghost> + '_ {
+        self.strings.iter().flat_map(|(first, bytes)| self.unpacked(*first, bytes))
+    }
+
+    /// Forgets the ghosts of one string, and gives it out.
+    pub(crate) fn forget_some(&mut self) -> Option<(Base, Box<[u8]>)> {
+        let (first, bytes) = self.strings.pop_first()?;
+        self.len = self.len.saturating_sub(self.unpacked(first, &bytes).count() as u64);
+        Some((first, bytes))
+    }
+
+    /// Takes in again what was forgotten.
+    pub(crate) fn recall(&mut self, (first, bytes): (Base, Box<[u8]>)) {
+        self.len += self.unpacked(first, &bytes).count() as u64;
+        self.strings.insert(first, bytes);
+    }
+
+    pub(crate) fn allocated_bits(&self) -> u64 {
+        self.strings.values().map(|bytes| bytes.len() as u64 * 8 + BESIDE).sum()
+    }
+
+    pub(crate) fn draft(&self) -> Haunted<Drafted<'_>> {
+        Haunted { strings: DraftMap::new(&self.strings), widths: self.widths, len: self.len }
+    }
+
+    /// Applies what a draft has changed; a second time undoes it.
+    pub(crate) fn exchange(&mut self, edit: &mut HauntedEdit) {
+        exchange_map(&mut self.strings, &mut edit.strings);
+        std::mem::swap(&mut self.len, &mut edit.len);
+    }
+
+    /// `true` if each string of an edit has ghosts of one level in order, from its own base on, and the edit counts them right.
+    /// `slots` are those of each level.
+    pub(crate) fn accepts(&self, edit: &HauntedEdit, slots: &[u64]) -> bool {
+        let sound = |base: &Base, bytes: &[u8]| {
+            let ghosts: Vec<Ghost> = self.unpacked(*base, bytes).collect();
+            let slots = slots.get(usize::from(base.level)).copied().unwrap_or(0);
+            ghosts.first().is_some_and(|(first, _)| first == base)
+                && ghosts.is_sorted_by(|a, b| a < b)
+                && ghosts.iter().all(|(base, _)| base.quotient < slots)
+        };
+        let known = |base: &Base| usize::from(base.level) < slots.len();
+        let strings = || edit.strings.iter();
+        if !strings().all(|(base, bytes)| known(base) && bytes.as_ref().is_none_or(|bytes| sound(base, bytes))) {
+            return false;
+        }
+        let count = |base: &Base, bytes: &[u8]| self.unpacked(*base, bytes).count() as u64;
+        let came: u64 = strings().filter_map(|(base, bytes)| Some(count(base, bytes.as_ref()?))).sum();
+        let went: u64 = strings().filter_map(|(base, _)| Some(count(base, self.strings.get(base)?))).sum();
+        (self.len + came).checked_sub(went) == Some(edit.len)
+    }
+}
+
+impl Haunted<Drafted<'_>> {
+    pub(crate) fn finish(self) -> HauntedEdit {
+        HauntedEdit { strings: self.strings.finish(), len: self.len }
+    }
+}
+
+impl<S: Storage> Haunted<S> {
     /// How many ghosts there are.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.strings.is_empty()
-    }
-
     /// The string that has a base's ghosts, if there are any.
     fn string(&self, base: Base) -> Option<(&Base, &[u8])> {
-        let (first, bytes) = self.strings.range(..=base).next_back()?;
+        let (first, bytes) = self.strings.last_up_to(&base)?;
         (first.level == base.level).then_some((first, bytes))
     }
 
@@ -84,11 +165,12 @@ impl Haunted {
         let (base, _) = ghost;
         let Some((first, bytes)) = self.string(base) else {
             // It comes before the first of its level, which takes it in: else there would be strings of one ghost each.
-            let after =
-                self.strings.range(base..).next().map(|(first, _)| *first).filter(|first| first.level == base.level);
             let mut ghosts: Vec<Ghost> = vec![ghost];
-            if let Some((first, bytes)) = after.and_then(|first| self.strings.remove_entry(&first)) {
-                ghosts.extend(self.unpacked(first, &bytes));
+            let after = self.strings.first_from(&base).filter(|(first, _)| first.level == base.level);
+            if let Some((first, bytes)) = after {
+                let first = *first;
+                ghosts.extend(self.unpacked(first, bytes));
+                self.strings.remove(&first);
             }
             self.put(&ghosts);
             self.len += 1;
@@ -118,17 +200,6 @@ impl Haunted {
         true
     }
 
-    /// Makes one of all ghosts in order, each once.
-    pub(crate) fn from_sorted(ghosts: impl Iterator<Item = Ghost>, widths: [u32; 2]) -> Haunted {
-        let mut haunted = Haunted::new(widths);
-        let ghosts: Vec<Ghost> = ghosts.collect();
-        for of_level in ghosts.chunk_by(|a, b| a.0.level == b.0.level) {
-            haunted.put(of_level);
-        }
-        haunted.len = ghosts.len() as u64;
-        haunted
-    }
-
     /// Stores ghosts of one level, cut in two as often as they are too many for a string.
     fn put(&mut self, ghosts: &[Ghost]) {
         let Some(((base, _), (last, _))) = ghosts.first().zip(ghosts.last()) else { return };
@@ -151,22 +222,6 @@ impl Haunted {
         let width = self.widths[usize::from(first.level)];
         Unpacked { from: BitReader::new(bytes), width, level: first.level, last: first.quotient }
     }
-
-    /// All of them, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Ghost> + '_ {
-        self.strings.iter().flat_map(|(first, bytes)| self.unpacked(*first, bytes))
-    }
-
-    /// Forgets the ghosts of one string.
-    pub(crate) fn forget_some(&mut self) {
-        if let Some((first, bytes)) = self.strings.pop_first() {
-            self.len -= self.unpacked(first, &bytes).count() as u64;
-        }
-    }
-
-    pub(crate) fn allocated_bits(&self) -> u64 {
-        self.strings.values().map(|bytes| bytes.len() as u64 * 8 + BESIDE).sum()
-    }
 }
 
 /// The ghosts of a string, as they are unpacked.
@@ -185,10 +240,11 @@ impl Iterator for Unpacked<'_> {
         if from.take(1) == 0 {
             return None;
         }
-        self.last += match from.take_zeros() {
+        let distance = match from.take_zeros() {
             FAR.. => from.take(FAR_BITS),
             high => u64::from(high) << RICE | from.take(RICE),
         };
+        self.last = self.last.saturating_add(distance);
         let remainder = from.take(self.width) as u32;
         let len = from.take_zeros() + 1;
         let bits = Bits { len, bits: from.take(len) };

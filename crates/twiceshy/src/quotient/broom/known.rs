@@ -2,9 +2,10 @@
 
 use super::functions::{Age, Functions};
 use super::local::Local;
-use crate::error::SeamError;
+use super::storage::Storage;
+use crate::error::PlanError;
 use crate::hash::words_of;
-use crate::remote::{CellId, Key, Order, Place, Remote};
+use crate::remote::{CellId, Key, Keys, Order, Place};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -16,8 +17,8 @@ type At = (Age, usize, u64);
 ///
 /// The remote stands at the commit before the operation. Keys that the operation has brought or moved to the other function
 /// are added here, those that it has taken out are left out.
-pub(crate) struct Known<'a, R> {
-    remote: &'a R,
+pub(crate) struct Known<'a> {
+    keys: &'a dyn Keys,
     /// Keys that came, or have another function than the remote believes, by where they are.
     here: BTreeMap<At, Vec<Key>>,
     /// Keys that have gone, or are on their way to the other function.
@@ -26,19 +27,19 @@ pub(crate) struct Known<'a, R> {
     answers: RefCell<BTreeMap<At, Vec<Key>>>,
 }
 
-impl<'a, R: Remote> Known<'a, R> {
-    pub(crate) fn new(remote: &'a R) -> Known<'a, R> {
-        Known { remote, here: BTreeMap::new(), gone: BTreeSet::new(), answers: RefCell::default() }
+impl<'a> Known<'a> {
+    pub(crate) fn new(keys: &'a dyn Keys) -> Known<'a> {
+        Known { keys, here: BTreeMap::new(), gone: BTreeSet::new(), answers: RefCell::default() }
     }
 
     /// Where a key is, in each level.
-    fn ats(local: &Local, key: &[u8]) -> impl Iterator<Item = At> {
+    fn ats<S: Storage>(local: &Local<S>, key: &[u8]) -> impl Iterator<Item = At> {
         let age = local.functions.age(key);
         (0..local.shape.levels()).map(move |level| (age, level, local.hash_at(key, age, level).quotient))
     }
 
     /// A key is in L from now on, under the function that it has now.
-    pub(crate) fn came(&mut self, local: &Local, key: &Key) {
+    pub(crate) fn came<S: Storage>(&mut self, local: &Local<S>, key: &Key) {
         self.gone.remove(key);
         for at in Self::ats(local, key) {
             self.here.entry(at).or_default().push(key.clone());
@@ -46,7 +47,7 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// A key is no longer in L. It still has the function under which it was.
-    pub(crate) fn went(&mut self, local: &Local, key: &Key) {
+    pub(crate) fn went<S: Storage>(&mut self, local: &Local<S>, key: &Key) {
         for at in Self::ats(local, key) {
             self.here.entry(at).or_default().retain(|here| here != key);
         }
@@ -54,13 +55,13 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// The keys with this quotient in a level of a table.
-    pub(crate) fn candidates(
+    pub(crate) fn candidates<S: Storage>(
         &self,
-        local: &Local,
+        local: &Local<S>,
         table: usize,
         level: usize,
         quotient: u64,
-    ) -> Result<Vec<Key>, SeamError<R::Error>> {
+    ) -> Result<Vec<Key>, PlanError> {
         let mut keys: Vec<Key> = Vec::new();
         for age in local.ages_in(table) {
             keys.extend(self.of_age(local, *age, level, quotient)?);
@@ -72,7 +73,13 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Those of the remote that have the function of this age.
-    fn of_age(&self, local: &Local, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+    fn of_age<S: Storage>(
+        &self,
+        local: &Local<S>,
+        age: Age,
+        level: usize,
+        quotient: u64,
+    ) -> Result<Vec<Key>, PlanError> {
         let place = (age, level, quotient);
         if !self.answers.borrow().contains_key(&place) {
             let answer = self.ask(local, age, level, quotient)?;
@@ -83,7 +90,7 @@ impl<'a, R: Remote> Known<'a, R> {
     }
 
     /// Reads the remote.
-    fn ask(&self, local: &Local, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, SeamError<R::Error>> {
+    fn ask<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, PlanError> {
         let slots = local.tables[local.table_of(age)].levels[level].slots();
         let words = words_of(quotient, quotient, slots);
         // A remote may bring more than it was asked for.
@@ -91,14 +98,14 @@ impl<'a, R: Remote> Known<'a, R> {
         self.read(local, age, Order(level as u8), words, own)
     }
 
-    fn read(
+    fn read<S: Storage>(
         &self,
-        local: &Local,
+        local: &Local<S>,
         age: Age,
         order: Order,
         words: RangeInclusive<u64>,
         own: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<Key>, SeamError<R::Error>> {
+    ) -> Result<Vec<Key>, PlanError> {
         let generation = local.functions.generation_of(age);
         let place = Place { generation, order, words, cell: CellId(0) };
         let mut keys = Vec::new();
@@ -107,23 +114,23 @@ impl<'a, R: Remote> Known<'a, R> {
                 keys.push(Key::from(key));
             }
         };
-        self.remote.candidates(&place, &mut found).map_err(SeamError::Remote)?;
+        self.keys.candidates(&place, &mut found)?;
         Ok(keys)
     }
 
     /// Whether the remote has a key, by one read at most.
-    pub(crate) fn stores(&self, local: &Local, key: &[u8]) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn stores<S: Storage>(&self, local: &Local<S>, key: &[u8]) -> Result<bool, PlanError> {
         let (age, quotient) = local.functions.quotient(key, 0, &local.shape);
         let keys = self.of_age(local, age, 0, quotient)?;
         Ok(keys.iter().any(|stored| **stored == *key))
     }
 
     /// The keys of the old function whose positions are in a range, in the order of positions.
-    pub(crate) fn in_order(
+    pub(crate) fn in_order<S: Storage>(
         &self,
-        local: &Local,
+        local: &Local<S>,
         positions: RangeInclusive<u64>,
-    ) -> Result<Vec<(u64, Key)>, SeamError<R::Error>> {
+    ) -> Result<Vec<(u64, Key)>, PlanError> {
         let position = |key: &[u8]| local.functions.position(key, Age::Old);
         let own = |key: &[u8]| positions.contains(&position(key));
         let order = Functions::frontier_order(&local.shape);

@@ -4,19 +4,19 @@
 //! another, so a query matches one slot at most. Probing is bounded (section 5.3): a key whose window has no free slot does
 //! not come in. So no slot is further than the window from its quotient, and a look-up touches a bounded number of words.
 //!
-//! **Undoing.** An operation of a broom filter is a chain of small changes, each of which must see the ones before it. They
-//! are made on the level itself, which nobody looks at meanwhile, under a journal of what was there before; if the remote
-//! then refuses, the journal puts everything back.
+//! **Drafts.** An operation of a broom filter is a chain of small changes, each of which must see the ones before it. They are made
+//! on a draft of the level, which copies what it changes; the level itself goes on answering.
 
+use super::overlay::{ChangedBytes, ChangedMap, ChangedRow, DraftBytes, DraftMap, DraftRow, Drafted};
+use super::overlay::{exchange_bytes, exchange_map, exchange_row};
+use super::rests::Rests;
 use super::spilled::Spilled;
+use super::storage::{Map, Owned, Row, Storage};
 use super::strings::{Bits, Strings};
-use crate::packed::PackedCells;
 use crate::packed::word::{Portable, Word64};
 use crate::quotient::block::{Annex, Layout, SLOTS};
 use crate::quotient::table::{Room, Table};
-use crate::touched;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// How far from its quotient a newcomer looks for a free slot. Measured while a million keys come to 95 % load, 0.47 % of them
 /// find none in 256 slots, 0.15 % in 512, 0.03 % in 1,024. When keys are moved on at that load it is up to ten times as many,
@@ -31,35 +31,29 @@ pub(crate) const SEGMENT: u64 = 128 * SLOTS;
 pub(super) const SPILLED: [u64; 3] = [0; 3];
 
 #[derive(Clone, Debug)]
-pub(crate) struct Level {
+pub(crate) struct Level<S: Storage = Owned> {
     /// The signatures of remainders, and where they are.
-    pub(super) table: Table,
+    pub(super) table: Table<S::Bytes>,
     /// What remainders have behind their signatures, if anything (section 5.4).
-    pub(super) rests: Option<PackedCells>,
+    pub(super) rests: Option<Rests<S::Bytes>>,
     /// The strings of each block, three words.
-    pub(super) groups: Vec<[u64; 3]>,
+    pub(super) groups: S::Row<[u64; 3]>,
     /// Those that outgrew their words.
-    pub(super) spilled: BTreeMap<u64, Spilled>,
+    pub(super) spilled: S::Map<u64, Spilled>,
     pub(super) used: u64,
     /// Whether runs keep to their segments. Not in a level that is nearly empty: its clusters are short, and a key at a
     /// segment's end must find room.
     pub(super) segmented: bool,
-    pub(super) journal: Option<Journal>,
 }
 
-/// What was there before an operation.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Journal {
-    blocks: BTreeMap<u64, Before>,
-    used: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Before {
-    image: Vec<u8>,
-    rests: Vec<u32>,
-    group: [u64; 3],
-    spilled: Option<Spilled>,
+/// What a draft of a level has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LevelEdit {
+    pub(super) blocks: ChangedBytes,
+    pub(super) rests: ChangedBytes,
+    pub(super) groups: ChangedRow<[u64; 3]>,
+    pub(super) spilled: ChangedMap<u64, Spilled>,
+    pub(super) used: u64,
 }
 
 /// A hash as a level sees it: where it belongs, and the bits that follow.
@@ -107,27 +101,18 @@ impl Level {
         let table = Table::new(slots, Layout::new(signature, Annex::Nothing))?;
         let rests = match width - signature {
             0 => None,
-            rest => Some(PackedCells::new(table.all_slots(), rest)?),
+            rest => Some(Rests::new(table.blocks.len(), rest)?),
         };
         let blocks = usize::try_from(table.blocks.len()).ok()?;
         let mut groups = Vec::new();
         groups.try_reserve_exact(blocks).ok()?;
         groups.resize(blocks, Strings::EMPTY.to_words());
-        Some(Level { table, rests, groups, spilled: BTreeMap::new(), used: 0, segmented: true, journal: None })
+        Some(Level { table, rests, groups, spilled: BTreeMap::new(), used: 0, segmented: true })
     }
 
     /// The same level, whose runs may cross segments.
     pub(crate) fn without_segments(self) -> Level {
         Level { segmented: false, ..self }
-    }
-
-    pub(crate) fn slots(&self) -> u64 {
-        self.table.slots()
-    }
-
-    /// Slots in use.
-    pub(crate) fn used(&self) -> u64 {
-        self.used
     }
 
     /// Blocks whose strings outgrew their words.
@@ -155,11 +140,58 @@ impl Level {
 
     pub(crate) fn allocated_bits(&self) -> u64 {
         let spilled: u64 = self.spilled.values().map(Spilled::allocated_bits).sum();
-        let rests = self.rests.as_ref().map_or(0, PackedCells::allocated_bits);
+        let rests = self.rests.as_ref().map_or(0, Rests::allocated_bits);
         self.table.blocks.allocated_bits()
             + rests
             + spilled
             + (self.groups.capacity() * size_of::<[u64; 3]>()) as u64 * 8
+    }
+
+    pub(crate) fn draft(&self) -> Level<Drafted<'_>> {
+        Level {
+            table: self.table.over(DraftBytes::new),
+            rests: self.rests.as_ref().map(Rests::draft),
+            groups: DraftRow::new(&self.groups),
+            spilled: DraftMap::new(&self.spilled),
+            used: self.used,
+            segmented: self.segmented,
+        }
+    }
+
+    /// Applies what a draft has changed; a second time undoes it.
+    pub(crate) fn exchange(&mut self, edit: &mut LevelEdit) {
+        let (blocks, stride) = self.table.blocks.bytes_mut();
+        exchange_bytes(blocks, stride, &mut edit.blocks);
+        if let Some(rests) = &mut self.rests {
+            rests.exchange(&mut edit.rests);
+        }
+        exchange_row(&mut self.groups, &mut edit.groups);
+        exchange_map(&mut self.spilled, &mut edit.spilled);
+        std::mem::swap(&mut self.used, &mut edit.used);
+    }
+}
+
+impl Level<Drafted<'_>> {
+    pub(crate) fn finish(self) -> LevelEdit {
+        let stride = self.table.blocks.stride();
+        LevelEdit {
+            blocks: self.table.blocks.into_bytes().finish(stride),
+            rests: self.rests.map(Rests::finish).unwrap_or_default(),
+            groups: self.groups.finish(),
+            spilled: self.spilled.finish(),
+            used: self.used,
+        }
+    }
+}
+
+impl<S: Storage> Level<S> {
+    pub(crate) fn slots(&self) -> u64 {
+        self.table.slots()
+    }
+
+    /// Slots in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
     }
 
     /// The bits of a remainder that are compared first, and those behind.
@@ -205,16 +237,9 @@ impl Level {
         None
     }
 
-    /// The words of a block's adaptivity bits are touched.
-    #[inline(always)]
-    fn note(&self, block: u64) {
-        touched::note_one(&self.groups[block as usize]);
-    }
-
     /// The slots of a block whose adaptivity bits are a prefix of these.
     fn prefixes<W: Word64>(&self, block: u64, tail: u64) -> u64 {
-        self.note(block);
-        match Strings::from_words_unchecked(self.groups[block as usize]) {
+        match Strings::from_words_unchecked(*self.groups.at(block as usize)) {
             Some(strings) => strings.prefixes::<W>(tail),
             None => {
                 let spilled = self.spilled.get(&block).into_iter().flat_map(|strings| (0u32..).zip(strings.iter()));
@@ -235,8 +260,7 @@ impl Level {
     #[inline]
     pub(crate) fn string<W: Word64>(&self, slot: u64) -> Bits {
         let (block, at) = (slot / SLOTS, slot % SLOTS);
-        self.note(block);
-        match Strings::from_words_unchecked(self.groups[block as usize]) {
+        match Strings::from_words_unchecked(*self.groups.at(block as usize)) {
             Some(strings) => strings.get::<W>(at as u32),
             None => self.spilled.get(&block).map_or(Bits::EMPTY, |strings| strings.get(at as u32)),
         }
@@ -263,12 +287,10 @@ impl Level {
 
     /// Puts a fingerprint where there is room.
     pub(crate) fn insert(&mut self, room: Room, remainder: u32, string: Bits) {
-        self.remember(room.quotient / SLOTS..=room.free / SLOTS);
         let (signature, rest) = self.parts(remainder);
         self.table.insert(room, signature);
         if let Some(rests) = &mut self.rests {
-            (room.slot..room.free).rev().for_each(|slot| rests.set(slot + 1, rests.get(slot)));
-            rests.set(room.slot, rest);
+            rests.insert(room.slot, room.free, rest);
         }
         let mut carried = string;
         for block in room.slot / SLOTS..=room.free / SLOTS {
@@ -283,11 +305,9 @@ impl Level {
     pub(crate) fn remove(&mut self, quotient: u64, slot: u64) -> Option<Bits> {
         let run = self.table.run::<Portable>(quotient)?;
         let gap = self.table.gap(quotient, &run, slot);
-        self.remember(quotient / SLOTS..=gap.freed / SLOTS);
         self.table.remove(gap);
         if let Some(rests) = &mut self.rests {
-            (slot..gap.freed).for_each(|slot| rests.set(slot, rests.get(slot + 1)));
-            rests.set(gap.freed, 0);
+            rests.remove(slot, gap.freed);
         }
         let mut carried = Bits::EMPTY;
         for block in (slot / SLOTS..=gap.freed / SLOTS).rev() {
@@ -301,15 +321,13 @@ impl Level {
 
     /// Gives a slot other adaptivity bits.
     pub(crate) fn set_string(&mut self, slot: u64, string: Bits) {
-        self.remember(slot / SLOTS..=slot / SLOTS);
         self.shift(slot / SLOTS, slot % SLOTS, slot % SLOTS, string);
     }
 
     /// Takes a block's string number `from` out and puts another in as number `to`. What does not fit into three words is
     /// spilled, and comes back as soon as it does.
     fn shift(&mut self, block: u64, from: u64, to: u64, string: Bits) -> Bits {
-        self.note(block);
-        let group = &mut self.groups[block as usize];
+        let group = self.groups.at_mut(block as usize);
         let strings = Strings::from_words_unchecked(*group);
         let packed = strings.and_then(|mut strings| {
             let taken = strings.shift::<Portable>(from as u32, to as u32, string)?;
@@ -319,7 +337,7 @@ impl Level {
             *group = strings.to_words();
             return taken;
         }
-        let mut all = match (self.spilled.remove(&block), strings) {
+        let mut all: Vec<Bits> = match (self.spilled.get(&block), strings) {
             (Some(spilled), _) => spilled.iter().collect(),
             (None, Some(strings)) => (0..64).map(|slot| strings.get::<Portable>(slot)).collect(),
             (None, None) => vec![Bits::EMPTY; SLOTS as usize],
@@ -327,7 +345,10 @@ impl Level {
         let taken = all.remove(from as usize);
         all.insert(to as usize, string);
         match Strings::pack::<Portable>(&all) {
-            Some(strings) => *group = strings.to_words(),
+            Some(strings) => {
+                *group = strings.to_words();
+                self.spilled.remove(&block);
+            }
             None => {
                 *group = SPILLED;
                 let spilled = Spilled::new(&all);
@@ -337,49 +358,6 @@ impl Level {
         }
         taken
     }
-
-    /// Begins an operation.
-    pub(crate) fn begin(&mut self) {
-        self.journal = Some(Journal { used: self.used, ..Journal::default() });
-    }
-
-    /// The operation holds.
-    pub(crate) fn keep(&mut self) {
-        self.journal = None;
-    }
-
-    /// Puts everything back as it was when the operation began.
-    pub(crate) fn undo(&mut self) {
-        let Some(journal) = self.journal.take() else { return };
-        self.used = journal.used;
-        for (block, before) in journal.blocks {
-            self.table.blocks.restore(block, &before.image);
-            if let Some(rests) = &mut self.rests {
-                (block * SLOTS..).zip(before.rests).for_each(|(slot, rest)| rests.set(slot, rest));
-            }
-            self.groups[block as usize] = before.group;
-            match before.spilled {
-                Some(spilled) => self.spilled.insert(block, spilled),
-                None => self.spilled.remove(&block),
-            };
-        }
-    }
-
-    fn remember(&mut self, blocks: std::ops::RangeInclusive<u64>) {
-        let Some(journal) = &mut self.journal else { return };
-        for block in blocks {
-            journal.blocks.entry(block).or_insert_with(|| Before {
-                image: self.table.blocks.image(block).to_vec(),
-                rests: self.rests.iter().flat_map(|rests| slots_of(block).map(|slot| rests.get(slot))).collect(),
-                group: self.groups[block as usize],
-                spilled: self.spilled.get(&block).cloned(),
-            });
-        }
-    }
-}
-
-fn slots_of(block: u64) -> Range<u64> {
-    block * SLOTS..(block + 1) * SLOTS
 }
 
 #[cfg(test)]
@@ -422,7 +400,7 @@ mod tests {
     }
 
     /// One random change of both.
-    fn step(level: &mut Level, twin: &mut Twin, rng: &mut SplitMix64) {
+    fn step<S: Storage>(level: &mut Level<S>, twin: &mut Twin, rng: &mut SplitMix64) {
         let string = Bits::prefix(rng.next(), (rng.next() | 1 << 12).trailing_zeros() * 2);
         let quotient = rng.below(level.slots());
         match rng.below(5) {
@@ -468,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_agrees_with_a_list_of_fingerprints_and_undoes_what_did_not_hold() {
+    fn a_level_agrees_with_a_list_of_fingerprints_and_undoes_a_draft_that_was_applied() {
         let (mut spilled, mut undone) = (0, 0);
         for (slots, width, signature) in [(40, 2, 2), (64, 2, 2), (150, 2, 2), (400, 2, 2), (90, 5, 2), (300, 12, 4)] {
             let mut rng = SplitMix64::from_state(slots);
@@ -476,19 +454,19 @@ mod tests {
             let mut twin = Twin::new();
             for _ in 0..700 {
                 let before = (level.clone(), twin.clone());
-                level.begin();
+                let mut draft = level.draft();
                 for _ in 0..1 + rng.below(6) {
-                    step(&mut level, &mut twin, &mut rng);
+                    step(&mut draft, &mut twin, &mut rng);
                 }
+                let mut edit = draft.finish();
+                level.exchange(&mut edit);
                 if rng.below(3) == 0 {
-                    level.undo();
+                    level.exchange(&mut edit);
                     assert_eq!(level.table, before.0.table);
                     assert_eq!((&level.groups, &level.spilled), (&before.0.groups, &before.0.spilled));
                     assert_eq!(level.rests, before.0.rests);
                     twin = before.1;
                     undone += 1;
-                } else {
-                    level.keep();
                 }
                 check(&level, &twin, &mut rng);
                 spilled = spilled.max(level.spilled());

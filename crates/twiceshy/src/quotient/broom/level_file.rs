@@ -1,9 +1,9 @@
 //! A level in a file, and what must hold of one.
 
-use super::level::{Level, SPILLED};
+use super::level::{Level, LevelEdit, SPILLED};
+use super::rests::Rests;
 use super::spilled::Spilled;
 use super::strings::{Bits, Strings};
-use crate::packed::PackedCells;
 use crate::packed::word::Portable;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::quotient::block::{Annex, Layout, SLOTS};
@@ -18,7 +18,7 @@ impl Level {
     /// Saves the blocks, what remainders have behind signatures, the strings of each block, and those that are spilled.
     pub(crate) fn write<'a>(&'a self, out: &mut Writer<'a>) {
         out.bytes(self.table.blocks.as_bytes());
-        out.bytes(self.rests.as_ref().map_or(&[][..], PackedCells::as_bytes));
+        out.bytes(self.rests.as_ref().map_or(&[][..], Rests::as_bytes));
         let words = self.groups.iter().flatten().flat_map(|word| word.to_le_bytes());
         out.bytes(words.collect::<Vec<u8>>());
         let mut spilled = Vec::new();
@@ -48,7 +48,7 @@ impl Level {
         let rests = match width - signature {
             0 if bytes.is_empty() => None,
             0 => return Err(LoadError::invalid("its remainders have bits behind the last")),
-            rest => Some(PackedCells::from_bytes(table.all_slots(), rest, &bytes).ok_or_else(|| {
+            rest => Some(Rests::from_bytes(table.blocks.len(), rest, &bytes).ok_or_else(|| {
                 LoadError::invalid(format!("{} bytes are not {rest} bits for each of its slots", bytes.len()))
             })?),
         };
@@ -81,12 +81,24 @@ impl Level {
             }
             spilled.insert(block, Spilled::new(&read));
         }
-        let level = Level { table, rests, groups: groups.to_vec(), spilled, used, segmented, journal: None };
+        let level: Level = Level { table, rests, groups: groups.to_vec(), spilled, used, segmented };
         if level.spilled.keys().any(|block| *block >= level.table.blocks.len()) {
             return Err(LoadError::invalid("adaptivity bits are of no block"));
         }
         level.check().map_err(LoadError::invalid)?;
         Ok(level)
+    }
+
+    /// `true` if every number of an edit lies within this level.
+    pub(crate) fn accepts(&self, edit: &LevelEdit) -> bool {
+        let (blocks, stride) = (self.table.blocks.len(), self.table.blocks.stride());
+        let numbers = edit.blocks.keys().chain(edit.rests.keys()).chain(edit.spilled.keys());
+        numbers.into_iter().all(|block| *block < blocks)
+            && edit.blocks.values().all(|copy| copy.len() == stride)
+            && self.rests.as_ref().map_or(edit.rests.is_empty(), |rests| rests.accept(&edit.rests))
+            && edit.groups.keys().all(|block| (*block as u64) < blocks)
+            && edit.groups.values().all(|group| *group == SPILLED || Strings::from_words(*group).is_some())
+            && edit.used <= self.table.all_slots()
     }
 
     /// Checks the table, the strings, the window, and Invariant 7: no fingerprint is a prefix of another.

@@ -3,38 +3,30 @@
 use super::functions::{Age, Functions};
 use super::known::Known;
 use super::level::Hash;
+use super::overlay::Drafted;
 use super::prints::Prints;
 use super::rules::{BroomRule, Rules};
 use super::shape::Shape;
+use super::storage::{Owned, Storage};
 use super::strings::Bits;
-use crate::error::SeamError;
+use super::tables::Tables;
+use crate::error::PlanError;
 use crate::hash::{HashKey, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::quotient::matching::assign;
-use crate::remote::{CellId, Key, Order, Place, Remote, Schema};
+use crate::remote::{CellId, Key, Order, Place, Schema, Write};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Local {
+pub(crate) struct Local<S: Storage = Owned> {
     /// One table for the keys of both ages; or one for each age, while it is being replaced.
-    pub(crate) tables: Vec<Prints>,
+    pub(crate) tables: Tables<Prints<S>>,
     pub(crate) functions: Functions,
     pub(crate) shape: Shape,
     pub(crate) rules: Rules,
-    /// Fingerprints that were extended since the last operation began.
+    /// Fingerprints that were extended since this draft began.
     pub(crate) extends: u64,
-    /// Keys that were put beside a first level that was crowded, since the last operation began.
+    /// Keys that were put beside a first level that was crowded, since this draft began.
     pub(crate) crowding: u64,
-    saved: Option<Saved>,
-}
-
-/// What an operation began with, beside what the tables remember themselves.
-#[derive(Clone, Debug)]
-struct Saved {
-    functions: Functions,
-    /// The table that it has thrown away.
-    ended: Option<Prints>,
-    /// Whether it has begun a table.
-    begun: bool,
 }
 
 /// A slot of a level.
@@ -49,7 +41,7 @@ pub(crate) struct Spot {
 impl Local {
     pub(crate) fn from_parts(shape: Shape, prints: Prints, functions: Functions) -> Local {
         let rules = Rules::default();
-        Local { tables: vec![prints], functions, shape, rules, extends: 0, crowding: 0, saved: None }
+        Local { tables: Tables::new(prints), functions, shape, rules, extends: 0, crowding: 0 }
     }
 
     /// An empty one; `None` where it cannot be allocated.
@@ -57,6 +49,19 @@ impl Local {
         Some(Local::from_parts(shape, Prints::new(functions.slots[0], &shape)?, functions))
     }
 
+    pub(crate) fn allocated_bits(&self) -> u64 {
+        self.tables.iter().map(Prints::allocated_bits).sum()
+    }
+
+    /// A draft, on which an operation is planned.
+    pub(crate) fn draft(&self) -> Local<Drafted<'_>> {
+        let Local { functions, shape, rules, .. } = *self;
+        let tables = self.tables.map_ref(Prints::draft);
+        Local { tables, functions, shape, rules, extends: 0, crowding: 0 }
+    }
+}
+
+impl<S: Storage> Local<S> {
     /// The keys that it holds.
     pub(crate) fn keys(&self) -> u64 {
         self.tables.iter().map(Prints::used).sum()
@@ -75,10 +80,6 @@ impl Local {
     pub(crate) fn schema(&self, hash: HashKey) -> Schema {
         let orders = Functions::frontier_order(&self.shape).0 + 1;
         Schema { hash, orders, cells: self.slots(), cells_per_bucket: 1 }
-    }
-
-    pub(crate) fn allocated_bits(&self) -> u64 {
-        self.tables.iter().map(Prints::allocated_bits).sum()
     }
 
     /// The table that keys of an age are in.
@@ -133,9 +134,14 @@ impl Local {
         prints.yard.contains(hash.quotient, || hash)
     }
 
-    /// The functions that an operation in progress began with.
-    pub(crate) fn before(&self) -> Option<&Functions> {
-        self.saved.as_ref().map(|saved| &saved.functions)
+    /// The write for a key's entries in the generation of an age.
+    pub(crate) fn entry(&self, key: &Key, age: Age, adds: bool) -> Write {
+        let (generation, key) = (self.functions.generation_of(age), key.clone());
+        let words = self.functions.order_words(&key, age, &self.shape);
+        match adds {
+            true => Write::Add { generation, key, words, cell: None },
+            false => Write::Remove { generation, key, words, cell: None },
+        }
     }
 
     /// Where R has the keys that a key may be taken for in a level, under functions that may not be those of now.
@@ -152,61 +158,12 @@ impl Local {
         })
     }
 
-    /// Begins an operation: whatever it changes can be undone.
-    pub(crate) fn begin(&mut self) {
-        self.tables.iter_mut().for_each(Prints::begin);
-        (self.extends, self.crowding) = (0, 0);
-        self.saved = Some(Saved { functions: self.functions, ended: None, begun: false });
-    }
-
-    /// The operation holds.
-    pub(crate) fn keep(&mut self) {
-        self.tables.iter_mut().for_each(Prints::keep);
-        self.saved = None;
-    }
-
-    /// Puts everything back as it was when the operation began.
-    pub(crate) fn undo(&mut self) {
-        if let Some(saved) = self.saved.take() {
-            self.functions = saved.functions;
-            if saved.begun {
-                self.tables.pop();
-            }
-            if let Some(ended) = saved.ended {
-                self.tables.insert(0, ended);
-            }
-        }
-        self.tables.iter_mut().for_each(Prints::undo);
-    }
-
-    /// The new function becomes the old one, and another one the new.
-    pub(crate) fn end_phase(&mut self) {
-        if self.functions.apart {
-            let ended = self.tables.remove(0);
-            if let Some(saved) = &mut self.saved {
-                saved.ended = Some(ended);
-            }
-        }
-        self.functions = self.functions.next();
-        self.tables.iter_mut().for_each(|prints| prints.ghosts.end_phase());
-    }
-
-    /// At the beginning of a phase: keys that take the new function go to this empty table.
-    pub(crate) fn begin_table(&mut self, prints: Prints) {
-        self.functions.slots[1] = prints.slots();
-        self.functions.apart = true;
-        self.tables.push(prints);
-        if let Some(saved) = &mut self.saved {
-            saved.begun = true;
-        }
-    }
-
     /// The key behind a slot.
     ///
     /// By Invariant 7 a stored key matches one slot of its level and no other there; but it may match a slot of the other
     /// level. So a slot with one candidate is that key's, and otherwise the slots and keys that hang together are matched. Keys
     /// in the yard have no slot.
-    pub(crate) fn owner<R: Remote>(&self, spot: Spot, known: &Known<'_, R>) -> Result<Key, SeamError<R::Error>> {
+    pub(crate) fn owner(&self, spot: Spot, known: &Known<'_>) -> Result<Key, PlanError> {
         let mut spots = vec![spot];
         let mut keys: Vec<(Key, Vec<Spot>)> = Vec::new();
         let mut next = 0;
@@ -225,7 +182,7 @@ impl Local {
                 keys.push((key, own));
                 // A key brings one more slot at most, so there would be too many keys whatever else there is.
                 if keys.len() > spots.len() {
-                    return Err(SeamError::Disagree);
+                    return Err(PlanError::Disagree);
                 }
             }
             if next == 1 && keys.len() == 1 {
@@ -233,19 +190,14 @@ impl Local {
             }
         }
         if keys.len() != spots.len() {
-            return Err(SeamError::Disagree);
+            return Err(PlanError::Disagree);
         }
-        let owners = assign(keys.len(), |key, slot| keys[key].1.contains(&spots[slot])).ok_or(SeamError::Disagree)?;
-        owners.first().map(|key| keys[*key].0.clone()).ok_or(SeamError::Disagree)
+        let owners = assign(keys.len(), |key, slot| keys[key].1.contains(&spots[slot])).ok_or(PlanError::Disagree)?;
+        owners.first().map(|key| keys[*key].0.clone()).ok_or(PlanError::Disagree)
     }
 
     /// EXTEND of 4.1: gives the key behind a slot as many bits as tell it from a query. `false` where 64 do not.
-    pub(crate) fn extend<R: Remote>(
-        &mut self,
-        spot: Spot,
-        query: Hash,
-        known: &Known<'_, R>,
-    ) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn extend(&mut self, spot: Spot, query: Hash, known: &Known<'_>) -> Result<bool, PlanError> {
         let owner = self.owner(spot, known)?;
         let own = self.hash(&owner, spot.level);
         let shared = (own.tail ^ query.tail).trailing_zeros();
@@ -259,12 +211,7 @@ impl Local {
     /// A mistake: extends the fingerprint that a query matches. If it has adaptivity bits already, these stay as a ghost for as
     /// long as the query has its function: other queries may have been told from the key by them, and know now that the two are
     /// alike. `false` where 64 bits do not tell the two apart.
-    pub(crate) fn learn<R: Remote>(
-        &mut self,
-        spot: Spot,
-        query: &[u8],
-        known: &Known<'_, R>,
-    ) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn learn(&mut self, spot: Spot, query: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         let hash = self.hash(query, spot.level);
         let prints = &self.tables[spot.table];
         let bits = prints.levels[spot.level].string::<Portable>(spot.slot);
@@ -278,7 +225,7 @@ impl Local {
 
     /// Stores a key that is not in the set, with the shortest fingerprint that keeps Invariant 7 and all that ghosts remember.
     /// `false` where there are too many keys.
-    pub(crate) fn place<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn place(&mut self, key: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         if self.keys() >= self.most() {
             return Ok(false);
         }
@@ -287,7 +234,7 @@ impl Local {
     }
 
     /// The same for a key that only moves to the other function.
-    pub(crate) fn put<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<bool, SeamError<R::Error>> {
+    pub(crate) fn put(&mut self, key: &[u8], known: &Known<'_>) -> Result<bool, PlanError> {
         let age = self.functions.age(key);
         let table = self.table_of(age);
         for level in 0..self.tables[table].levels.len() {
@@ -315,13 +262,7 @@ impl Local {
     }
 
     /// Extends the fingerprint that a newcomer matches, if there is one. `false` where 64 bits are not enough.
-    fn tell_apart<R: Remote>(
-        &mut self,
-        table: usize,
-        level: usize,
-        hash: Hash,
-        known: &Known<'_, R>,
-    ) -> Result<bool, SeamError<R::Error>> {
+    fn tell_apart(&mut self, table: usize, level: usize, hash: Hash, known: &Known<'_>) -> Result<bool, PlanError> {
         match self.tables[table].levels[level].find::<Portable, _>(hash.quotient, || hash) {
             Some(slot) => self.extend(Spot { table, level, slot, quotient: hash.quotient }, hash, known),
             None => Ok(true),
@@ -330,30 +271,26 @@ impl Local {
 
     /// Takes a stored key out: its slot's level, and its adaptivity bits; none where it was in the yard, since no query is ever
     /// told from a whole hash.
-    pub(crate) fn unplace<R: Remote>(
-        &mut self,
-        key: &[u8],
-        known: &Known<'_, R>,
-    ) -> Result<Option<(Spot, Bits)>, SeamError<R::Error>> {
+    pub(crate) fn unplace(&mut self, key: &[u8], known: &Known<'_>) -> Result<Option<(Spot, Bits)>, PlanError> {
         if self.is_in_yard(key) {
             let hash = self.hash(key, 0);
             let table = self.table_of(self.functions.age(key));
-            return if self.tables[table].yard.remove(hash) { Ok(None) } else { Err(SeamError::Disagree) };
+            return if self.tables[table].yard.remove(hash) { Ok(None) } else { Err(PlanError::Disagree) };
         }
         let spots: Vec<Spot> = self.spots(key).collect();
         let spot = match spots.as_slice() {
-            [] => return Err(SeamError::Disagree),
+            [] => return Err(PlanError::Disagree),
             [only] => *only,
             [first, ..] if *self.owner(*first, known)? == *key => *first,
             [_, second, ..] => *second,
         };
         let level = &mut self.tables[spot.table].levels[spot.level];
-        let bits = level.remove(spot.quotient, spot.slot).ok_or(SeamError::Disagree)?;
+        let bits = level.remove(spot.quotient, spot.slot).ok_or(PlanError::Disagree)?;
         Ok(Some((spot, bits)))
     }
 
     /// Takes a key out that leaves the set, and remembers its fingerprint.
-    pub(crate) fn remove<R: Remote>(&mut self, key: &[u8], known: &Known<'_, R>) -> Result<(), SeamError<R::Error>> {
+    pub(crate) fn remove(&mut self, key: &[u8], known: &Known<'_>) -> Result<(), PlanError> {
         let age = self.functions.age(key);
         if let Some((spot, bits)) = self.unplace(key, known)?
             && self.rules.keep(BroomRule::RemovalGhosts)
@@ -366,12 +303,12 @@ impl Local {
 }
 
 /// A look-up, compiled for the processor's way of counting bits.
-struct Lookup<'a> {
-    local: &'a Local,
+struct Lookup<'a, S: Storage> {
+    local: &'a Local<S>,
     key: &'a [u8],
 }
 
-impl Work for Lookup<'_> {
+impl<S: Storage> Work for Lookup<'_, S> {
     type Output = bool;
 
     #[inline(always)]

@@ -1,11 +1,13 @@
-//! How a broom filter is asked for.
+//! The options of a broom filter.
 
-use super::filter::{BroomFilter, Reclaim};
-use super::rules::Rules;
+use super::filter::{BroomFilter, Reclaim, new_local};
+use super::functions::Functions;
+use super::rules::{BroomRule, Rules};
 use super::shape::{BroomForm, Shape, static_rate};
-use crate::error::{BuildError, OptionsError};
+use crate::error::{Error, OptionsError};
 use crate::hash::HashKey;
-use crate::remote::Remote;
+use crate::pair::AdaptiveFilter;
+use crate::remote::{Generation, Remote};
 use crate::sizing;
 
 /// What to build. Every setting is checked in [`BroomOptions::build`].
@@ -105,18 +107,26 @@ impl BroomOptions {
         }
     }
 
-    /// An empty filter over a remote by hash that holds no set yet.
-    pub fn build<R: Remote>(&self, hash: HashKey, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
-        let (slots, width, reclaim) = self.parts()?;
-        BroomFilter::build(slots, Shape::new(slots, width, self.form), reclaim, self.rules, hash, remote)
+    /// The slots and the remainder's width.
+    pub(crate) fn size(&self) -> Result<(u64, u32), OptionsError> {
+        self.geometry()
     }
 
-    /// A filter for the set that a remote holds already, after a crash or when a saved filter was damaged. What an earlier filter
-    /// had learned is gone, so this one takes new functions: every key is written to the remote once more, and the old entries
-    /// go. They come from `hash`, which is to be a hash key that the filter never had: else, should the remote have lost its last
-    /// commits, an adversary might know them.
-    pub fn recover<R: Remote>(&self, hash: HashKey, remote: &mut R) -> Result<BroomFilter, BuildError<R::Error>> {
+    /// An empty filter whose keys have the functions from this hash key on, for this generation of a remote.
+    pub(crate) fn make(&self, hash: HashKey, generation: Generation) -> Result<BroomFilter, OptionsError> {
         let (slots, width, reclaim) = self.parts()?;
-        BroomFilter::recover(slots, Shape::new(slots, width, self.form), reclaim, self.rules, hash, remote)
+        let functions = Functions::begin(hash, generation, slots);
+        let local = new_local(Shape::new(slots, width, self.form), self.rules, functions)?;
+        Ok(BroomFilter::over(local, reclaim))
+    }
+
+    /// `true` unless a test has switched the rule off.
+    pub(super) fn takes_new_functions(&self) -> bool {
+        self.rules.keep(BroomRule::NewFunctions)
+    }
+
+    /// An empty filter over a remote by hash that holds no set yet.
+    pub fn build<R: Remote>(&self, hash: HashKey, remote: R) -> Result<AdaptiveFilter<BroomFilter, R>, Error> {
+        AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
     }
 }

@@ -1,12 +1,15 @@
 //! The fingerprints of a table: its levels, its back yard and its ghosts.
 
-use super::back_yard::BackYard;
+use super::back_yard::{BackYard, YardEdit};
+use super::few::Few;
 use super::functions::{Age, Print};
 use super::ghosts::Ghosts;
-use super::haunted::Base;
-use super::level::{Hash, Level};
+use super::haunted::{Base, HauntedEdit};
+use super::level::{Hash, Level, LevelEdit};
+use super::overlay::Drafted;
 use super::rules::{BroomRule, Rules};
 use super::shape::{BroomForm, Shape};
+use super::storage::{Owned, Storage};
 use super::strings::Bits;
 use crate::hash::Words;
 use crate::packed::word::Word64;
@@ -14,12 +17,20 @@ use crate::quotient::table::Room;
 use std::cell::OnceCell;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Prints {
+pub(crate) struct Prints<S: Storage = Owned> {
     /// One, or two with hash words of their own (5.3).
-    pub(crate) levels: Vec<Level>,
+    pub(crate) levels: Few<Level<S>>,
     /// Whole hashes of keys that the levels have no place for (5.4).
-    pub(crate) yard: BackYard,
-    pub(crate) ghosts: Ghosts,
+    pub(crate) yard: BackYard<S>,
+    pub(crate) ghosts: Ghosts<S>,
+}
+
+/// What a draft of a table has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PrintsEdit {
+    pub(super) levels: Few<LevelEdit>,
+    pub(super) yard: YardEdit,
+    pub(super) ghosts: [HauntedEdit; 2],
 }
 
 impl Prints {
@@ -30,9 +41,51 @@ impl Prints {
             if level == 0 { made } else { made.map(Level::without_segments) }
         });
         let yard = BackYard::new(shape.buckets(slots), shape.width)?;
-        Some(Prints { levels: levels.collect::<Option<_>>()?, yard, ghosts: Ghosts::new(shape.remainders()) })
+        let levels = Few::from_items(levels.collect::<Option<Vec<_>>>()?.into_iter())?;
+        Some(Prints { levels, yard, ghosts: Ghosts::new(shape.remainders()) })
     }
 
+    pub(crate) fn allocated_bits(&self) -> u64 {
+        self.levels[0].allocated_bits() + self.aside_bits() + self.ghosts.allocated_bits()
+    }
+
+    /// The bits of what stands beside the first level.
+    pub(crate) fn aside_bits(&self) -> u64 {
+        self.levels[1..].iter().map(Level::allocated_bits).sum::<u64>() + self.yard.allocated_bits()
+    }
+
+    pub(crate) fn draft(&self) -> Prints<Drafted<'_>> {
+        Prints {
+            levels: self.levels.each_ref().map(Level::draft),
+            yard: self.yard.draft(),
+            ghosts: self.ghosts.draft(),
+        }
+    }
+
+    /// Applies what a draft has changed; a second time undoes it.
+    pub(crate) fn exchange(&mut self, edit: &mut PrintsEdit) {
+        self.levels.iter_mut().zip(edit.levels.iter_mut()).for_each(|(level, edit)| level.exchange(edit));
+        self.yard.exchange(&mut edit.yard);
+        self.ghosts.exchange(&mut edit.ghosts);
+    }
+
+    /// `true` if every number of an edit lies within this table.
+    pub(crate) fn accepts(&self, edit: &PrintsEdit) -> bool {
+        let slots: Vec<u64> = self.levels.iter().map(Level::slots).collect();
+        self.levels.len() == edit.levels.len()
+            && self.levels.iter().zip(edit.levels.iter()).all(|(level, edit)| level.accepts(edit))
+            && self.yard.accepts(&edit.yard, self.slots())
+            && self.ghosts.accepts(&edit.ghosts, &slots)
+    }
+}
+
+impl Prints<Drafted<'_>> {
+    pub(crate) fn finish(self) -> PrintsEdit {
+        PrintsEdit { levels: self.levels.map(Level::finish), yard: self.yard.finish(), ghosts: self.ghosts.finish() }
+    }
+}
+
+impl<S: Storage> Prints<S> {
     /// The slots of the first level.
     pub(crate) fn slots(&self) -> u64 {
         self.levels[0].slots()
@@ -56,16 +109,7 @@ impl Prints {
 
     /// `true` if no key is where the paper's filter has no room for it.
     pub(crate) fn has_no_overflow(&self) -> bool {
-        self.yard.overflown().next().is_none()
-    }
-
-    pub(crate) fn allocated_bits(&self) -> u64 {
-        self.levels[0].allocated_bits() + self.aside_bits() + self.ghosts.allocated_bits()
-    }
-
-    /// The bits of what stands beside the first level.
-    pub(crate) fn aside_bits(&self) -> u64 {
-        self.levels[1..].iter().map(Level::allocated_bits).sum::<u64>() + self.yard.allocated_bits()
+        !self.yard.has_overflown()
     }
 
     #[inline]
@@ -123,27 +167,6 @@ impl Prints {
         }
         let _ = (age, rules, BroomRule::FirstDifference);
         self.ghosts.bits_for(hash.base(level), hash.tail)
-    }
-
-    /// Begins an operation: whatever it changes can be undone.
-    pub(crate) fn begin(&mut self) {
-        self.levels.iter_mut().for_each(Level::begin);
-        self.yard.begin();
-        self.ghosts.begin();
-    }
-
-    /// The operation holds.
-    pub(crate) fn keep(&mut self) {
-        self.levels.iter_mut().for_each(Level::keep);
-        self.yard.keep();
-        self.ghosts.keep();
-    }
-
-    /// Puts everything back as it was when the operation began.
-    pub(crate) fn undo(&mut self) {
-        self.levels.iter_mut().for_each(Level::undo);
-        self.yard.undo();
-        self.ghosts.undo();
     }
 }
 

@@ -4,15 +4,17 @@
 //! must not go on with the same functions. So a larger table is one for keys of the new function alone: those that the frontier
 //! passes leave the old table and go to the new one. A phase that has begun ends first, since its new function is in use already.
 
-use super::filter::{BroomFilter, begin_of};
+use super::draft::Draft;
+use super::filter::{BEGIN, BroomFilter, begin_of};
 use super::functions::Age;
-use super::operate::seam;
 use super::prints::Prints;
 use super::rules::BroomRule;
-use crate::error::RebuildError;
-use crate::filter::Filter;
+use crate::error::PlanError;
+use crate::filter::{Filter, Progress, Target};
 use crate::hash::HashKey;
-use crate::remote::{Frontier, Remote};
+use crate::plan::{Outcome, Plan};
+use crate::remote::Frontier;
+use crate::sizing;
 
 /// What has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,38 @@ pub(crate) enum Stage {
 }
 
 impl BroomFilter {
+    /// Plans to begin a rebuild. Keys go to another table as they take new functions, so each of them costs writes. A phase
+    /// that has begun ends first.
+    ///
+    /// Under another hash key the frontier goes on until all keys have functions that come from it: first to the end of
+    /// this phase, if it has begun, then through the next. They are never those of before, even if the hash key is.
+    pub(crate) fn plan_begin(&self, target: Target) -> Result<Plan, PlanError> {
+        let (cells, hash) = match target {
+            Target::Cells(cells) => {
+                sizing::check_slots(cells)?;
+                (Some(cells), None)
+            }
+            Target::Hash(hash) => (None, Some(hash)),
+        };
+        let full = |cells| PlanError::Full { keys: self.len(), cells };
+        if let Some(cells) = cells.filter(|cells| self.len() > self.local.shape.most(*cells)) {
+            return Err(full(cells));
+        }
+        let mut draft = Draft::new(self);
+        draft.begin(Rebuild { cells, hash, stage: Stage::Waits });
+        if let (None, Some(cells)) = (draft.rebuild, cells) {
+            return Err(full(cells));
+        }
+        let writes = match draft.local.functions.new == draft.before.new {
+            true => Vec::new(),
+            false => vec![begin_of(&draft.local, Age::New)],
+        };
+        let becomes = self.stamp.after(BEGIN, cells.unwrap_or(0));
+        Ok(self.plan_of(becomes, Outcome::Rebuild(Progress::More), writes, draft))
+    }
+}
+
+impl Draft<'_> {
     pub(super) fn stage(&self) -> Option<Stage> {
         self.rebuild.map(|rebuild| rebuild.stage)
     }
@@ -45,38 +79,15 @@ impl BroomFilter {
         let Some(rebuild) = self.rebuild else { return };
         match rebuild.stage {
             Stage::Waits => self.start(rebuild),
-            Stage::Runs => self.set_rebuild(Some(Rebuild { stage: Stage::Done, ..rebuild })),
+            Stage::Runs => self.rebuild = Some(Rebuild { stage: Stage::Done, ..rebuild }),
             Stage::Done => {}
-        }
-    }
-
-    /// Begins a rebuild in an operation of its own.
-    pub(super) fn begin_rebuild<R: Remote>(
-        &mut self,
-        rebuild: Rebuild,
-        remote: &mut R,
-    ) -> Result<(), RebuildError<R::Error>> {
-        self.in_step(remote)?;
-        let begun = self.operate(remote, |filter, _| {
-            let before = filter.local.functions.new;
-            filter.begin(rebuild);
-            let writes = match filter.local.functions.new == before {
-                true => Vec::new(),
-                false => vec![begin_of(&filter.local, Age::New)],
-            };
-            Ok(((), writes))
-        });
-        begun.map_err(seam)?;
-        match (self.rebuild, rebuild.cells) {
-            (None, Some(cells)) => Err(RebuildError::Full { keys: self.len(), cells }),
-            _ => Ok(()),
         }
     }
 
     /// Begins a rebuild, at once if no key has the new function yet.
     fn begin(&mut self, rebuild: Rebuild) {
-        self.set_rebuild(Some(rebuild));
-        if self.frontier() == Frontier::START && !self.local.functions.apart {
+        self.rebuild = Some(rebuild);
+        if self.local.functions.frontier == Frontier::START && !self.local.functions.apart {
             self.start(rebuild);
         }
     }
@@ -94,10 +105,13 @@ impl BroomFilter {
         if let Some(cells) = rebuild.cells {
             let fits = self.local.keys() <= self.local.shape.most(cells);
             match Prints::new(cells, &self.local.shape).filter(|_| fits) {
-                Some(prints) => self.local.begin_table(prints),
-                None => return self.set_rebuild(None),
+                Some(prints) => self.begin_table(prints),
+                None => {
+                    self.rebuild = None;
+                    return;
+                }
             }
         }
-        self.set_rebuild(Some(Rebuild { stage: Stage::Runs, ..rebuild }));
+        self.rebuild = Some(Rebuild { stage: Stage::Runs, ..rebuild });
     }
 }

@@ -1,78 +1,73 @@
 //! A filter for a set that a remote holds, under new functions.
 
-use super::filter::{BroomFilter, Reclaim, begin_of, new_local};
-use super::functions::{Age, Functions};
+use super::filter::{BroomFilter, begin_of};
+use super::functions::Age;
 use super::known::Known;
-use super::rules::{BroomRule, Rules};
-use super::shape::Shape;
-use crate::error::{BuildError, RebuildError, SeamError};
-use crate::filter::Filter;
+use super::options::BroomOptions;
+use crate::error::Error;
+use crate::filter::{Backed, Filter};
 use crate::hash::HashKey;
-use crate::remote::{Frontier, Generation, Phase, Plan, Position, Remote, Write};
+use crate::pair::AdaptiveFilter;
+use crate::remote::{Commit, Frontier, Generation, Phase, Position, Remote, Write};
 
 /// How many keys are written in one commit.
-const AT_ONCE: usize = 1024;
+const WRITTEN_AT_ONCE: usize = 1024;
 
-impl BroomFilter {
-    /// Writes every key of the remote's phase to a new generation, and switches over to it at the end. Until then the old
-    /// generations are whole: whatever fails, recovering can begin again.
-    pub(crate) fn recover<R: Remote>(
-        slots: u64,
-        shape: Shape,
-        reclaim: Reclaim,
-        rules: Rules,
-        hash: HashKey,
-        remote: &mut R,
-    ) -> Result<BroomFilter, BuildError<R::Error>> {
-        let Some(phase) = remote.phase().map_err(SeamError::Remote)? else {
-            return Err(BuildError::NothingToRecover { expected: shape.levels() as u8 + 1 });
+impl BroomOptions {
+    /// A filter for the set that a remote holds already, after a crash or when a saved filter was damaged. What an earlier
+    /// filter had learned is gone, so this one takes new functions: every key is written to the remote once more, and the
+    /// old entries go. The functions come from `hash`, which must be a hash key that the filter never had. Otherwise, if the
+    /// remote has lost its last commits, an adversary may know them.
+    pub fn recover<R: Remote>(&self, hash: HashKey, mut remote: R) -> Result<AdaptiveFilter<BroomFilter, R>, Error> {
+        let Some(phase) = remote.phase().map_err(Error::Remote)? else {
+            let filter = self.make(hash, Generation(0))?;
+            return Err(Error::NothingToRecover { expected: filter.layout().1.orders });
         };
         let generation = Generation(phase.new.0.0.saturating_add(1));
-        let old = match rules.keep(BroomRule::NewFunctions) {
-            true => hash.numbered(generation.0.into()),
-            false => phase.old.1.hash,
-        };
-        let local = new_local(shape, rules, Functions::begin(old, generation, slots))?;
-        let sequence = remote.sequence().map_err(SeamError::Remote)?;
-        let mut filter = BroomFilter::over(local, sequence, reclaim);
-        filter.write(vec![begin_of(&filter.local, Age::Old)], remote)?;
-        filter.fill(&phase, remote)?;
+        let old = if self.takes_new_functions() { hash.numbered(generation.0.into()) } else { phase.old.1.hash };
+        let mut filter = self.make(old, generation)?;
+        let mut sequence = remote.sequence().map_err(Error::Remote)?;
+        write(vec![begin_of(&filter.local, Age::Old)], &mut sequence, &mut remote)?;
+        filter.fill_from(&phase, &mut sequence, &mut remote)?;
         let switch = Write::Switch { generation };
         let frontier = Write::Frontier { at: Frontier::START };
-        filter.write(vec![switch, begin_of(&filter.local, Age::New), frontier], remote)?;
+        write(vec![switch, begin_of(&filter.local, Age::New), frontier], &mut sequence, &mut remote)?;
         filter.stats = Default::default();
-        Ok(filter)
+        AdaptiveFilter::from_parts(filter, sequence, remote)
     }
+}
 
-    fn fill<R: Remote>(&mut self, phase: &Phase, remote: &mut R) -> Result<(), BuildError<R::Error>> {
+impl BroomFilter {
+    /// Writes every key of the remote's phase to a new generation. Until the switch the old generations are whole: whatever
+    /// fails, recovering can begin again.
+    fn fill_from(&mut self, phase: &Phase, sequence: &mut u64, remote: &mut dyn Remote) -> Result<(), Error> {
         for generation in [phase.old.0, phase.new.0] {
             let mut cursor: Option<Position> = None;
             loop {
                 let mut batch: Vec<Position> = Vec::new();
-                let walked = remote.walk(generation, cursor.as_ref(), AT_ONCE, &mut |at| batch.push(at));
-                walked.map_err(SeamError::Remote)?;
+                let walked = remote.walk(generation, cursor.as_ref(), WRITTEN_AT_ONCE, &mut |at| batch.push(at));
+                walked.map_err(Error::Remote)?;
                 let Some(last) = batch.last() else { break };
                 cursor = Some(last.clone());
                 let mut known = Known::new(&*remote);
                 let mut writes = Vec::new();
                 for Position { key, .. } in batch {
                     if !self.local.place(&key, &known)? {
-                        let full = RebuildError::Full { keys: self.len(), cells: self.cells() };
-                        return Err(full.into());
+                        return Err(Error::Full { keys: self.len(), cells: self.cells() });
                     }
                     known.came(&self.local, &key);
-                    writes.push(self.entry(&key, Age::Old, true));
+                    writes.push(self.local.entry(&key, Age::Old, true));
                 }
-                self.write(writes, remote)?;
+                write(writes, sequence, remote)?;
             }
         }
         Ok(())
     }
+}
 
-    fn write<R: Remote>(&mut self, writes: Vec<Write>, remote: &mut R) -> Result<(), SeamError<R::Error>> {
-        let plan = Plan { sequence: self.sequence.saturating_add(1), writes };
-        remote.commit(&plan).map_err(SeamError::from)?;
-        self.sequence = plan.sequence;
-        Ok(())
-    }
+fn write(writes: Vec<Write>, sequence: &mut u64, remote: &mut dyn Remote) -> Result<(), Error> {
+    let commit = Commit { sequence: sequence.saturating_add(1), writes };
+    remote.commit(&commit)?;
+    *sequence = commit.sequence;
+    Ok(())
 }

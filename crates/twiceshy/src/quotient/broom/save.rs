@@ -1,6 +1,7 @@
 //! Saving and loading a broom filter. The bytes are described in `docs/format.md`.
 
 use super::back_yard::BackYard;
+use super::few::Few;
 use super::filter::{BroomFilter, Reclaim};
 use super::functions::{Age, Functions};
 use super::ghosts::Ghosts;
@@ -12,12 +13,11 @@ use super::prints::Prints;
 use super::rebuild::{Rebuild, Stage};
 use super::shape::{BroomForm, Shape};
 use super::strings::Bits;
+use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, SaveError, Writer, hash_key};
 use crate::remote::{Frontier, Generation};
 use crate::sizing;
 use std::io;
-
-const KIND: u16 = 10;
 
 /// Broom filters whose keys took their functions in byte order.
 const KIND_IN_BYTE_ORDER: u16 = 9;
@@ -29,13 +29,9 @@ const GHOST: usize = 1 + 1 + 8 + 4 + 1 + 8;
 const OVERFLOWN: usize = 8 + 8;
 
 impl BroomFilter {
-    /// Writes the filter, with its hash functions, its frontier and the number of its last commit. While keys go from one table to
-    /// another, both are written, and a filter that is loaded goes on with it. A re-keying that has begun is forgotten, and so is a rebuild
-    /// that waits for its phase.
-    pub fn save(&self, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
-        if self.is_in_doubt() {
-            return Err(SaveError::InDoubt);
-        }
+    /// While keys go from one table to another, both are written, and a filter that is loaded goes on with it. A re-keying
+    /// that has begun is not saved, nor is a rebuild that waits for its phase.
+    pub(super) fn save_at(&self, sequence: u64, out: &mut (impl io::Write + ?Sized)) -> Result<(), SaveError> {
         let local = &self.local;
         let mut fields = Writer::new();
         fields.u8(local.functions.apart.into());
@@ -53,20 +49,19 @@ impl BroomFilter {
         fields.u64(self.debt);
         fields.u8(self.wants_rebuild.into());
         local.tables.iter().for_each(|prints| write_prints(prints, &mut fields));
-        Ok(fields.finish(KIND, self.sequence, out)?)
+        Ok(fields.finish_at(Kind::Broom.file_code(), sequence, self.stamp, out)?)
     }
 
-    /// Reads a filter that [`BroomFilter::save`] wrote. It belongs to a remote at the same commit: call
-    /// [`Backed::resolve`](crate::filter::Backed::resolve) with the remote, and recover the filter from it where that says
-    /// [`OutOfStep`](crate::error::SeamError::OutOfStep). If the remote may have lost commits in a crash, recover the filter in any
-    /// case: what it had learned in them is known to others, and would be wrong once more.
-    pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<BroomFilter, LoadError> {
+    /// Reads a filter that [`Backed::save`](crate::filter::Backed::save) wrote, and the number of its remote's last commit.
+    /// If the remote may have lost commits in a crash, recover the filter instead: what it had learned in them is known to
+    /// others, and would be wrong once more.
+    pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<(BroomFilter, u64), LoadError> {
         let mut from = Reader::open(source)?;
         if from.kind() == KIND_IN_BYTE_ORDER {
             return Err(LoadError::Outdated);
         }
-        from.expect_kind(KIND)?;
-        let sequence = from.sequence();
+        from.expect_kind(Kind::Broom.file_code())?;
+        let (sequence, stamp) = (from.sequence(), from.stamp());
         let apart = from.flag()?;
         let slots = [from.u64()?, from.u64()?];
         for slots in slots {
@@ -90,20 +85,20 @@ impl BroomFilter {
         from.finish()?;
         let functions = Functions { new, frontier, slots, apart, ..Functions::begin(old, generation, slots[0]) };
         let mut local = Local::from_parts(shape, prints, functions);
-        local.tables.extend(next);
+        local.tables.set_second(next.map(Box::new));
         if local.keys() != keys || keys > local.most() {
             return Err(LoadError::invalid(format!("{} keys are there, which is not what it counts", local.keys())));
         }
-        let mut filter = BroomFilter::over(local, sequence, reclaim);
+        let mut filter = BroomFilter { stamp, ..BroomFilter::over(local, reclaim) };
         filter.debt = debt;
         filter.wants_rebuild = wants_rebuild;
         filter.rebuild = apart.then_some(Rebuild { cells: Some(slots[1]), hash: None, stage: Stage::Runs });
-        Ok(filter)
+        Ok((filter, sequence))
     }
 }
 
 fn write_prints<'a>(prints: &'a Prints, fields: &mut Writer<'a>) {
-    for level in &prints.levels {
+    for level in prints.levels.iter() {
         level.write(fields);
     }
     fields.bytes(prints.yard.words().flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
@@ -127,6 +122,7 @@ fn read_prints(slots: u64, shape: &Shape, from: &mut Reader) -> Result<Prints, L
     }
     let yard = read_yard(&from.bytes()?, &from.bytes()?, slots, shape)?;
     let ghosts = read_ghosts(&from.bytes()?, &levels, shape)?;
+    let levels = Few::from_items(levels.into_iter()).ok_or_else(|| LoadError::invalid("it has no levels"))?;
     Ok(Prints { levels, yard, ghosts })
 }
 

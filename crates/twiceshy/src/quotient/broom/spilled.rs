@@ -26,6 +26,17 @@ impl Spilled {
         Spilled(out.finish())
     }
 
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Strings in the bytes of [`Spilled::as_bytes`]; `None` for bytes that it never gives out.
+    pub(super) fn from_bytes(bytes: Vec<u8>) -> Option<Spilled> {
+        let spilled = Spilled(bytes.into());
+        let strings: Vec<Bits> = spilled.iter().collect();
+        (Spilled::new(&strings) == spilled).then_some(spilled)
+    }
+
     /// The strings, that of slot 0 first.
     pub(super) fn iter(&self) -> impl Iterator<Item = Bits> + '_ {
         self.note();
@@ -68,6 +79,10 @@ mod tests {
             let spilled = Spilled::new(&strings);
             assert!(spilled.iter().eq(strings.iter().copied()));
             assert!((0..SLOTS).all(|slot| spilled.get(slot) == strings[slot as usize]));
+            let mut bytes = spilled.as_bytes().to_vec();
+            assert_eq!(Spilled::from_bytes(bytes.clone()), Some(spilled));
+            bytes.push(0);
+            assert_eq!(Spilled::from_bytes(bytes), None);
         }
     }
 }

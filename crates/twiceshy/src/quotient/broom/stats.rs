@@ -35,3 +35,33 @@ pub struct Stats {
     /// Keys that are owed to the new function, now.
     pub debt: u64,
 }
+
+/// What is counted, as opposed to what there is now.
+pub(super) type Counts = [u64; 7];
+
+impl Stats {
+    pub(super) fn counts(&self) -> Counts {
+        [self.insertions, self.removals, self.adapts, self.extends, self.moved, self.phases, self.rebuilds]
+    }
+
+    fn of_counts(counts: Counts) -> Stats {
+        let [insertions, removals, adapts, extends, moved, phases, rebuilds] = counts;
+        Stats { insertions, removals, adapts, extends, moved, phases, rebuilds, ..Stats::default() }
+    }
+
+    /// These counts and more.
+    pub(super) fn plus(&self, more: Counts) -> Stats {
+        self.with(more, u64::wrapping_add)
+    }
+
+    /// These counts without those.
+    pub(super) fn minus(&self, less: Counts) -> Stats {
+        self.with(less, u64::wrapping_sub)
+    }
+
+    fn with(&self, others: Counts, of: fn(u64, u64) -> u64) -> Stats {
+        let mut counts = self.counts();
+        counts.iter_mut().zip(others).for_each(|(count, other)| *count = of(*count, other));
+        Stats::of_counts(counts)
+    }
+}

@@ -6,34 +6,26 @@ use super::level::Level;
 use super::local::Local;
 use super::prints::Prints;
 use crate::packed::word::Portable;
-use crate::remote::{Key, Position, Remote};
+use crate::remote::{Key, Keys};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The first thing that is wrong, in words.
-pub(crate) fn check<R: Remote>(filter: &BroomFilter, remote: &R) -> Result<(), String> {
-    if filter.is_in_doubt() {
-        return Ok(());
-    }
-    let sequence = remote.sequence().map_err(|error| error.to_string())?;
-    if sequence != filter.sequence {
-        return Err(format!("the filter is at commit {}, the remote at {sequence}", filter.sequence));
-    }
-    let phase = remote.phase().map_err(|error| error.to_string())?.ok_or("the remote is in no phase")?;
+pub(crate) fn check(filter: &BroomFilter, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
     let functions = &filter.local.functions;
-    if (phase.old.1.hash, phase.new.1.hash, phase.frontier) != (functions.old, functions.new, functions.frontier) {
-        return Err("the filter and the remote have other functions, or another frontier".into());
-    }
-    let mut keys: Vec<Key> = Vec::new();
-    for (age, (generation, _)) in Age::BOTH.into_iter().zip([phase.old, phase.new]) {
+    let mut count = 0;
+    for age in Age::BOTH {
         let mut found = Vec::new();
-        let walked = remote.walk(generation, None, usize::MAX, &mut |Position { key, .. }| found.push(key));
+        let walked = keys.walk(functions.generation_of(age), None, usize::MAX, &mut |at| found.push(at.key));
         walked.map_err(|error| error.to_string())?;
         if let Some(key) = found.iter().find(|key| functions.age(key) != age) {
             return Err(format!("the remote has {:02x?} under the other function", &key[..key.len().min(16)]));
         }
-        keys.extend(found);
+        count += found.len();
     }
-    check_local(&filter.local, &keys)?;
+    if count != stored.len() {
+        return Err(format!("the remote has {count} keys under both functions, and {} are stored", stored.len()));
+    }
+    check_local(&filter.local, stored)?;
     filter.local.tables.iter().try_for_each(check_ghosts)
 }
 
@@ -55,7 +47,7 @@ fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
     if local.keys() != keys.len() as u64 {
         return Err(format!("{} slots are in use, and the remote has {} keys", local.keys(), keys.len()));
     }
-    let levels = || local.tables.iter().flat_map(|prints| &prints.levels);
+    let levels = || local.tables.iter().flat_map(|prints| prints.levels.iter());
     levels().try_for_each(Level::check)?;
     if let Some(lost) = keys.iter().find(|key| !local.contains(key)) {
         return Err(format!("the stored key {:02x?} is not found", &lost[..lost.len().min(16)]));

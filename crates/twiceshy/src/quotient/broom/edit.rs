@@ -1,0 +1,94 @@
+//! What an operation changes in L, as a value: made by a draft, applied when the remote has committed.
+
+use super::filter::BroomFilter;
+use super::functions::Functions;
+use super::ghosts::Forgotten;
+use super::prints::{Prints, PrintsEdit};
+use super::rebuild::Rebuild;
+use super::stats::Counts;
+use super::tables::Tables;
+
+/// A change of L: copies of the pieces that change, and the new values of what is small. It is plain data, and can be written down.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    /// For each table that stays, what changes in it.
+    pub(super) tables: Tables<PrintsEdit>,
+    /// `true` if the first table ends.
+    pub(super) table_ended: bool,
+    /// `true` if the ghosts of the old function leave.
+    pub(super) phase_ended: bool,
+    pub(super) begun: Option<Begun>,
+    pub(super) functions: Functions,
+    pub(super) debt: u64,
+    pub(super) wants_rebuild: bool,
+    pub(super) rebuild: Option<Rebuild>,
+    /// What is added to the filter's counts.
+    pub(super) stats: Counts,
+}
+
+/// A table that begins, without a key.
+#[derive(Clone, Debug)]
+pub(crate) struct Begun {
+    pub(super) slots: u64,
+    /// The table itself, so that applying an edit allocates none. It is not written down: see [`BroomFilter::accepts`].
+    pub(super) table: Option<Box<Prints>>,
+}
+
+/// What was there before an [`Edit`] was applied.
+#[derive(Debug)]
+pub(crate) struct Undo {
+    /// The edit, in whose copies are the pieces that it has replaced.
+    edit: Edit,
+    ended: Option<Box<Prints>>,
+    /// By each table that stays, of which there are two at most.
+    forgotten: [Forgotten; 2],
+}
+
+impl BroomFilter {
+    /// Changes L. The edit was planned on this filter as it is now, or on an equal one. If it was read from bytes,
+    /// [`BroomFilter::accepts`] has said yes to it.
+    pub(crate) fn make(&mut self, mut edit: Edit) -> Undo {
+        let (shape, tables) = (self.local.shape, &mut self.local.tables);
+        let ended = if edit.table_ended { tables.take_first() } else { None };
+        tables.iter_mut().zip(edit.tables.iter_mut()).for_each(|(table, edit)| table.exchange(edit));
+        if edit.phase_ended {
+            tables.iter_mut().for_each(|table| table.ghosts.end_phase());
+        }
+        let mut forgotten = [Forgotten::default(), Forgotten::default()];
+        tables.iter_mut().zip(&mut forgotten).for_each(|(table, forgotten)| *forgotten = table.ghosts.forget());
+        if let Some(Begun { slots, table }) = &mut edit.begun {
+            tables.set_second(table.take().or_else(|| Prints::new(*slots, &shape).map(Box::new)));
+        }
+        self.exchange_values(&mut edit);
+        self.stats = self.stats.plus(edit.stats);
+        Undo { edit, ended, forgotten }
+    }
+
+    /// Puts everything back as it was before the last edit was applied. Several are undone in reverse order.
+    pub(crate) fn unmake(&mut self, undo: Undo) {
+        let Undo { mut edit, ended, forgotten } = undo;
+        self.stats = self.stats.minus(edit.stats);
+        self.exchange_values(&mut edit);
+        let tables = &mut self.local.tables;
+        if edit.begun.is_some() {
+            tables.set_second(None);
+        }
+        for (table, forgotten) in tables.iter_mut().zip(forgotten) {
+            table.ghosts.recall(forgotten);
+            if edit.phase_ended {
+                table.ghosts.resume_phase();
+            }
+        }
+        tables.iter_mut().zip(edit.tables.iter_mut()).for_each(|(table, edit)| table.exchange(edit));
+        if let Some(ended) = ended {
+            tables.put_first(ended);
+        }
+    }
+
+    fn exchange_values(&mut self, edit: &mut Edit) {
+        std::mem::swap(&mut self.local.functions, &mut edit.functions);
+        std::mem::swap(&mut self.debt, &mut edit.debt);
+        std::mem::swap(&mut self.wants_rebuild, &mut edit.wants_rebuild);
+        std::mem::swap(&mut self.rebuild, &mut edit.rebuild);
+    }
+}

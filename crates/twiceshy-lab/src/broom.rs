@@ -32,7 +32,7 @@ pub struct Subject<R = ByHash> {
     asked: u64,
 }
 
-/// The options of a filter that so many keys load to 95 %, with remainders of this width.
+/// The options of a filter that `keys` keys load to 95 %, with remainders of this width.
 pub fn loaded(keys: u64, width: u32) -> BroomOptions {
     BroomFilter::with_slots((keys as f64 / 0.95).ceil() as u64, width)
 }

@@ -1,4 +1,4 @@
-//! Who may be recommended.
+//! The filters that may be recommended.
 
 use crate::models::designs::Design;
 use crate::replay::FilterSpec;
@@ -20,7 +20,7 @@ impl Candidate {
         all
     }
 
-    /// `None` of a filter that nobody should choose: the telescoping filter's plain form is for experiments.
+    /// `None` for a filter that is never recommended: the plain form of the telescoping filter is for experiments.
     fn of(kind: Kind) -> Option<Candidate> {
         let design: fn(u32) -> Design = match kind {
             Kind::FullKey => |bits| Design::Cuckoo { tables: 4, cells: 1, bits },
@@ -41,7 +41,7 @@ impl Candidate {
         self.kind
     }
 
-    /// Whether it learns from its mistakes.
+    /// `true` if it learns from its mistakes.
     pub fn learns(self) -> bool {
         self.kind.learns()
     }

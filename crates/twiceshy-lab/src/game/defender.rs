@@ -1,4 +1,4 @@
-//! What the game needs of a filter.
+//! The filter that is attacked.
 
 use super::GameError;
 use super::oracle::Key;
@@ -10,37 +10,36 @@ use twiceshy::filter::{Adapted, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomFilter;
 
-/// A filter with its remote, as the oracle drives it: the functions of 001's Definition 1, re-keying,
-/// growth and recovery.
+/// A filter with its remote, for the oracle: the functions of 001's Definition 1, re-keying, growth and recovery.
 #[derive(Clone)]
 pub(super) struct Defender {
     filter: AnyFilter,
     options: Arc<dyn Make<AnyRemote>>,
-    /// For a test: how many keys are still taken. Then the filter is full, and neither grows nor is recovered.
+    /// For a test: takes this many more keys, then is full. Neither grows nor is recovered.
     #[cfg(test)]
     pub(super) left: Option<u32>,
 }
 
-/// What a search through absent keys came to.
+/// The result of a search through absent keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sought {
     /// The key that the filter calls present.
     pub(super) found: Option<Key>,
-    /// The number of the first key that was not looked at.
+    /// The number of the next key to look at.
     pub(super) next: u64,
-    /// How many keys were asked.
+    /// How many keys were asked for.
     pub(super) asked: u64,
 }
 
-/// Where a filter stands whose keys take another hash function one after another.
+/// The phase of a filter whose keys take another hash function one by one.
 pub(super) struct Phase {
-    /// How often all keys have done so.
+    /// How often all keys have moved on.
     pub(super) ended: u64,
-    /// The share of the keys that have done so since.
+    /// The share of the keys that have moved on since.
     pub(super) part: f64,
 }
 
-/// How many keys a search looks at for each that it may ask, at most: few lie above a bound near the end.
+/// The most keys that a search looks at for each that it may ask for: few lie above a bound near the end.
 const PASSED_OVER: u64 = 16;
 
 impl Defender {
@@ -59,13 +58,13 @@ impl Defender {
         })
     }
 
-    /// What the filter answers from its own bits.
+    /// The filter's answer.
     pub(super) fn says_present(&self, key: &Key) -> bool {
         self.filter.contains(key)
     }
 
-    /// Goes through absent keys by their numbers, beginning with `from`, and stops at the first that the filter calls
-    /// present. Keys below `above` are passed over; at most `most` of the others are asked.
+    /// Asks for absent keys by their numbers, from `from` on, and stops at the first that the filter calls present. Skips
+    /// keys below `above`; asks for at most `most` of the others.
     pub(super) fn seek(&self, keys: &Keys, above: &Key, from: u64, most: u64) -> Sought {
         let end = from.saturating_add(most.saturating_mul(PASSED_OVER));
         // As numbers: comparing arrays of bytes is a call for each key.
@@ -85,7 +84,7 @@ impl Defender {
         Sought { found: None, next, asked }
     }
 
-    /// Stores a key that is not stored; `false` where there is no room.
+    /// Stores a key that is not stored. `false` if there is no room.
     pub(super) fn insert(&mut self, key: &Key) -> Result<bool, GameError> {
         #[cfg(test)]
         if let Some(left) = &mut self.left {
@@ -95,7 +94,7 @@ impl Defender {
         Ok(has_room(self.filter.insert(key))?)
     }
 
-    /// Takes out a key that is stored.
+    /// Removes a key that is stored.
     pub(super) fn remove(&mut self, key: &Key) -> Result<(), GameError> {
         match self.filter.remove(key)? {
             true => Ok(()),
@@ -103,7 +102,7 @@ impl Defender {
         }
     }
 
-    /// Hears that a query was a false positive; `None` from a filter that does not learn.
+    /// Tells the filter about a false positive. `None` if the filter does not learn.
     pub(super) fn adapt(&mut self, query: &Key) -> Result<Option<Adapted>, GameError> {
         match self.filter.filter().kind().learns() {
             true => Ok(Some(self.filter.was_wrong(query)?)),
@@ -111,17 +110,17 @@ impl Defender {
         }
     }
 
-    /// Whether the filter asks for another hash key.
+    /// `true` if the filter asks for another hash key.
     pub(super) fn wants_rebuild(&self) -> bool {
         self.filter.wants_rebuild()
     }
 
-    /// Takes another hash key; `false` where the keys do not fit under it.
+    /// Takes another hash key. `false` if the keys do not fit under it.
     pub(super) fn rekey(&mut self, hash: HashKey) -> Result<bool, GameError> {
         Ok(has_room(self.filter.rekey(hash))?)
     }
 
-    /// Grows to twice its cells; `false` where the keys do not fit.
+    /// Grows to twice its cells. `false` if the keys do not fit.
     pub(super) fn grow(&mut self) -> Result<bool, GameError> {
         #[cfg(test)]
         if self.left.is_some() {
@@ -131,8 +130,8 @@ impl Defender {
         Ok(has_room(self.filter.grow(2 * cells))?)
     }
 
-    /// The process dies, and the filter in memory with it. It is recovered from the remote; the hash key is a new one, for
-    /// filters that take one then. `false` where the keys do not fit, and then the filter is as it was.
+    /// The process crashes and loses the filter in memory. Recovers it from the remote; `hash` is for filters that take a
+    /// new hash key then. `false` if the keys do not fit; then the filter is unchanged.
     pub(super) fn crash(&mut self, hash: HashKey) -> Result<bool, GameError> {
         #[cfg(test)]
         if self.left.is_some() {
@@ -153,12 +152,12 @@ impl Defender {
         self.filter.filter().load()
     }
 
-    /// The bits that the filter holds in memory.
+    /// The filter's memory in bits.
     pub(super) fn local_bits(&self) -> u64 {
         self.filter.local_bits()
     }
 
-    /// Where the filter stands; `None` from one whose keys keep their hash function.
+    /// The filter's phase. `None` if its keys keep their hash function.
     pub(super) fn phase(&self) -> Option<Phase> {
         let filter: &dyn std::any::Any = &**self.filter.filter();
         let broom: &BroomFilter = filter.downcast_ref()?;

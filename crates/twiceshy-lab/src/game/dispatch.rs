@@ -1,4 +1,4 @@
-//! From a filter's name to filters that can be attacked.
+//! Makes the filters that are attacked.
 
 use super::anatomy::{Anatomy, divided};
 use super::defender::Defender;
@@ -12,20 +12,20 @@ use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomOptions;
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
-/// How to make one kind of filter in one size, again and again.
+/// Makes filters of one kind and size.
 pub struct Recipe {
-    /// The rate of keys never asked for in a full filter. It is below ε, since bits come whole.
+    /// The false-positive rate of a full filter for keys never asked before. Below ε, since widths are whole bits.
     pub(super) static_rate: f64,
-    /// Whether its keys take other hash functions, phase by phase.
+    /// `true` if its keys take other hash functions, phase by phase.
     pub(super) has_phases: bool,
-    /// What an adversary may know of it.
+    /// What an adversary may know about the filter.
     pub(super) anatomy: Anatomy,
     options: Arc<dyn Make<AnyRemote>>,
     remote: RemoteName,
 }
 
 impl Recipe {
-    /// The recipe of the filter that a user gets who asks for so many keys and this rate.
+    /// The filter that a user gets for this many keys and this rate.
     pub fn named(name: impl Into<FilterName>, keys: u64, rate: f64) -> Result<Recipe, GameError> {
         affordable(keys)?;
         match name.into() {
@@ -37,7 +37,7 @@ impl Recipe {
         }
     }
 
-    /// A filter by its description with this many cells or slots, in games of this many keys.
+    /// A filter by its description, with this many cells or slots, for games with this many keys.
     pub(super) fn of(spec: &FilterSpec, cells: u64, keys: u64) -> Result<Recipe, GameError> {
         let options = spec.options(cells).ok_or_else(|| no_removal(spec.name))?;
         Recipe::new(options.into(), spec.remote, || match spec.layout() {
@@ -59,19 +59,19 @@ impl Recipe {
         remote: RemoteName,
         known: impl FnOnce() -> Result<(f64, Anatomy), GameError>,
     ) -> Result<Recipe, GameError> {
-        // What cannot be built is refused before any game, and before anything is worked out from it.
+        // Invalid options are refused before any game, and before anything is computed from them.
         let has_phases = Defender::new(&options, HashKey::fixed(0), remote)?.phase().is_some();
         let (static_rate, anatomy) = known()?;
         Ok(Recipe { static_rate, has_phases, anatomy, options, remote })
     }
 
-    /// A broom filter as the options have it, in games of this many keys.
+    /// A broom filter with these options, for games with this many keys.
     pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
         let (slots, width) = options.geometry()?;
         Recipe::new(Arc::new(options), RemoteName::ByHash, || Ok(in_slots(keys, slots, width)))
     }
 
-    /// The rate of keys never asked for, by the formula, in a filter that holds its keys.
+    /// The rate of a full filter for keys never asked before, by the formula.
     pub fn static_rate(&self) -> f64 {
         self.static_rate
     }

@@ -1,17 +1,17 @@
-//! Filters that are attacked in a geometry of the user's own.
+//! Attacked filters with a geometry that the user chooses.
 
 use super::dispatch::Recipe;
 use super::{GameError, affordable};
 use crate::replay::{FilterSpec, ReplayError};
 use twiceshy::hash::HashKind;
 
-/// The load of a table whose load nobody chose, where the shape would bear more.
+/// The default load, if the shape allows it.
 const PLANNED: f64 = 0.95;
 
 impl Recipe {
-    /// A filter by its description, in games of so many keys that load it so far (by default what its shape is planned for,
-    /// 95 % at most). With [`RemoteName::Mirror`] a cuckoo filter of a million keys is filled in 3 to 4 s, where a remote by
-    /// hash takes 5 s for two tables and 20 s for four.
+    /// A filter by its description, for games with this many keys at this load. The default load is what the shape is planned
+    /// for, at most 95 %. With [`RemoteName::Mirror`](crate::replay::RemoteName::Mirror) a cuckoo filter of a million keys is
+    /// filled in 3 to 4 s; a remote by hash takes 5 s for two tables and 20 s for four.
     ///
     /// ```
     /// use twiceshy::Kind;
@@ -29,18 +29,18 @@ impl Recipe {
         let layout = spec.layout();
         let load = load.unwrap_or_else(|| layout.design_load().min(PLANNED));
         if !(load > 0.0 && load <= 1.0) {
-            let why = format!("a load of {load} is impossible: above 0 and up to 1, such as 0.95");
+            let why = format!("the load must be above 0 and up to 1, such as 0.95, not {load}");
             return Err(GameError::Setting(why));
         }
         if keys == 0 {
-            return Err(GameError::Setting("0 keys are no set: ask for at least 1".into()));
+            return Err(GameError::Setting("the number of keys must be at least 1, not 0".into()));
         }
         let cells = layout.cells((keys as f64 / load).ceil() as u64)?;
         Recipe::of(spec, cells, keys)
     }
 }
 
-/// Refuses options that the filter does not have, and filters that cannot be played against.
+/// Refuses options that the filter does not have, and filters that cannot play.
 fn check(spec: &FilterSpec) -> Result<(), GameError> {
     spec.check().map_err(|error| match error {
         ReplayError::Options(error) => GameError::Options(error),

@@ -12,7 +12,7 @@ use twiceshy::hash::HashKey;
 /// The default bits of each cell that a list of mistakes takes.
 const CACHE_BITS: u32 = 1;
 
-/// The rival that the settings name, empty.
+/// The rival that the settings name, without keys.
 pub(super) fn rival(settings: &Settings, cells: u64, hash: HashKey) -> Result<Box<dyn Rival>, ReplayError> {
     let spec = &settings.filter;
     let bits = spec.bits;

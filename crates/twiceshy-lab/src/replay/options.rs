@@ -53,11 +53,11 @@ pub(crate) trait Make<R>: Send + Sync {
     /// An empty filter over a remote that holds no set yet.
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error>;
 
-    /// A filter for the set that a remote holds, and the number of the remote's last commit. Only a broom filter takes the
-    /// hash key; the others have the one that the remote knows.
+    /// A filter for the set that a remote holds, and the number of the remote's last commit. Only a broom filter uses
+    /// `hash`; the others keep the hash key of the remote.
     fn recover(&self, hash: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error>;
 
-    /// What a filter of this kind has counted about its own work.
+    /// The counts of a filter that these options made.
     fn work(&self, filter: &dyn Backed) -> Work;
 }
 
@@ -117,8 +117,8 @@ fn work<F: Backed>(filter: &dyn Backed, of: impl Fn(&F) -> Work) -> Work {
     filter.downcast_ref().map_or_else(Work::default, of)
 }
 
-/// Tells a filter that it was wrong about a query. One that does not learn asks the remote, as every false positive does, and
-/// answers `None`.
+/// Tells a filter about a false positive. One that does not learn only reads the remote, as every false positive does, and
+/// returns `None`.
 pub(crate) fn told<R: Remote>(filter: &mut AnyFilter<R>, query: &[u8]) -> Result<Option<Adapted>, Error> {
     if filter.filter().kind().learns() {
         return filter.was_wrong(query).map(Some);
@@ -139,7 +139,7 @@ pub(crate) fn has_room<T>(outcome: Result<T, Error>) -> Result<bool, Error> {
 }
 
 impl FilterSpec {
-    /// The library's own options for at least `cells` cells, or for `cells` slots; `None` if the filter is a rival.
+    /// The library's options for a filter of at least `cells` cells, or of `cells` slots. `None` for a rival.
     pub(crate) fn options<R: Remote>(&self, cells: u64) -> Option<Box<dyn Make<R>>> {
         let FilterName::Ours(kind) = self.name else { return None };
         let (bits, side) = (self.bits, self.side_table.unwrap_or(0));

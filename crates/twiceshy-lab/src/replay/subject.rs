@@ -1,4 +1,4 @@
-//! A filter as a trial drives it.
+//! The filter of a trial.
 
 use super::options::{AnyFilter, AnyRemote, Make, has_room, told};
 use super::work::Work;
@@ -13,12 +13,12 @@ pub(super) enum Subject {
     Rival(Box<dyn Rival>),
 }
 
-/// A filter without a remote that a trial knows of.
+/// A filter whose remote, if it has one, is not counted.
 pub(super) trait Rival: Filter + Send {
-    /// Stores a key; `false` where there is no room.
+    /// Stores a key; `false` if there is no room.
     fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError>;
 
-    /// Hears that a query was a false positive.
+    /// Tells the filter about a false positive.
     fn was_wrong(&mut self, _: &[u8]) {}
 }
 
@@ -46,7 +46,7 @@ impl Subject {
         }
     }
 
-    /// Stores a key; `false` where there is no room.
+    /// Stores a key; `false` if there is no room.
     pub(super) fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
         match self {
             Subject::Ours(ours) => ours.insert(key),
@@ -54,7 +54,7 @@ impl Subject {
         }
     }
 
-    /// Hears that a query was a false positive; `None` from a filter that does not learn.
+    /// Tells the filter about a false positive. `None` if the filter does not learn.
     pub(super) fn was_wrong(&mut self, query: &[u8]) -> Result<Option<Adapted>, ReplayError> {
         match self {
             Subject::Ours(ours) => Ok(told(&mut ours.filter, query)?),
@@ -65,12 +65,12 @@ impl Subject {
         }
     }
 
-    /// Whether an adaptation passed its bound since the last rebuild.
+    /// `true` if an adaptation passed its bound since the last rebuild.
     pub(super) fn wants_rebuild(&self) -> bool {
         matches!(self, Subject::Ours(ours) if ours.filter.wants_rebuild())
     }
 
-    /// Takes another hash key; `false` where the keys do not fit under it, or where the filter knows no keys.
+    /// Takes another hash key. `false` if the keys do not fit under it, or if the filter does not know its keys.
     pub(super) fn rekey(&mut self, hash: HashKey) -> Result<bool, ReplayError> {
         match self {
             Subject::Ours(ours) => Ok(has_room(ours.filter.rekey(hash))?),
@@ -78,7 +78,7 @@ impl Subject {
         }
     }
 
-    /// What the remote was asked, and what the filter did; nothing of a rival.
+    /// The counts of the remote and of the filter; zeros for a rival.
     pub(super) fn counts(&self) -> (Counts, Work) {
         match self {
             Subject::Ours(ours) => (ours.filter.remote().counts(), ours.options.work(&**ours.filter.filter())),
@@ -94,7 +94,7 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// An empty filter; `None` of a rival, and of the partial-key filter, which has no remote.
+    /// An empty filter. `None` for a rival, and for the partial-key filter, which has no remote.
     pub(super) fn new(spec: &FilterSpec, cells: u64, hash: HashKey) -> Result<Option<Ours>, ReplayError> {
         let Some(options) = spec.options(cells).filter(|_| !spec.partial_key) else { return Ok(None) };
         let filter = options.build(hash, Counting::new(spec.remote.open()))?;
@@ -102,7 +102,7 @@ impl Ours {
     }
 }
 
-/// What its remote is asked is not charged for: a rival that is made of it only finds room with it.
+/// As a part of a rival: the remote only helps to find room, and its reads and writes are not counted.
 impl Rival for Ours {
     fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
         Ok(has_room(self.filter.insert(key))?)

@@ -21,10 +21,10 @@ pub enum PlanError {
     /// The options of a new table cannot work.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The filter was asked to rebuild itself, and is rebuilt beside itself: see
-    /// [`Backed::successor`](crate::filter::Backed::successor).
-    #[error("this filter has no rebuild of its own: fill its successor")]
-    NoRebuildWithin,
+    /// No rebuild has begun within the filter. Most filters have none: they are rebuilt beside themselves, by filling a
+    /// [successor](crate::filter::Backed::successor).
+    #[error("no rebuild has begun within this filter")]
+    NotRebuilding,
     /// The filter was asked to take a key of a rebuild, and rebuilds itself.
     #[error("this filter has no successor to fill: it rebuilds itself")]
     NoSuccessor,
@@ -109,7 +109,7 @@ impl From<PlanError> for Error {
             PlanError::Full { keys, cells } => Error::Full { keys, cells },
             PlanError::Keys(error) => Error::Remote(error),
             PlanError::Options(error) => Error::Options(error),
-            PlanError::NoRebuildWithin | PlanError::NoSuccessor => Error::NotRebuilding,
+            PlanError::NotRebuilding | PlanError::NoSuccessor => Error::NotRebuilding,
             PlanError::Disagree => Error::Disagree,
         }
     }

@@ -43,6 +43,7 @@ pub mod growth;
 pub mod hash;
 mod key;
 mod kind;
+#[doc(hidden)]
 pub mod packed;
 mod pair;
 pub mod persist;
@@ -50,6 +51,7 @@ pub mod plan;
 pub mod quotient;
 pub mod remote;
 mod rng;
+#[doc(hidden)]
 pub mod sizing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -33,6 +33,11 @@ impl Stamp {
         Stamp { history: mix(self.history.wrapping_add(code) ^ mix(word)), changes: self.changes.saturating_add(1) }
     }
 
+    /// The stamp after an operation with a key of these order words, the first of which is the key's first hash word.
+    pub(crate) fn after_key(self, code: u64, words: &OrderWords) -> Stamp {
+        self.after(code, words.as_slice().first().copied().unwrap_or(0))
+    }
+
     /// The number of plans that the filter has applied.
     pub fn changes(&self) -> u64 {
         self.changes
@@ -141,9 +146,7 @@ impl Plan {
         for number in [self.made_for.history, self.made_for.changes, self.becomes.history, self.becomes.changes] {
             fields.u64(number);
         }
-        let (what, detail) = outcome_code(self.outcome);
-        fields.u8(what);
-        fields.u8(detail);
+        fields.u8(outcome_code(self.outcome));
         fields.u64(self.writes.len() as u64);
         self.writes.iter().for_each(|write| put_write(write, &mut fields));
         match &self.edit {
@@ -174,9 +177,9 @@ impl Plan {
         from.expect_kind(KIND)?;
         let made_for = Stamp { history: from.u64()?, changes: from.u64()? };
         let becomes = Stamp { history: from.u64()?, changes: from.u64()? };
-        let (what, detail) = (from.u8()?, from.u8()?);
-        let outcome =
-            outcome_from(what, detail).ok_or_else(|| LoadError::invalid(format!("its outcome is {what}.{detail}")))?;
+        let outcome = usize::from(from.u8()?);
+        let outcome = OUTCOMES.get(outcome).copied();
+        let outcome = outcome.ok_or_else(|| LoadError::invalid("its outcome is unknown"))?;
         let count = from.u64()?;
         let mut writes = Vec::new();
         for _ in 0..count {
@@ -197,6 +200,7 @@ impl Plan {
 /// The container's kind of a plan: far from those of filters.
 const KIND: u16 = 0x504C;
 
+/// Outcomes by their numbers in bytes.
 const OUTCOMES: [Outcome; 12] = [
     Outcome::Inserted(Inserted::New),
     Outcome::Inserted(Inserted::AlreadyStored),
@@ -212,13 +216,8 @@ const OUTCOMES: [Outcome; 12] = [
     Outcome::Rebuild(Progress::GaveUp),
 ];
 
-fn outcome_code(outcome: Outcome) -> (u8, u8) {
-    let at = OUTCOMES.iter().position(|known| *known == outcome).unwrap_or(0);
-    (0, at as u8)
-}
-
-fn outcome_from(what: u8, detail: u8) -> Option<Outcome> {
-    if what == 0 { OUTCOMES.get(usize::from(detail)).copied() } else { None }
+fn outcome_code(outcome: Outcome) -> u8 {
+    OUTCOMES.iter().position(|known| *known == outcome).unwrap_or(0) as u8
 }
 
 fn put_write(write: &Write, out: &mut Writer<'_>) {

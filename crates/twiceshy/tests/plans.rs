@@ -368,7 +368,8 @@ fn grows_by_hand(variant: Variant, target: Target) {
             let (come, go) = (key(7_000 + number), key(if number < 40 { number * 2 } else { 6_960 + number }));
             for operation in [Operation::Insert(&come), Operation::Remove(&go)] {
                 let before = (saved(&filter), saved(growth.filter()));
-                let plan = filter.plan(operation, &remote).expect("there is room");
+                let plan = filter.plan(operation, &remote);
+                let plan = plan.unwrap_or_else(|error| panic!("{variant:?}, key {number}: {error}"));
                 assert!(!plan.is_nothing());
                 let beside = growth.plan(operation, &remote).expect("the sets agree");
                 assert!(!beside.gives_up);
@@ -411,7 +412,9 @@ fn grows_by_hand(variant: Variant, target: Target) {
 
 #[test]
 fn a_table_that_is_filled_agrees_with_an_exact_set_on_both_sides_of_its_cursor() {
-    for variant in Variant::ALL.iter().filter(|variant| !variant.has_phases()) {
+    // A function of one value leaves owners that cannot be told, and no room behind them.
+    let tellable = |variant: &&Variant| !variant.has_phases() && **variant != Variant::CyclicOffsets;
+    for variant in Variant::ALL.iter().filter(tellable) {
         grows_by_hand(*variant, Target::Cells(2 * CELLS));
         grows_by_hand(*variant, Target::Cells(CELLS + 40));
         grows_by_hand(*variant, Target::Hash(HashKey::fixed(99)));

@@ -45,7 +45,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
         if planner.owners.stores(&query.key, &cells)? {
             return nothing(Adapted::Stored);
         }
-        let becomes = self.stamp.after(ADAPT, local.hash.words(&query.key).word(0));
+        let becomes = self.stamp.after_key(ADAPT, &local.order_words(&query.key));
         let plan = |outcome, writes: Vec<Write>, edit| {
             Ok(Plan::new(self.stamp, becomes, Outcome::Adapted(outcome), writes, plan::Edit::Cuckoo(edit)))
         };

@@ -105,10 +105,6 @@ impl<R: Rule> FullKeyCuckoo<R> {
         Planner::new(&self.local, keys, self.rng.clone())
     }
 
-    fn after(&self, code: u64, key: &[u8]) -> Stamp {
-        self.stamp.after(code, self.local.hash.words(key).word(0))
-    }
-
     fn full(&self) -> PlanError {
         PlanError::Full { keys: self.local.keys, cells: self.local.shape.cells() }
     }
@@ -118,8 +114,8 @@ impl<R: Rule> FullKeyCuckoo<R> {
         let local = &self.local;
         let Some(placed) = place(planner, &key, self.search)? else { return Err(self.full()) };
         let mut writes: Vec<Write> = placed.finished.writes(local.generation, keys).collect();
-        let becomes = self.after(INSERT, &key);
         let (generation, words, cell) = (local.generation, local.order_words(&key), Some(placed.cell));
+        let becomes = self.stamp.after_key(INSERT, &words);
         writes.push(Write::Add { generation, key, words, cell });
         let mut edit = placed.finished.edit;
         edit.counted = Counted::Insertion { path: placed.path as u64 };
@@ -143,12 +139,12 @@ impl<R: Rule> FullKeyCuckoo<R> {
             return Ok(Plan::nothing(self.stamp, Outcome::Removed(Removed::NotStored)));
         }
         let key = Key::from(key);
-        let becomes = self.after(REMOVE, &key);
         let (finished, cell) = unplace(planner, &key)?;
         let mut edit = finished.edit;
         edit.counted = Counted::Removal;
         let outcome = Outcome::Removed(if cell.is_some() { Removed::Gone } else { Removed::LeftOrphan });
         let words = local.order_words(&key);
+        let becomes = self.stamp.after_key(REMOVE, &words);
         let writes = vec![Write::Remove { generation: local.generation, key, words, cell }];
         Ok(Plan::new(self.stamp, becomes, outcome, writes, Edit::Cuckoo(edit)))
     }
@@ -199,7 +195,7 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
             Operation::Remove(key) => self.plan_remove(key, keys),
             Operation::Adapt(query) => self.plan_adapt(query, keys),
             Operation::Bring(at) => self.plan_new(at.key.clone(), self.planner(keys), keys),
-            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NoRebuildWithin),
+            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NotRebuilding),
         }
     }
 

@@ -33,16 +33,34 @@ mod table;
 mod trials;
 mod validate;
 
-pub use cuckooing::{Cuckooing, CuckooingFilter, CuckooingSpec, Moves};
-pub use cyclic::{Cyclic, CyclicFilter, CyclicSpec, MAX_FUNCTIONS, Selectors};
+pub use cuckooing::{CuckooingFilter, Moves};
+pub use cyclic::{CyclicFilter, Selectors};
 pub(crate) use edit::{Edit, Undo};
-pub use fingerprint::{Function, Rule, Values};
-pub use full_key::FullKeyCuckoo;
-pub use options::{Options, RuleSpec};
+pub use options::Options;
 pub use partial_key::{CuckooFilter, CuckooOptions};
-pub use plain::{FullKeyFilter, Plain, PlainSpec};
+pub use plain::FullKeyFilter;
 pub use search::Search;
-pub use shape::{Shape, ShapeError, Spot};
+pub use shape::Shape;
 pub use stats::Stats;
-pub use swapping::{Swapping, SwappingFilter, SwappingSpec};
-pub use table::{CuckooTable, Insertion, TableFull};
+pub use swapping::SwappingFilter;
+pub use table::CuckooTable;
+
+// What the types above are made of, and what only experiments need.
+#[doc(hidden)]
+pub use cuckooing::{Cuckooing, CuckooingSpec};
+#[doc(hidden)]
+pub use cyclic::{Cyclic, CyclicSpec, MAX_FUNCTIONS};
+#[doc(hidden)]
+pub use fingerprint::{Function, Rule, Values};
+#[doc(hidden)]
+pub use full_key::FullKeyCuckoo;
+#[doc(hidden)]
+pub use options::RuleSpec;
+#[doc(hidden)]
+pub use plain::{Plain, PlainSpec};
+#[doc(hidden)]
+pub use shape::{ShapeError, Spot};
+#[doc(hidden)]
+pub use swapping::{Swapping, SwappingSpec};
+#[doc(hidden)]
+pub use table::{Insertion, TableFull};

@@ -39,9 +39,12 @@ mod writer;
 use std::fmt;
 use std::io;
 
+#[doc(hidden)]
 pub use reader::Reader;
+#[doc(hidden)]
 pub use writer::Writer;
 
+#[doc(hidden)]
 /// The newest version of the container format that this library reads, and the one that it writes.
 pub const FORMAT_VERSION: u16 = header::VERSION;
 

@@ -34,16 +34,31 @@ mod telescoping_plain;
 mod twin;
 mod validate;
 
-#[cfg(feature = "testing")]
-pub use broom::BroomRule;
 pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
 pub(crate) use broom::{Edit as BroomEdit, Undo as BroomUndo};
 pub(crate) use edit::{Edit, Undo};
-pub use extension::{ExtensionFilter, ExtensionSpec, Extensions};
-pub use options::{Coded, Options, RuleSpec};
-pub use plain::{PlainRemainders, QuotientFilter, QuotientSpec};
-pub use rank_select::RankSelectFilter;
-pub use rule::Rule;
+pub use extension::ExtensionFilter;
+pub use options::Options;
+pub use plain::QuotientFilter;
 pub use stats::Stats;
-pub use telescoping::{SelectorCode, Selectors, TelescopingFilter, TelescopingSpec};
-pub use telescoping_plain::{PlainSelectors, PlainTelescopingFilter, PlainTelescopingSpec};
+pub use telescoping::{SelectorCode, TelescopingFilter};
+pub use telescoping_plain::PlainTelescopingFilter;
+
+// What the types above are made of, and what only experiments need.
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub use broom::BroomRule;
+#[doc(hidden)]
+pub use extension::{ExtensionSpec, Extensions};
+#[doc(hidden)]
+pub use options::{Coded, RuleSpec};
+#[doc(hidden)]
+pub use plain::{PlainRemainders, QuotientSpec};
+#[doc(hidden)]
+pub use rank_select::RankSelectFilter;
+#[doc(hidden)]
+pub use rule::Rule;
+#[doc(hidden)]
+pub use telescoping::{Selectors, TelescopingSpec};
+#[doc(hidden)]
+pub use telescoping_plain::{PlainSelectors, PlainTelescopingSpec};

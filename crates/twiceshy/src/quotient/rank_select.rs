@@ -134,10 +134,6 @@ impl<R: Rule> RankSelectFilter<R> {
         Ok(())
     }
 
-    fn after(&self, code: u64, key: &[u8]) -> Stamp {
-        self.stamp.after(code, self.local.hash.words(key).word(0))
-    }
-
     fn full(&self) -> PlanError {
         PlanError::Full { keys: self.len(), cells: self.cells() }
     }
@@ -156,8 +152,8 @@ impl<R: Rule> RankSelectFilter<R> {
     /// Plans a slot for a key that is not in the set.
     fn plan_new(&self, key: Key, keys: &dyn Keys) -> Result<Plan, PlanError> {
         let Some((change, cost)) = plan::insertion(&self.local, &key, keys)? else { return Err(self.full()) };
-        let becomes = self.after(INSERT, &key);
         let (generation, words) = (self.local.generation, self.local.order_words(&key));
+        let becomes = self.stamp.after_key(INSERT, &words);
         let writes = vec![Write::Add { generation, key, words, cell: None }];
         Ok(self.plan_of(becomes, Outcome::Inserted(Inserted::New), writes, change, Counted::Insertion(cost)))
     }
@@ -169,7 +165,8 @@ impl<R: Rule> RankSelectFilter<R> {
             return Ok(Plan::nothing(self.stamp, Outcome::Removed(Removed::NotStored)));
         }
         let (change, cost) = plan_removal(local, key, &run_keys, keys)?;
-        let (becomes, words) = (self.after(REMOVE, key), local.order_words(key));
+        let words = local.order_words(key);
+        let becomes = self.stamp.after_key(REMOVE, &words);
         let writes = vec![Write::Remove { generation: local.generation, key: Key::from(key), words, cell: None }];
         Ok(self.plan_of(becomes, Outcome::Removed(Removed::Gone), writes, change, Counted::Removal(cost)))
     }
@@ -195,7 +192,7 @@ impl<R: Rule> RankSelectFilter<R> {
             (_, true) => (Adapted::Unfixable, Counted::OutOfMarks(fix.cost)),
             (_, false) => (Adapted::StillPresent, Counted::OutOfMarks(fix.cost)),
         };
-        let becomes = self.after(ADAPT, query);
+        let becomes = self.stamp.after_key(ADAPT, &local.order_words(query));
         Ok(self.plan_of(becomes, Outcome::Adapted(outcome), Vec::new(), fix.change, counted))
     }
 }
@@ -255,7 +252,7 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
             Operation::Remove(key) => self.plan_remove(key, keys),
             Operation::Adapt(query) => self.plan_adapt(query, keys),
             Operation::Bring(at) => self.plan_new(at.key.clone(), keys),
-            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NoRebuildWithin),
+            Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NotRebuilding),
         }
     }
 

@@ -174,7 +174,7 @@ impl<R: Remote + Clone> Test<R> {
         // Through the remote inside: a check must not use up a failure that is meant for an operation.
         match filter.plan(operation, self.pair.remote().inner()) {
             Ok(plan) => is_a_value(filter, &plan, before).map(Some),
-            Err(PlanError::Full { .. } | PlanError::NoRebuildWithin) => Ok(None),
+            Err(PlanError::Full { .. } | PlanError::NotRebuilding) => Ok(None),
             Err(PlanError::Options(_)) => Ok(None),
             Err(error) => Err(error.to_string()),
         }
@@ -293,14 +293,14 @@ fn ended<T>(result: Result<T, Error>) -> Result<End, String> {
 
 /// Checks that planning left the filter alone, that the plan does the same from its bytes to a filter from its bytes, and
 /// that it can be taken back. Returns the bytes that the filter will have.
-fn is_a_value(filter: &Box<dyn Backed>, plan: &Plan, before: &[u8]) -> Result<Vec<u8>, String> {
+fn is_a_value(filter: &dyn Backed, plan: &Plan, before: &[u8]) -> Result<Vec<u8>, String> {
     if saved(filter) != before {
         return Err("planning changed the filter".into());
     }
     if plan.is_nothing() {
         return Ok(before.to_vec());
     }
-    let mut copy = filter.clone();
+    let mut copy = filter.boxed();
     let undo = copy.apply(plan.clone()).map_err(text)?;
     let after = saved(&copy);
     let (mut loaded, _) = filter.kind().load(&mut &*before).map_err(text)?;

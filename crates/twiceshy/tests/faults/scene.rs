@@ -105,7 +105,7 @@ impl<R: Remote + Clone + Default> Scene<R> {
         self.pair.filter().kind().learns().then(|| {
             best(mistakes, |query| {
                 let (plan, reads) = self.plan(Operation::Adapt(query))?;
-                Some((plan.outcome() == Outcome::Adapted(Adapted::Fixed), plan.writes().len() > 0, reads))
+                Some((plan.outcome() == Outcome::Adapted(Adapted::Fixed), !plan.writes().is_empty(), reads))
             })
         })
     }

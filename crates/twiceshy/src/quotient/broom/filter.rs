@@ -94,6 +94,10 @@ impl BroomFilter {
             Kind::Broom.code().into(),
             local.slots(),
             local.shape.width.into(),
+            local.shape.signature.into(),
+            local.shape.levels() as u64,
+            reclaim.c.into(),
+            reclaim.by_rebuild.into(),
             functions.generation.0.into(),
         ]);
         let (stats, rebuild) = (Stats::default(), None);

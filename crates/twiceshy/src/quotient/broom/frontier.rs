@@ -47,6 +47,9 @@ impl BroomFilter {
 
     /// Plans to move the frontier on by some keys, towards the end of a rebuild.
     pub(crate) fn plan_step(&self, limit: usize, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        if self.rebuild.is_none() {
+            return Err(PlanError::NotRebuilding);
+        }
         let (mut known, mut deeds) = (Known::new(keys), Deeds::default());
         let mut draft = Draft::new(self);
         let becomes = self.stamp.after(STEP, limit as u64);

@@ -5,6 +5,7 @@ mod who;
 
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
 use flags::{Bounds, FormArg, Geometry};
+use twiceshy::Kind;
 use twiceshy::quotient::BroomFilter;
 use twiceshy_lab::game::{Recipe, Report, Search, Settings, run_many};
 use twiceshy_lab::replay::FilterName;
@@ -89,7 +90,7 @@ fn recipe(args: &Args) -> anyhow::Result<(Recipe, f64)> {
     }
     let recipe = match args.form {
         None => Recipe::named(args.filter, args.keys, args.fpr)?,
-        Some(form) if args.filter == FilterName::Broom => {
+        Some(form) if args.filter == Kind::Broom.into() => {
             Recipe::broom(BroomFilter::options(args.keys, args.fpr)?.form(form.into()), args.keys)?
         }
         Some(_) => anyhow::bail!("--form is an option of --filter broom, not of {}", args.filter),

@@ -32,7 +32,7 @@ struct Report {
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
     let (keys, wrong) = guarded::with(&args.path, |guard| {
-        let checked = || Ok((guard.len()?, guard.check()?.err()));
+        let checked = || Ok((guard.len()?, guard.check()?.problem()));
         checked().map_err(|error| refusal(&args.path, error))
     })?;
     let (path, ok, seconds) = (args.path.display().to_string(), wrong.is_none(), started.elapsed().as_secs_f64());

@@ -4,7 +4,7 @@ use crate::guarded::refusal;
 use crate::output::{grouped, print, print_json, rate};
 use serde::Serialize;
 use std::path::PathBuf;
-use twiceshy_store::{Error, FilterKind, Options};
+use twiceshy_store::{Error, Kind, Options};
 
 /// Make a new guarded store: a folder with a redb file that holds the keys, and a filter in front of it.
 ///
@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or
     /// broom; cuckoo and quotient do not learn from their mistakes
     #[arg(long, value_name = "KIND", default_value = "telescoping")]
-    filter: FilterKind,
+    filter: Kind,
     /// The false-positive rate that the filter is built for [default: 1/256]
     #[arg(long, value_name = "E")]
     fpr: Option<f64>,

@@ -13,7 +13,7 @@ use twiceshy::hash::HashKey;
 use twiceshy_lab::guarded::Delayed;
 use twiceshy_lab::workload::Distribution;
 use twiceshy_lab::workload::zipf::Exponent;
-use twiceshy_store::{Adapt, Durability, Error, FilterKind, Guard, Options, RedbError, RedbStore};
+use twiceshy_store::{Adapt, Durability, Error, Guard, Kind, Options, RedbError, RedbStore};
 
 /// Put a plain filter and five adaptive ones in front of the same store, and send skewed and hostile traffic.
 ///
@@ -39,13 +39,13 @@ const ABSENT_PER_KEY: u64 = 2;
 const REPLAYS: usize = 100;
 
 /// The plain filter and the adaptive ones.
-const FILTERS: [(&str, FilterKind, Adapt); 6] = [
-    ("plain cuckoo", FilterKind::Cuckoo, Adapt::Never),
-    ("cyclic", FilterKind::Cyclic, Adapt::Always),
-    ("swapping", FilterKind::Swapping, Adapt::Always),
-    ("cuckooing", FilterKind::Cuckooing, Adapt::Always),
-    ("telescoping", FilterKind::Telescoping, Adapt::Always),
-    ("extension", FilterKind::Extension, Adapt::Always),
+const FILTERS: [(&str, Kind, Adapt); 6] = [
+    ("plain cuckoo", Kind::FullKey, Adapt::Never),
+    ("cyclic", Kind::Cyclic, Adapt::Always),
+    ("swapping", Kind::Swapping, Adapt::Always),
+    ("cuckooing", Kind::Cuckooing, Adapt::Always),
+    ("telescoping", Kind::Telescoping, Adapt::Always),
+    ("extension", Kind::Extension, Adapt::Always),
 ];
 
 /// The name of a page. Some numbers are stored, others are not.
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// A store with all pages. Nothing is synced and no snapshot is written, since the store need not survive a crash.
-fn fill(args: &Args, folder: &Path, kind: FilterKind, adapt: Adapt) -> Result<Guarded, Error<RedbError>> {
+fn fill(args: &Args, folder: &Path, kind: Kind, adapt: Adapt) -> Result<Guarded, Error<RedbError>> {
     let store = RedbStore::open(folder.join("pages.redb")).map_err(Error::Store)?;
     let options = Options::new()
         .filter(kind)

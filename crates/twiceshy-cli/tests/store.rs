@@ -306,9 +306,9 @@ fn a_store_that_is_there_is_not_made_again() {
 fn a_store_that_cannot_be_made_leaves_nothing_behind() {
     let bench = Bench::new();
     for (wrong, hint) in [
-        ("--fpr 0", "above 0"),
-        ("--fpr 2", "below 1"),
-        ("--fpr nan", "above 0"),
+        ("--fpr 0", "between 1e-9 and 1"),
+        ("--fpr 2", "between 1e-9 and 1"),
+        ("--fpr nan", "between 1e-9 and 1"),
         ("--keys 99999999999999999", "2^35"),
         ("--keys=-1", "invalid"),
         ("--filter bloom", "telescoping-plain"),

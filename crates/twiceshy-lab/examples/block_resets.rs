@@ -6,7 +6,6 @@
 //!
 //! `cargo run --release -p twiceshy-lab --example block_resets -- [SLOTS] [BITS] [A/S,A/S,…] [grid]`
 
-use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{SelectorCode, TelescopingFilter};
 use twiceshy::remote::ByHash;
@@ -31,18 +30,17 @@ fn went_back(before: &[u16], after: &[u16]) -> bool {
 }
 
 fn run(slots: u64, bits: u32, ratio: f64, code: Option<SelectorCode>) -> Result<(Outcome, SelectorCode), Failure> {
-    let mut set = ByHash::new();
     let options = TelescopingFilter::with_slots(slots, bits).expected_ratio(ratio);
     let options = match code {
         Some(code) => options.code(code),
         None => options,
     };
-    let mut filter = options.build(HashKey::fixed(1), &mut set)?;
+    let mut filter = options.build(HashKey::fixed(1), ByHash::new())?;
     let keys = slots * 95 / 100;
     for number in 0..keys {
-        filter.insert(&number.to_le_bytes(), &mut set)?;
+        filter.insert(&number.to_le_bytes())?;
     }
-    let mut ever = vec![false; filter.blocks() as usize];
+    let mut ever = vec![false; filter.filter().blocks() as usize];
     let mut wrong = 0;
     for number in (0..ROUNDS).flat_map(|_| 0..(ratio * keys as f64) as u64) {
         let query = (ABSENT + number).to_le_bytes();
@@ -50,19 +48,19 @@ fn run(slots: u64, bits: u32, ratio: f64, code: Option<SelectorCode>) -> Result<
             continue;
         }
         wrong += 1;
-        let run = filter.run(&query).unwrap_or_default();
+        let run = filter.filter().run(&query).unwrap_or_default();
         let blocks = run.start / 64..run.end.div_ceil(64);
-        let before: Vec<[u16; 64]> = blocks.clone().map(|block| filter.marks(block)).collect();
-        let resets = filter.stats().resets_by_adapts;
-        filter.adapt(&query, &mut set)?;
-        if filter.stats().resets_by_adapts > resets {
+        let before: Vec<[u16; 64]> = blocks.clone().map(|block| filter.filter().marks(block)).collect();
+        let resets = filter.filter().stats().resets_by_adapts;
+        filter.was_wrong(&query)?;
+        if filter.filter().stats().resets_by_adapts > resets {
             for (block, before) in blocks.zip(before) {
-                ever[block as usize] |= went_back(&before, &filter.marks(block));
+                ever[block as usize] |= went_back(&before, &filter.filter().marks(block));
             }
         }
     }
     let ever_reset = ever.iter().filter(|reset| **reset).count() as u64;
-    Ok((Outcome { ever_reset, resets: filter.stats().resets_by_adapts, wrong }, filter.code()))
+    Ok((Outcome { ever_reset, resets: filter.filter().stats().resets_by_adapts, wrong }, filter.filter().code()))
 }
 
 fn main() -> Result<(), Failure> {

@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use twiceshy::filter::{Adaptive, Filter};
+use twiceshy::filter::Filter;
 use twiceshy_lab::broom::{Subject, loaded};
 
 type Failure = Box<dyn std::error::Error>;
@@ -35,9 +35,9 @@ fn main() -> Result<(), Failure> {
             let mut mistakes = 0u64;
             loop {
                 let query = subject.next_mistake();
-                subject.filter.adapt(&query, &mut subject.remote)?;
+                subject.filter.was_wrong(&query)?;
                 mistakes += 1;
-                if mistakes.is_multiple_of(64) && subject.filter.stats().moved >= keys / 2 {
+                if mistakes.is_multiple_of(64) && subject.filter.filter().stats().moved >= keys / 2 {
                     break;
                 }
             }
@@ -46,8 +46,8 @@ fn main() -> Result<(), Failure> {
         let stored: Vec<[u8; 8]> = (0..LOOK_UPS).map(|number| subject.key(number * 7_919 % keys)).collect();
         println!(
             "{keys} keys, {bits} bits, frontier {at}: absent {:.1} ns, stored {:.1} ns",
-            nanoseconds(&absent, &subject.filter),
-            nanoseconds(&stored, &subject.filter)
+            nanoseconds(&absent, subject.filter.filter()),
+            nanoseconds(&stored, subject.filter.filter())
         );
     }
     Ok(())

@@ -4,7 +4,6 @@
 //!
 //! `cargo run --release -p twiceshy-lab --example broom_phases -- [SLOTS] [BITS] [HALF PHASES] [C]`
 
-use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomFilter;
 use twiceshy::remote::{ByHash, Counting};
@@ -21,22 +20,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let half_phases: u64 = args.next().map_or(Ok(12), |phases| phases.parse())?;
     let c: u32 = args.next().map_or(Ok(3), |c| c.parse())?;
     let keys = slots * 95 / 100;
-    let mut remote = Counting::new(ByHash::new());
-    let mut filter = BroomFilter::with_slots(slots, bits).reclaim(c).build(HashKey::fixed(1), &mut remote)?;
+    let options = BroomFilter::with_slots(slots, bits).reclaim(c);
+    let mut filter = options.build(HashKey::fixed(1), Counting::new(ByHash::new()))?;
     for number in 0..keys {
-        filter.insert(&key(number), &mut remote)?;
+        filter.insert(&key(number))?;
     }
     println!(
         "{keys} keys at 95 % load, {bits} bits, c = {c}: {:.2} bits a key, {:.2} of them beside the first level",
         filter.local_bits() as f64 / keys as f64,
-        filter.stats().second_level_bits as f64 / keys as f64
+        filter.filter().stats().second_level_bits as f64 / keys as f64
     );
     println!(
         "moved on   mistakes  adaptivity bits a key  largest block  spilled blocks  second level  reads, writes a mistake"
     );
     let mut number = 1 << 40;
     for half in 1..=half_phases {
-        remote.reset();
+        filter.remote_mut().reset();
         let mut mistakes = 0u64;
         let mut moved = 0;
         // The statistics scan all blocks, so they are taken only now and then.
@@ -44,14 +43,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let query = key(number);
             number += 1;
             if filter.contains(&query) {
-                filter.adapt(&query, &mut remote)?;
+                filter.was_wrong(&query)?;
                 mistakes += 1;
                 if mistakes.is_multiple_of(64) {
-                    moved = filter.stats().moved;
+                    moved = filter.filter().stats().moved;
                 }
             }
         }
-        let (stats, counts) = (filter.stats(), remote.counts());
+        let (stats, counts) = (filter.filter().stats(), filter.remote().counts());
         println!(
             "{:>6.1} n {mistakes:>11} {:>22.3} {:>14} {:>15} {:>11.2} % {:>14.2} {:>8.2}",
             moved as f64 / keys as f64,
@@ -63,6 +62,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             counts.writes as f64 / mistakes as f64,
         );
     }
-    filter.validate(&remote)?;
+    filter.validate()?;
     Ok(())
 }

@@ -6,7 +6,6 @@
 //!
 //! `cargo run --release -p twiceshy-lab --example broom_space -- [KEYS,KEYS,…] [RATE,RATE,…]`
 
-use twiceshy::filter::Filter;
 use twiceshy::quotient::BroomFilter;
 use twiceshy_lab::broom::Subject;
 
@@ -16,15 +15,15 @@ fn run(keys: u64, rate: f64) -> Result<(), Failure> {
     let mut subject = Subject::new(BroomFilter::options(keys, rate)?)?;
     let last = keys / 10;
     subject.fill(keys - last)?;
-    let before = subject.remote.counts();
+    let before = subject.filter.remote().counts();
     subject.fill(last)?;
-    let counts = subject.remote.counts();
+    let counts = subject.filter.remote().counts();
     let (bits, wanted) = (subject.filter.local_bits() as f64 / keys as f64, -rate.log2());
     println!(
         "{keys:>9}{rate:>9}{:>7}{bits:>12.3}{wanted:>10.3}{:>10.3}{:>10.3} %{:>10.6}{:>12.6}{:>8.3}",
-        subject.filter.width(),
+        subject.filter.filter().width(),
         bits - wanted,
-        subject.filter.stats().second_level as f64 * 100.0 / keys as f64,
+        subject.filter.filter().stats().second_level as f64 * 100.0 / keys as f64,
         counts.reads as f64 / keys as f64,
         (counts.reads - before.reads) as f64 / last as f64,
         counts.writes as f64 / keys as f64,

@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 use std::time::Instant;
-use twiceshy::filter::{Adaptive, Backed, Filter};
+use twiceshy::AdaptiveFilter;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomFilter;
 use twiceshy::remote::ByHash;
@@ -57,8 +57,7 @@ struct Figures {
 
 struct Traffic {
     kind: String,
-    filter: BroomFilter,
-    remote: ByHash,
+    filter: AdaptiveFilter<BroomFilter>,
     inside: VecDeque<[u8; 8]>,
     rng: Rng,
     next: u64,
@@ -80,11 +79,9 @@ fn words_of<T>(most: &mut u64, operation: impl FnOnce() -> T) -> T {
 
 impl Traffic {
     fn new(kind: &str, keys: u64, bits: u32) -> Result<Traffic, Failure> {
-        let mut remote = ByHash::new();
-        let filter = loaded(keys, bits).build(HashKey::fixed(1), &mut remote)?;
+        let filter = loaded(keys, bits).build(HashKey::fixed(1), ByHash::new())?;
         let (kind, rng) = (kind.to_owned(), Rng::new(7));
-        let mut traffic =
-            Traffic { kind, filter, remote, inside: VecDeque::new(), rng, next: 0, figures: Figures::default() };
+        let mut traffic = Traffic { kind, filter, inside: VecDeque::new(), rng, next: 0, figures: Figures::default() };
         for _ in 0..keys {
             traffic.come()?;
         }
@@ -106,16 +103,16 @@ impl Traffic {
     }
 
     fn insert(&mut self, key: [u8; 8]) -> Result<(), Failure> {
-        let Traffic { filter, remote, figures, .. } = self;
-        words_of(&mut figures.words[0], || filter.insert(&key, remote))?;
+        let Traffic { filter, figures, .. } = self;
+        words_of(&mut figures.words[0], || filter.insert(&key))?;
         self.inside.push_back(key);
         Ok(())
     }
 
     fn go(&mut self, at: usize) -> Result<(), Failure> {
         let Some(key) = self.inside.swap_remove_front(at) else { return Ok(()) };
-        let Traffic { filter, remote, figures, .. } = self;
-        words_of(&mut figures.words[1], || filter.remove(&key, remote))?;
+        let Traffic { filter, figures, .. } = self;
+        words_of(&mut figures.words[1], || filter.remove(&key))?;
         Ok(())
     }
 
@@ -127,8 +124,8 @@ impl Traffic {
                 break query;
             }
         };
-        let Traffic { filter, remote, figures, .. } = self;
-        words_of(&mut figures.words[2], || filter.adapt(&query, remote))?;
+        let Traffic { filter, figures, .. } = self;
+        words_of(&mut figures.words[2], || filter.was_wrong(&query))?;
         match self.kind.as_str() {
             "mistakes" => {}
             "inserted" => {
@@ -150,7 +147,7 @@ impl Traffic {
     }
 
     fn note(&mut self) {
-        let (stats, keys) = (self.filter.stats(), self.filter.len() as f64);
+        let (stats, keys) = (self.filter.filter().stats(), self.filter.len() as f64);
         self.figures.adaptivity.add(stats.adaptivity_bits as f64 / keys);
         self.figures.ghosts.add(stats.ghosts as f64 / keys);
         self.figures.ghost_bits.add(stats.ghost_bits as f64 / keys);
@@ -164,7 +161,7 @@ impl Traffic {
             "{:>9} {:<9} {:>6} {:>9.3} {:>6.3} {:>8.3} {:>6.3} {:>9.3} {:>9.2} {:>6.2} {:>7.2} {:>7} {:>6} {:>6} {:>6.0} s",
             self.filter.len(),
             self.kind,
-            self.filter.phases(),
+            self.filter.filter().phases(),
             adaptivity.mean(),
             adaptivity.most,
             ghosts.mean(),

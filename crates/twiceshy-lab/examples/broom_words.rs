@@ -8,7 +8,6 @@
 
 use std::collections::VecDeque;
 use std::time::Instant;
-use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::touched;
 use twiceshy_lab::broom::{Subject, loaded};
 use twiceshy_lab::workload::rng::Rng;
@@ -101,8 +100,8 @@ impl Mixture {
     fn round(&mut self) -> Result<(), Failure> {
         self.look_up_stored()?;
         let query = self.look_up_absent();
-        let Subject { filter, remote, .. } = &mut self.subject;
-        self.tallies.adapt.of(|| filter.adapt(&query, remote))?;
+        let filter = &mut self.subject.filter;
+        self.tallies.adapt.of(|| filter.was_wrong(&query))?;
         self.remove()?;
         self.insert()
     }
@@ -133,8 +132,8 @@ impl Mixture {
     fn remove(&mut self) -> Result<(), Failure> {
         let number = self.stored.swap_remove(self.rng.below(self.stored.len() as u64) as usize);
         let key = self.subject.key(number);
-        let Subject { filter, remote, .. } = &mut self.subject;
-        self.tallies.remove.of(|| filter.remove(&key, remote))?;
+        let filter = &mut self.subject.filter;
+        self.tallies.remove.of(|| filter.remove(&key))?;
         self.gone.push_back(number);
         Ok(())
     }
@@ -149,8 +148,8 @@ impl Mixture {
             }
         };
         let key = self.subject.key(number);
-        let Subject { filter, remote, .. } = &mut self.subject;
-        self.tallies.insert.of(|| filter.insert(&key, remote))?;
+        let filter = &mut self.subject.filter;
+        self.tallies.insert.of(|| filter.insert(&key))?;
         self.stored.push(number);
         Ok(())
     }
@@ -179,7 +178,7 @@ fn main() -> Result<(), Failure> {
             mixture.round()?;
         }
         mixture.print(keys);
-        let stats = mixture.subject.filter.stats();
+        let stats = mixture.subject.filter.filter().stats();
         println!("          {} phases, {:.0} seconds", stats.phases, begun.elapsed().as_secs_f64());
     }
     Ok(())

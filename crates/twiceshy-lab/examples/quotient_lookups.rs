@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use twiceshy::filter::{Adaptive, Backed, Filter, Inserted};
+use twiceshy::filter::{Backed, Filter, Operation};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
 use twiceshy::remote::ByHash;
@@ -25,13 +25,14 @@ fn spread(number: u64) -> [u8; 8] {
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Asks all distinct absent queries once, and adapts on each mistake.
-fn learn<F: Adaptive>(filter: &mut F, queries: u64, set: &mut ByHash) -> Result<u64, Failure> {
+/// Asks all distinct absent queries once, and adapts on each mistake: nothing is written to the remote.
+fn learn(filter: &mut impl Backed, queries: u64, set: &ByHash) -> Result<u64, Failure> {
     let mut wrong = 0;
     for number in 0..queries {
         let query = spread(ABSENT + number);
         if filter.contains(&query) {
-            filter.adapt(&query, set)?;
+            let plan = filter.plan(Operation::Adapt(&query), set)?;
+            filter.apply(plan)?;
             wrong += 1;
         }
     }
@@ -81,24 +82,24 @@ fn main() -> Result<(), Failure> {
         _ => HashKey::fixed(1),
     };
     let slots = (keys as f64 / 0.95).ceil() as u64;
-    let mut set = ByHash::new();
-    let mut quotient = QuotientFilter::with_slots(slots, bits).build(hash, &mut set)?;
+    let mut quotient = QuotientFilter::with_slots(slots, bits).build(hash, ByHash::new())?;
     let start = Instant::now();
     for number in 0..keys {
-        assert_eq!(quotient.insert(&spread(number), &mut set)?, Inserted::New);
+        assert!(quotient.insert(&spread(number))?);
     }
     println!(
         "{keys} insertions into filter and remote: {:.2} µs each",
         start.elapsed().as_secs_f64() * 1e6 / keys as f64
     );
+    let (quotient, mut set) = (quotient.filter().clone(), quotient.into_remote());
     let start = Instant::now();
-    let mut telescoping = TelescopingFilter::with_slots(slots, bits).recover(&mut set)?;
+    let mut telescoping = TelescopingFilter::with_slots(slots, bits).recover(&mut set)?.filter().clone();
     println!(
         "filling from the remote in one ordered pass: {:.3} µs a key",
         start.elapsed().as_secs_f64() * 1e6 / keys as f64
     );
-    let mut plain = PlainTelescopingFilter::with_slots(slots, bits).recover(&mut set)?;
-    let mut extension = ExtensionFilter::with_slots(slots, bits).recover(&mut set)?;
+    let mut plain = PlainTelescopingFilter::with_slots(slots, bits).recover(&mut set)?.filter().clone();
+    let mut extension = ExtensionFilter::with_slots(slots, bits).recover(&mut set)?.filter().clone();
     println!(
         "bits a key: quotient {:.3}, telescoping {:.3}, telescoping-plain {:.3}, extension {:.3}",
         quotient.local_bits() as f64 / keys as f64,
@@ -109,9 +110,9 @@ fn main() -> Result<(), Failure> {
     for adapted in [false, true] {
         if adapted {
             let queries = keys * ratio;
-            let wrong = learn(&mut telescoping, queries, &mut set)?;
-            learn(&mut plain, queries, &mut set)?;
-            learn(&mut extension, queries, &mut set)?;
+            let wrong = learn(&mut telescoping, queries, &set)?;
+            learn(&mut plain, queries, &set)?;
+            learn(&mut extension, queries, &set)?;
             let stats = telescoping.stats();
             println!(
                 "\nafter {queries} distinct absent queries, {wrong} adaptations, {} resets",

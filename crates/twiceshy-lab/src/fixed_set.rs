@@ -1,9 +1,9 @@
 //! A remote for long experiments over a set that does not change: flat lists where a store has trees.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use twiceshy::remote::{
-    CommitError, Frontier, Generation, Key, Order, OrderWords, Phase, Place, Plan, Position, Remote, Schema, Write,
+    Commit, CommitError, Frontier, Generation, Key, Keys, Order, OrderWords, Phase, Place, Position, Remote,
+    RemoteError, Schema, Write,
 };
 
 /// A remote by hash for one set of keys that is known beforehand. It answers as [`ByHash`](twiceshy::remote::ByHash) does,
@@ -91,10 +91,8 @@ impl FixedSet {
     }
 }
 
-impl Remote for FixedSet {
-    type Error = Infallible;
-
-    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), Infallible> {
+impl Keys for FixedSet {
+    fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         let entries = self.generations.get(&place.generation);
         let lists = entries.and_then(|entries| entries.orders.get(usize::from(place.order.0)));
         let lists =
@@ -110,7 +108,7 @@ impl Remote for FixedSet {
         after: Option<&Position>,
         limit: usize,
         found: &mut dyn FnMut(Position),
-    ) -> Result<(), Infallible> {
+    ) -> Result<(), RemoteError> {
         let Some(lists) = self.generations.get(&generation).and_then(|entries| entries.orders.first()) else {
             return Ok(());
         };
@@ -129,25 +127,27 @@ impl Remote for FixedSet {
         }
         Ok(())
     }
+}
 
-    fn commit(&mut self, plan: &Plan) -> Result<(), CommitError<Infallible>> {
-        if plan.sequence != self.sequence + 1 {
-            return Err(CommitError::OutOfStep { wanted: plan.sequence, found: self.sequence });
+impl Remote for FixedSet {
+    fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
+        if commit.sequence != self.sequence + 1 {
+            return Err(CommitError::OutOfStep { wanted: commit.sequence, found: self.sequence });
         }
-        plan.writes.iter().for_each(|write| self.apply(write));
-        self.sequence = plan.sequence;
+        commit.writes.iter().for_each(|write| self.apply(write));
+        self.sequence = commit.sequence;
         Ok(())
     }
 
-    fn sequence(&self) -> Result<u64, Infallible> {
+    fn sequence(&self) -> Result<u64, RemoteError> {
         Ok(self.sequence)
     }
 
-    fn in_use(&self) -> Result<Option<(Generation, Schema)>, Infallible> {
+    fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
         Ok(self.in_use.and_then(|generation| self.schema(generation)))
     }
 
-    fn phase(&self) -> Result<Option<Phase>, Infallible> {
+    fn phase(&self) -> Result<Option<Phase>, RemoteError> {
         let Some(old) = self.in_use else { return Ok(None) };
         let both = self.schema(old).zip(self.schema(Generation(old.0.saturating_add(1))));
         Ok(both.map(|(old, new)| Phase { old, new, frontier: self.frontier }))
@@ -157,7 +157,6 @@ impl Remote for FixedSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use twiceshy::filter::{Adaptive, Backed, Filter};
     use twiceshy::hash::HashKey;
     use twiceshy::quotient::BroomFilter;
     use twiceshy::remote::ByHash;
@@ -165,26 +164,25 @@ mod tests {
     #[test]
     fn a_filter_cannot_tell_it_from_a_remote_by_hash() {
         let key = |number: u64| number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes();
-        let mut fixed = FixedSet::new((0..900).map(|number| Key::from(&key(number)[..])));
-        let mut trees = ByHash::new();
+        let fixed = FixedSet::new((0..900).map(|number| Key::from(&key(number)[..])));
         let options = BroomFilter::with_slots(1_000, 4);
-        let mut one = options.build(HashKey::fixed(2), &mut fixed).expect("an empty remote");
-        let mut other = options.build(HashKey::fixed(2), &mut trees).expect("an empty remote");
+        let mut one = options.build(HashKey::fixed(2), fixed).expect("an empty remote");
+        let mut other = options.build(HashKey::fixed(2), ByHash::new()).expect("an empty remote");
         for number in 0..900 {
-            one.insert(&key(number), &mut fixed).expect("a load that fits");
-            other.insert(&key(number), &mut trees).expect("a load that fits");
+            one.insert(&key(number)).expect("a load that fits");
+            other.insert(&key(number)).expect("a load that fits");
         }
         for query in (1 << 40..(1 << 40) + 20_000).map(key) {
             assert_eq!(one.contains(&query), other.contains(&query));
             if one.contains(&query) {
-                one.adapt(&query, &mut fixed).expect("the sets agree");
-                other.adapt(&query, &mut trees).expect("the sets agree");
+                one.was_wrong(&query).expect("the sets agree");
+                other.was_wrong(&query).expect("the sets agree");
             }
         }
-        assert!(one.stats().phases >= 2);
-        assert_eq!(one.stats(), other.stats());
-        one.validate(&fixed).expect("every key has its slot");
-        one.grow(1_300, &mut fixed).expect("a larger table");
-        one.validate(&fixed).expect("every key has its slot");
+        assert!(one.filter().stats().phases >= 2);
+        assert_eq!(one.filter().stats(), other.filter().stats());
+        one.validate().expect("every key has its slot");
+        one.grow(1_300).expect("a larger table");
+        one.validate().expect("every key has its slot");
     }
 }

@@ -11,9 +11,10 @@
 //! other bucket ever changes, so only those of the keys that are wrong at the beginning need to be watched.
 
 use crate::workload::rng::Rng;
-use twiceshy::cuckoo::{FullKeyCuckoo, Rule};
-use twiceshy::filter::{Adaptive, Backed, Filter};
-use twiceshy::remote::{CellId, Remote};
+use twiceshy::AdaptiveFilter;
+use twiceshy::cuckoo::Shape;
+use twiceshy::filter::Backed;
+use twiceshy::remote::{Order, Remote};
 
 /// The keys that are wrong now, each found in constant time.
 struct Wrong {
@@ -44,7 +45,7 @@ impl Wrong {
 
 /// The absent keys that look at each of the watched buckets.
 struct Lookers {
-    cells_per_bucket: u64,
+    shape: Shape,
     /// For each bucket its number among the watched ones, or `NOT_WATCHED`.
     watched: Vec<u32>,
     keys: Vec<Vec<u32>>,
@@ -54,10 +55,9 @@ const NOT_WATCHED: u32 = u32::MAX;
 
 impl Lookers {
     /// Watches the buckets that the wrong keys match in.
-    fn new<R: Rule>(filter: &FullKeyCuckoo<R>, absent: &impl Fn(u32) -> [u8; 8], wrong: &Wrong) -> Lookers {
-        let cells_per_bucket = u64::from(filter.shape().cells_per_bucket());
-        let buckets = (filter.cells() / cells_per_bucket) as usize;
-        let mut lookers = Lookers { cells_per_bucket, watched: vec![NOT_WATCHED; buckets], keys: Vec::new() };
+    fn new(filter: &impl Backed, shape: Shape, absent: &impl Fn(u32) -> [u8; 8], wrong: &Wrong) -> Lookers {
+        let buckets = u64::from(shape.tables()) * shape.buckets();
+        let mut lookers = Lookers { shape, watched: vec![NOT_WATCHED; buckets as usize], keys: Vec::new() };
         for key in &wrong.keys {
             for bucket in lookers.matching(filter, &absent(*key)) {
                 if lookers.watched[bucket] == NOT_WATCHED {
@@ -67,8 +67,9 @@ impl Lookers {
             }
         }
         for key in 0..wrong.position.len() as u32 {
-            let cells = filter.cells_of(&absent(key)).step_by(cells_per_bucket as usize);
-            for bucket in cells.map(|CellId(cell)| (cell / cells_per_bucket) as usize) {
+            let (_, words) = filter.entries(&absent(key));
+            for (Order(table), word) in words.iter() {
+                let bucket = (u64::from(table) * shape.buckets() + shape.bucket(word)) as usize;
                 if lookers.watched[bucket] != NOT_WATCHED {
                     lookers.keys[lookers.watched[bucket] as usize].push(key);
                 }
@@ -78,9 +79,9 @@ impl Lookers {
     }
 
     /// The buckets in which a query matches now.
-    fn matching<R: Rule>(&self, filter: &FullKeyCuckoo<R>, query: &[u8]) -> Vec<usize> {
-        let places = filter.lookup(query).into_iter().flatten();
-        places.map(|place| (place.cell.0 / self.cells_per_bucket) as usize).collect()
+    fn matching(&self, filter: &impl Backed, query: &[u8]) -> Vec<usize> {
+        let cells_per_bucket = u64::from(self.shape.cells_per_bucket());
+        filter.lookup(query).into_iter().map(|place| (place.cell.0 / cells_per_bucket) as usize).collect()
     }
 
     fn at(&self, bucket: usize) -> &[u32] {
@@ -89,23 +90,20 @@ impl Lookers {
 }
 
 /// The number of false positives among `queries` uniform queries for `count` absent keys, adapting on each. `None` where an
-/// adaptation fails.
-pub fn false_positives<R: Rule, Rem: Remote>(
-    filter: &mut FullKeyCuckoo<R>,
-    remote: &mut Rem,
+/// adaptation fails. The filter is one over tables of this shape.
+pub fn false_positives<F: Backed, R: Remote>(
+    filter: &mut AdaptiveFilter<F, R>,
+    shape: Shape,
     count: u32,
     absent: impl Fn(u32) -> [u8; 8],
     queries: u64,
     rng: &mut Rng,
-) -> Option<u64>
-where
-    FullKeyCuckoo<R>: Adaptive,
-{
+) -> Option<u64> {
     let mut wrong = Wrong { keys: Vec::new(), position: vec![0; count as usize] };
     for key in 0..count {
         wrong.set(key, filter.contains(&absent(key)));
     }
-    let lookers = Lookers::new(filter, &absent, &wrong);
+    let lookers = Lookers::new(filter.filter(), shape, &absent, &wrong);
     let (mut asked, mut seen) = (0u64, 0u64);
     loop {
         let share = wrong.keys.len() as f64 / f64::from(count);
@@ -115,8 +113,8 @@ where
         }
         seen += 1;
         let query = absent(wrong.keys[rng.below(wrong.keys.len() as u64) as usize]);
-        let changed = lookers.matching(filter, &query);
-        filter.adapt(&query, remote).ok()?;
+        let changed = lookers.matching(filter.filter(), &query);
+        filter.was_wrong(&query).ok()?;
         for bucket in changed {
             for key in lookers.at(bucket) {
                 wrong.set(*key, filter.contains(&absent(*key)));
@@ -144,12 +142,11 @@ mod tests {
     use twiceshy::hash::HashKey;
     use twiceshy::remote::ByHash;
 
-    fn filled(seed: u64) -> (CyclicFilter, ByHash, Keys) {
+    fn filled(seed: u64) -> (AdaptiveFilter<CyclicFilter>, Keys) {
         let keys = Keys::new(900, 9_000, seed).unwrap();
-        let mut remote = ByHash::new();
-        let mut filter = CyclicFilter::with_cells(1000, 8).build(HashKey::fixed(seed), &mut remote).unwrap();
-        keys.stored_keys().for_each(|key| assert!(filter.insert(&key, &mut remote).is_ok()));
-        (filter, remote, keys)
+        let mut filter = CyclicFilter::with_cells(1000, 8).build(HashKey::fixed(seed), ByHash::new()).unwrap();
+        keys.stored_keys().for_each(|key| assert!(filter.insert(&key).is_ok()));
+        (filter, keys)
     }
 
     #[test]
@@ -158,18 +155,19 @@ mod tests {
         let (mut skipped_squares, mut asked_squares) = (0.0, 0.0);
         let (trials, queries) = (40, 200_000);
         for seed in 0..trials {
-            let (mut filter, mut remote, keys) = filled(seed);
+            let (mut filter, keys) = filled(seed);
             let absent = |key: u32| keys.absent(key.into());
             let rng = &mut Rng::new(seed);
-            let count = false_positives(&mut filter, &mut remote, 9_000, absent, queries, rng).unwrap() as f64;
+            let shape = filter.filter().shape();
+            let count = false_positives(&mut filter, shape, 9_000, absent, queries, rng).unwrap() as f64;
             (skipped, skipped_squares) = (skipped + count, skipped_squares + count * count);
-            let (mut filter, mut remote, keys) = filled(seed);
+            let (mut filter, keys) = filled(seed);
             let mut count = 0.0;
             for number in Distribution::Uniform.queries(NonZeroU64::new(9_000).unwrap(), seed).take(queries as usize) {
                 let query = keys.absent(number);
                 if filter.contains(&query) {
                     count += 1.0;
-                    filter.adapt(&query, &mut remote).unwrap();
+                    filter.was_wrong(&query).unwrap();
                 }
             }
             (asked, asked_squares) = (asked + count, asked_squares + count * count);

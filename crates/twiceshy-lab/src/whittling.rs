@@ -90,10 +90,11 @@ pub struct Report {
 /// An empty Q at the start is an error.
 ///
 /// ```
-/// use twiceshy_lab::replay::{FilterName, FilterSpec};
+/// use twiceshy::Kind;
+/// use twiceshy_lab::replay::FilterSpec;
 /// use twiceshy_lab::whittling::{Settings, run};
 ///
-/// let filter = FilterSpec::new(FilterName::Quotient, 8);
+/// let filter = FilterSpec::new(Kind::Quotient, 8);
 /// let settings = Settings { filter, keys: 2_000, load: None, ratio: 20.0, most_rounds: 10, seed: 1 };
 /// let report = run(&settings)?;
 /// assert_eq!(report.final_rate, 1.0, "a filter that does not learn stays wrong about the same keys");
@@ -160,9 +161,9 @@ fn whittle(oracle: &mut Oracle, keys: &Keys, settings: &Settings) -> Result<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::FilterName;
+    use twiceshy::Kind;
 
-    fn stream(name: FilterName, bits: u32, ratio: f64) -> Settings {
+    fn stream(name: Kind, bits: u32, ratio: f64) -> Settings {
         let filter = FilterSpec::new(name, bits);
         Settings { filter, keys: 4_000, load: Some(0.95), ratio, most_rounds: 20, seed: 5 }
     }
@@ -181,8 +182,8 @@ mod tests {
 
     #[test]
     fn a_telescoping_filter_fixes_few_queries_at_once_and_is_beaten_by_many() {
-        let few = played(&stream(FilterName::Telescoping, 8, 1.0));
-        let many = played(&stream(FilterName::Telescoping, 8, 50.0));
+        let few = played(&stream(Kind::Telescoping, 8, 1.0));
+        let many = played(&stream(Kind::Telescoping, 8, 50.0));
         // 4,000 keys have 14.8 mistakes, each of them once in 40,000 look-ups: within four deviations.
         assert!((few.final_rate / few.static_rate - 0.1).abs() < 0.1, "{}", few.final_rate);
         assert!(few.rounds.len() == 1 && !few.ran_out_of_rounds);
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_filter_that_does_not_learn_keeps_its_mistakes_to_the_last_round() {
-        let report = played(&stream(FilterName::Quotient, 8, 20.0));
+        let report = played(&stream(Kind::Quotient, 8, 20.0));
         assert!(report.final_rate == 1.0 && report.ran_out_of_rounds && report.rounds.len() == 20);
         // 80,000 keys at 0.37 %: 297, with a deviation of 17.
         assert!((report.left as f64 - 80_000.0 * report.static_rate).abs() < 4.0 * 17.2, "{}", report.left);
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_stream_without_mistakes_ends_with_an_empty_set_and_a_rate_of_0() {
-        let report = played(&stream(FilterName::Telescoping, 30, 2.0));
+        let report = played(&stream(Kind::Telescoping, 30, 2.0));
         assert_eq!((report.final_rate, report.left, report.rounds.len()), (0.0, 0, 1));
         let unasked = Round { asked: 0, false_positives: 0, kept: 0 };
         assert_eq!(unasked.rate(), 0.0);
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn every_filter_can_be_whittled_and_the_result_depends_on_the_seed() {
-        for &name in FilterName::OURS {
+        for &name in Kind::ALL {
             let settings = Settings { keys: 500, most_rounds: 3, ..stream(name, 6, 3.0) };
             let report = run(&settings).expect("a stream");
             assert_eq!(report, run(&settings).expect("a stream"), "{name}");
@@ -217,7 +218,7 @@ mod tests {
 
     #[test]
     fn streams_that_ask_nothing_are_refused() {
-        let settings = stream(FilterName::Cyclic, 8, 1.0);
+        let settings = stream(Kind::Cyclic, 8, 1.0);
         for ratio in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-9] {
             assert!(matches!(run(&Settings { ratio, ..settings.clone() }), Err(GameError::Setting(_))), "{ratio}");
         }

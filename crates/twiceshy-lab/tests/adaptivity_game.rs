@@ -1,12 +1,12 @@
 //! Controls of the adaptivity game: adversaries must win where theory says so, and as often as it says.
 
+use twiceshy::Kind;
 use twiceshy_lab::game::{AdversaryName, GameError, MOST_KEYS, Recipe, Report, Settings, Tactics, run, run_with};
-use twiceshy_lab::replay::FilterName;
 
 /// Games at ε = 1/32. Remainders of 5 bits have a rate of 2.9 %, so n random keys have about 15 false positives among
 /// them, and every adversary finds one.
-fn game(filter: FilterName, adversary: AdversaryName, games: u64) -> Settings {
-    Settings { filter, adversary, keys: 500, epsilon: 1.0 / 32.0, phases: 0, games, seed: 7, jobs: 2 }
+fn game(filter: Kind, adversary: AdversaryName, games: u64) -> Settings {
+    Settings { filter: filter.into(), adversary, keys: 500, epsilon: 1.0 / 32.0, phases: 0, games, seed: 7, jobs: 2 }
 }
 
 fn played(settings: &Settings) -> Report {
@@ -25,7 +25,7 @@ fn played(settings: &Settings) -> Report {
 
 #[test]
 fn an_adversary_that_asks_nothing_wins_at_the_static_rate() {
-    for filter in [FilterName::Quotient, FilterName::Telescoping, FilterName::Cyclic, FilterName::Swapping] {
+    for filter in [Kind::Quotient, Kind::Telescoping, Kind::Cyclic, Kind::Swapping] {
         let small = Settings { keys: 100, epsilon: 0.06, ..game(filter, AdversaryName::Fresh, 8_000) };
         let report = played(&small);
         assert!(report.static_rate > 0.03 && report.static_rate <= 0.06, "{filter}: {}", report.static_rate);
@@ -37,7 +37,7 @@ fn an_adversary_that_asks_nothing_wins_at_the_static_rate() {
 
 #[test]
 fn asking_again_beats_a_filter_that_does_not_learn() {
-    for filter in [FilterName::Quotient, FilterName::Cuckoo] {
+    for filter in [Kind::Quotient, Kind::FullKey] {
         for adversary in [AdversaryName::Repeat, AdversaryName::Rounds] {
             let report = played(&game(filter, adversary, 400));
             assert!(report.win_rate >= 0.99, "{adversary} against {filter}: {}", report.win_rate);
@@ -48,7 +48,7 @@ fn asking_again_beats_a_filter_that_does_not_learn() {
 
 #[test]
 fn asking_again_gains_nothing_against_a_telescoping_filter() {
-    for filter in [FilterName::Telescoping, FilterName::TelescopingPlain] {
+    for filter in [Kind::Telescoping, Kind::TelescopingPlain] {
         for adversary in [AdversaryName::Repeat, AdversaryName::Rounds] {
             let report = played(&game(filter, adversary, 400));
             let z = report.deviations_above(report.epsilon);
@@ -63,7 +63,7 @@ fn asking_again_gains_nothing_against_a_telescoping_filter() {
 
 #[test]
 fn deleting_and_inserting_beats_a_filter_that_forgets_deleted_keys() {
-    for filter in [FilterName::Extension, FilterName::Telescoping] {
+    for filter in [Kind::Extension, Kind::Telescoping] {
         // At ε = 1 % no block overflows in n queries, so only the deletion makes the filter forget.
         let at_one_percent = |adversary| Settings { epsilon: 0.01, ..game(filter, adversary, 300) };
         let timing = played(&at_one_percent(AdversaryName::DeleteReinsert));
@@ -82,17 +82,17 @@ fn deleting_and_inserting_beats_a_filter_that_forgets_deleted_keys() {
 #[test]
 fn overflowing_the_blocks_of_a_telescoping_filter_beats_it() {
     // 512 distinct queries for 60 keys: 8.5 per key, where a block of 5-bit remainders overflows at three.
-    let small = Settings { keys: 60, ..game(FilterName::Telescoping, AdversaryName::Repeat, 300) };
+    let small = Settings { keys: 60, ..game(Kind::Telescoping, AdversaryName::Repeat, 300) };
     let report = played(&small);
     assert!(report.win_rate > 0.4 && report.win_rate < 0.8, "{}", report.win_rate);
     // A byte for each selector does not overflow.
-    let report = played(&Settings { filter: FilterName::TelescopingPlain, ..small });
+    let report = played(&Settings { filter: Kind::TelescopingPlain.into(), ..small });
     assert!(report.deviations_above(report.epsilon) <= 4.0, "{}", report.win_rate);
 }
 
 #[test]
 fn the_result_depends_on_the_seed_and_not_on_the_number_of_jobs() {
-    let settings = game(FilterName::Cuckooing, AdversaryName::DeleteReinsert, 24);
+    let settings = game(Kind::Cuckooing, AdversaryName::DeleteReinsert, 24);
     let report = played(&settings);
     assert_eq!(report, played(&Settings { jobs: 5, ..settings.clone() }));
     assert_ne!(report.queries, played(&Settings { seed: 8, ..settings }).queries);
@@ -100,7 +100,7 @@ fn the_result_depends_on_the_seed_and_not_on_the_number_of_jobs() {
 
 #[test]
 fn games_with_a_handful_of_keys_are_played_to_the_end() {
-    for &filter in FilterName::OURS {
+    for &filter in Kind::ALL {
         for adversary in AdversaryName::ALL {
             for keys in [1, 2, 9] {
                 let settings = Settings { keys, ..game(filter, adversary, 5) };
@@ -115,7 +115,7 @@ fn games_with_a_handful_of_keys_are_played_to_the_end() {
 
 #[test]
 fn games_that_cannot_be_played_are_refused() {
-    let settings = game(FilterName::Quotient, AdversaryName::Fresh, 1);
+    let settings = game(Kind::Quotient, AdversaryName::Fresh, 1);
     let refused = |settings: Settings| run(&settings, &|_| ()).expect_err("a refusal");
     assert!(matches!(refused(Settings { games: 0, ..settings.clone() }), GameError::Setting(_)));
     assert!(matches!(refused(Settings { keys: MOST_KEYS + 1, ..settings.clone() }), GameError::Setting(_)));

@@ -1,9 +1,9 @@
 //! The broom filter in the adaptivity game: no adversary may win more often than ε, however long the filter has been in
 //! use; and the same adversaries win against a filter that lacks what stops them.
 
+use twiceshy::Kind;
 use twiceshy::quotient::{BroomFilter, BroomForm, BroomOptions, BroomRule};
 use twiceshy_lab::game::{AdversaryName, Recipe, Report, Settings, run, run_against};
-use twiceshy_lab::replay::FilterName;
 
 /// Few keys, so that the frontier finishes a phase while `repeat` asks, and an ε at which n queries find a mistake in
 /// 999 of 1,000 games: remainders of 3 bits have a rate of 11.1 %.
@@ -51,8 +51,8 @@ const FORMS: [Form; 2] = [
     ("back yard", |options| options.form(BroomForm::BackYard)),
 ];
 
-fn game(filter: FilterName, adversary: AdversaryName, phases: u64) -> Settings {
-    Settings { filter, adversary, keys: KEYS, epsilon: EPSILON, phases, games: GAMES, seed: 11, jobs: 2 }
+fn game(filter: Kind, adversary: AdversaryName, phases: u64) -> Settings {
+    Settings { filter: filter.into(), adversary, keys: KEYS, epsilon: EPSILON, phases, games: GAMES, seed: 11, jobs: 2 }
 }
 
 fn broom() -> BroomOptions {
@@ -88,7 +88,7 @@ fn a_game(report: &Report, count: u64) -> f64 {
 fn assert_no_win_above_epsilon(phases: u64, rate: fn(f64) -> f64) {
     for (form, make) in FORMS {
         for adversary in ASKERS {
-            let settings = Settings { games: games(adversary), ..game(FilterName::Broom, adversary, phases) };
+            let settings = Settings { games: games(adversary), ..game(Kind::Broom, adversary, phases) };
             let report = against(form, make(broom()), &settings);
             let what = format!("{adversary} against {form} after {phases} phases");
             let z = report.deviations_above(EPSILON);
@@ -170,7 +170,7 @@ fn no_adversary_beats_a_broom_filter_after_several_phases() {
 #[test]
 fn asking_again_beats_a_quotient_filter_of_that_size() {
     for adversary in [AdversaryName::Repeat, AdversaryName::Rounds] {
-        let report = run(&game(FilterName::Quotient, adversary, 0), &|_| ()).expect("games that can be played");
+        let report = run(&game(Kind::Quotient, adversary, 0), &|_| ()).expect("games that can be played");
         let report = told("plain", report);
         assert!(report.win_rate >= 0.99, "{adversary}: {}", report.win_rate);
     }
@@ -182,7 +182,7 @@ fn deleting_and_inserting_beats_a_broom_filter_without_ghosts() {
         for phases in [0, 3] {
             let what = format!("{form} after {phases} phases");
             let play = |adversary| {
-                let settings = Settings { games: 1_000, ..game(FilterName::Broom, adversary, phases) };
+                let settings = Settings { games: 1_000, ..game(Kind::Broom, adversary, phases) };
                 against(&format!("{form}, no ghosts"), make(broom()).without(BroomRule::RemovalGhosts), &settings)
             };
             // It wins about six games of ten. In the others the frontier passed x or y between finding y and the end:

@@ -1,12 +1,11 @@
 //! Each rule of the broom filter against the adversaries that it is made for: with it they win no more often than ε
 //! allows, without it they do. `docs/broom.md` has the rules, and why they suffice.
 
-use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, BroomForm, BroomOptions, BroomRule};
 use twiceshy::remote::ByHash;
+use twiceshy::{AdaptiveFilter, Kind};
 use twiceshy_lab::game::{AdversaryName, Recipe, Report, Settings, run_against};
-use twiceshy_lab::replay::FilterName;
 
 /// What the proof allows an adversary beyond ε: keys that were right in many sets avoid the same bases (c = 3).
 const FACTOR: f64 = 1.2;
@@ -18,7 +17,7 @@ const SIZES: [(u64, f64); 2] = [(500, 0.01), (400, 0.002)];
 
 fn play(adversary: AdversaryName, keys: u64, epsilon: f64, games: u64, options: BroomOptions) -> Report {
     let recipe = Recipe::broom(options, keys).expect("a size that can be built");
-    let filter = FilterName::Broom;
+    let filter = Kind::Broom.into();
     let settings = Settings { filter, adversary, keys, epsilon, phases: 0, games, seed: 5, jobs: 2 };
     let report = run_against(&settings, &recipe, &|_| ()).expect("games that can be played");
     println!(
@@ -100,29 +99,28 @@ fn a_back_yard_that_refuses_keys_reveals_which_keys_collide() {
 /// A sliding window of keys in rising order, four replaced for each mistake. Returns phases, and ghosts per key at the
 /// end.
 fn rising(options: BroomOptions, keys: u64, mistakes: u64) -> (u64, f64) {
-    let mut remote = ByHash::new();
-    let mut filter = options.build(HashKey::fixed(3), &mut remote).expect("an empty remote");
+    let mut filter = options.build(HashKey::fixed(3), ByHash::new()).expect("an empty remote");
     let mut next = 0u64;
-    let mut come = |filter: &mut BroomFilter, remote: &mut ByHash| {
-        filter.insert(&next.to_be_bytes(), remote).expect("there is room");
+    let mut come = |filter: &mut AdaptiveFilter<BroomFilter>| {
+        filter.insert(&next).expect("there is room");
         next += 1;
         next
     };
     for _ in 0..keys {
-        come(&mut filter, &mut remote);
+        come(&mut filter);
     }
     let mut query = 1u64 << 63;
     for _ in 0..mistakes {
-        while !filter.contains(&query.to_be_bytes()) {
+        while !filter.contains(&query) {
             query += 1;
         }
-        filter.adapt(&query.to_be_bytes(), &mut remote).expect("the sets agree");
+        filter.was_wrong(&query).expect("the sets agree");
         for _ in 0..4 {
-            let last = come(&mut filter, &mut remote);
-            filter.remove(&(last - keys - 1).to_be_bytes(), &mut remote).expect("the sets agree");
+            let last = come(&mut filter);
+            filter.remove(&(last - keys - 1)).expect("the sets agree");
         }
     }
-    (filter.phases(), filter.stats().ghosts as f64 / keys as f64)
+    (filter.filter().phases(), filter.filter().stats().ghosts as f64 / keys as f64)
 }
 
 #[test]

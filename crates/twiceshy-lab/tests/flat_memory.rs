@@ -1,7 +1,8 @@
 //! The memory of a long run does not depend on its length.
 
 use peak_alloc::PeakAlloc;
-use twiceshy_lab::replay::{FilterName, FilterSpec, Settings, run};
+use twiceshy::Kind;
+use twiceshy_lab::replay::{FilterSpec, Settings, run};
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
@@ -9,7 +10,7 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 /// The peak memory of a replay of `queries` queries, in bytes.
 fn peak(workload: &str, queries: u64) -> usize {
     let settings = Settings {
-        filter: FilterSpec::new(FilterName::Telescoping, 8),
+        filter: FilterSpec::new(Kind::Telescoping, 8),
         cells: None,
         load: 0.95,
         ratio: 20.0,

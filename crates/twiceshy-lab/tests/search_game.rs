@@ -1,8 +1,9 @@
 //! The attacks of paper 000 in the adaptivity game: they win where its theorems say so, and not if a filter is
 //! adaptive.
 
+use twiceshy::Kind;
 use twiceshy_lab::game::{AdversaryName, Recipe, Report, Settings, Tactics, run_with};
-use twiceshy_lab::replay::{FilterName, FilterSpec, RemoteName};
+use twiceshy_lab::replay::{FilterSpec, RemoteName};
 
 /// Games against a filter of this geometry at this load.
 fn play(spec: &FilterSpec, keys: u64, load: f64, adversary: AdversaryName, games: u64, tactics: &Tactics) -> Report {
@@ -23,7 +24,7 @@ fn play(spec: &FilterSpec, keys: u64, load: f64, adversary: AdversaryName, games
 
 fn cyclic(fingerprint: u32, selector: u32) -> FilterSpec {
     let bits = fingerprint + selector;
-    FilterSpec { selector_bits: Some(selector), ..FilterSpec::new(FilterName::Cyclic, bits) }
+    FilterSpec { selector_bits: Some(selector), ..FilterSpec::new(Kind::Cyclic, bits) }
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn three_selector_bits_take_more_keys_than_a_bounded_search_tries() {
 #[test]
 fn asking_through_the_swaps_beats_a_swapping_filter_of_few_bits() {
     for (bits, games) in [(3, 100), (4, 60)] {
-        let spec = FilterSpec { remote: RemoteName::Mirror, ..FilterSpec::new(FilterName::Swapping, bits) };
+        let spec = FilterSpec { remote: RemoteName::Mirror, ..FilterSpec::new(Kind::Swapping, bits) };
         let report = play(&spec, 500, 0.9, AdversaryName::Swapping, games, &Tactics::default());
         assert!(report.win_rate_low > 0.85, "{bits} bits: {}", report.win_rate);
         assert!(report.win_rate_low > report.static_rate + 0.1, "{bits} bits: asking nothing does not win as much");
@@ -65,7 +66,7 @@ fn asking_through_the_swaps_beats_a_swapping_filter_of_few_bits() {
 
 #[test]
 fn a_birthday_attack_beats_a_cuckooing_filter() {
-    let two_by_one = FilterSpec { tables: Some(2), ..FilterSpec::new(FilterName::Cuckooing, 8) };
+    let two_by_one = FilterSpec { tables: Some(2), ..FilterSpec::new(Kind::Cuckooing, 8) };
     let report = play(&two_by_one, 2_000, 0.5, AdversaryName::Unfixable, 40, &Tactics::default());
     let search = report.search.as_ref().expect("it searched");
     let suspects = search.suspects.as_ref().expect("it had suspects");
@@ -103,7 +104,7 @@ fn none_beats_a_telescoping_filter_with_two_queries_per_stored_key() {
         (AdversaryName::Swapping, &bounded),
         (AdversaryName::Unfixable, &Tactics::default()),
     ] {
-        let spec = FilterSpec::new(FilterName::Telescoping, 5);
+        let spec = FilterSpec::new(Kind::Telescoping, 5);
         let report = play(&spec, 2_000, 0.95, adversary, 400, tactics);
         let z = report.deviations_above(1.0 / 32.0);
         assert!(z <= 4.0, "{adversary}: {} wins, {z:.2} deviations above", report.wins);

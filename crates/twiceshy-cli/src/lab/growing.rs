@@ -4,7 +4,7 @@ use crate::output::{columns, grouped, print, print_json, time};
 use crate::temporary;
 use std::path::PathBuf;
 use twiceshy_lab::guarded::{Growth, Waits, grow};
-use twiceshy_store::FilterKind;
+use twiceshy_store::Kind;
 
 /// Time look-ups while a store doubles and its filter grows, to find the longest.
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     keys: u64,
     /// The filter
     #[arg(long, default_value = "telescoping")]
-    filter: FilterKind,
+    filter: Kind,
     /// The folder to make the store in [default: the temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,

@@ -4,7 +4,7 @@ use crate::output::{columns, grouped, print, print_json, progress_bar};
 use crate::temporary;
 use std::path::PathBuf;
 use twiceshy_lab::guarded::{Opening, open};
-use twiceshy_store::FilterKind;
+use twiceshy_store::Kind;
 
 /// Time how long a guarded store takes to open: from its snapshot, from an outdated snapshot, and without one.
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     changes: u64,
     /// The filter
     #[arg(long, default_value = "telescoping")]
-    filter: FilterKind,
+    filter: Kind,
     /// The folder to make the store in [default: the temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,

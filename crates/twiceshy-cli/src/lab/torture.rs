@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use twiceshy_lab::torture::{Report, Settings, Turn, run as torture, work};
-use twiceshy_store::FilterKind;
+use twiceshy_store::Kind;
 
 /// Each round starts a process that works on a guarded store and kills it; then the store is opened and checked.
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     seed: u64,
     /// The stores' filter [default: all of them in turn]
     #[arg(long)]
-    filter: Option<FilterKind>,
+    filter: Option<Kind>,
     /// The folder for the stores; a damaged store stays there [default: a new temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub(crate) struct ChildArgs {
     #[arg(long)]
     round: u64,
     #[arg(long)]
-    filter: FilterKind,
+    filter: Kind,
     #[arg(long)]
     fpr: f64,
     #[arg(long)]

@@ -137,7 +137,7 @@ fn fitted(candidate: Candidate, width: u32, fits: bool, report: &Report) -> Fitt
     let design = candidate.design(width);
     let reads = if candidate.learns() { report.adapting.remote_reads } else { report.false_positives };
     Fitted {
-        filter: candidate.name().to_string(),
+        filter: candidate.kind().to_string(),
         learns: candidate.learns(),
         adaptive: candidate.is_adaptive(),
         width: fits.then_some(width),
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_candidate_has_a_width_for_a_usual_rate() {
-        for candidate in Candidate::ALL {
+        for candidate in Candidate::all() {
             let width = by_static_rate(candidate, 0.01);
             assert!(width.is_some_and(|width| (7..=11).contains(&width)), "{candidate:?}: {width:?}");
             assert_eq!(by_static_rate(candidate, 1e-12), None, "{candidate:?}");

@@ -45,7 +45,7 @@ pub const DEFAULT_RATIO: f64 = 10.0;
 pub fn advise(settings: &Settings, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Advice, ReplayError> {
     check(settings)?;
     let ratio = ratio(settings)?;
-    let candidates = Candidate::ALL;
+    let candidates = Candidate::all();
     let next = std::sync::atomic::AtomicUsize::new(0);
     let done = std::sync::atomic::AtomicUsize::new(0);
     let fitted = std::sync::Mutex::new(Vec::new());
@@ -53,10 +53,12 @@ pub fn advise(settings: &Settings, progress: &(dyn Fn(usize, usize) + Sync)) -> 
         for _ in 0..settings.jobs.clamp(1, candidates.len()) {
             threads.spawn(|| {
                 use std::sync::atomic::Ordering::Relaxed;
-                while let Some(candidate) = candidates.get(next.fetch_add(1, Relaxed)) {
+                loop {
+                    let number = next.fetch_add(1, Relaxed);
+                    let Some(candidate) = candidates.get(number) else { break };
                     let outcome = fitting::fit(*candidate, settings, ratio, &|_: Progress| ());
                     if let Ok(mut fitted) = fitted.lock() {
-                        fitted.push((*candidate, outcome));
+                        fitted.push((number, outcome));
                     }
                     progress(done.fetch_add(1, Relaxed) + 1, candidates.len());
                 }
@@ -64,7 +66,7 @@ pub fn advise(settings: &Settings, progress: &(dyn Fn(usize, usize) + Sync)) -> 
         }
     });
     let mut fitted = fitted.into_inner().unwrap_or_default();
-    fitted.sort_by_key(|(candidate, _)| candidates.iter().position(|other| other == candidate));
+    fitted.sort_by_key(|(number, _)| *number);
     let fitted = fitted.into_iter().map(|(_, outcome)| outcome).collect::<Result<Vec<_>, _>>()?;
     Ok(verdict::weigh(settings, ratio, fitted))
 }

@@ -1,6 +1,7 @@
 //! The filters that experiments compare, each with a name for legends and a look for pictures.
 
 use crate::replay::{FilterName, FilterSpec, RemoteName};
+use twiceshy::Kind;
 
 /// A filter in a comparison.
 #[derive(Clone, Debug)]
@@ -31,12 +32,12 @@ impl Contender {
 
     /// The plain cuckoo filter, 4 tables of 1 cell.
     pub fn cuckoo(bits: u32) -> Contender {
-        Contender::new("cuckoo, plain", 0, FilterSpec::new(FilterName::Cuckoo, bits))
+        Contender::new("cuckoo, plain", 0, FilterSpec::new(Kind::FullKey, bits))
     }
 
     /// Cyclic with s of the cell's bits used as selector.
     pub fn cyclic(bits: u32, selector_bits: u32) -> Contender {
-        let spec = FilterSpec { selector_bits: Some(selector_bits), ..FilterSpec::new(FilterName::Cyclic, bits) };
+        let spec = FilterSpec { selector_bits: Some(selector_bits), ..FilterSpec::new(Kind::Cyclic, bits) };
         Contender::new(format!("cyclic, s = {selector_bits}"), selector_bits.clamp(1, 3) as usize, spec)
     }
 
@@ -45,7 +46,7 @@ impl Contender {
         let spec = FilterSpec {
             range_split: Some(range_split),
             selector_bits: Some(selector_bits),
-            ..FilterSpec::new(FilterName::Cyclic, bits)
+            ..FilterSpec::new(Kind::Cyclic, bits)
         };
         let look = 13 + range_split as usize;
         Contender::new(format!("cyclic, r = {range_split}, s = {selector_bits}"), look, spec)
@@ -53,33 +54,33 @@ impl Contender {
 
     /// Swapping, 2 tables of 4 cells.
     pub fn swapping(bits: u32) -> Contender {
-        Contender::new("swapping", 4, FilterSpec::new(FilterName::Swapping, bits))
+        Contender::new("swapping", 4, FilterSpec::new(Kind::Swapping, bits))
     }
 
     /// Cuckooing, 4 tables of 1 cell.
     pub fn cuckooing(bits: u32) -> Contender {
-        Contender::new("cuckooing", 5, FilterSpec::new(FilterName::Cuckooing, bits))
+        Contender::new("cuckooing", 5, FilterSpec::new(Kind::Cuckooing, bits))
     }
 
     /// The plain quotient filter in the memory of `bits` bits per slot, metadata included.
     pub fn quotient(bits: u32) -> Contender {
-        Contender::new("quotient, plain", 6, FilterSpec::new(FilterName::Quotient, remainder(bits, 2)))
+        Contender::new("quotient, plain", 6, FilterSpec::new(Kind::Quotient, remainder(bits, 2)))
     }
 
     /// Telescoping in the memory of `bits` bits per slot; three of them are metadata and selectors.
     pub fn telescoping(bits: u32) -> Contender {
-        Contender::new("telescoping", 7, FilterSpec::new(FilterName::Telescoping, remainder(bits, 3)))
+        Contender::new("telescoping", 7, FilterSpec::new(Kind::Telescoping, remainder(bits, 3)))
     }
 
     /// The extension filter, likewise.
     pub fn extension(bits: u32) -> Contender {
-        Contender::new("extension", 8, FilterSpec::new(FilterName::Extension, remainder(bits, 3)))
+        Contender::new("extension", 8, FilterSpec::new(Kind::Extension, remainder(bits, 3)))
     }
 
     /// The broom filter in about the memory of `bits` bits per slot. Its slots, second level and adaptivity bits take
     /// about five and a half bits beside the remainder.
     pub fn broom(bits: u32) -> Contender {
-        Contender::new("broom", 9, FilterSpec::new(FilterName::Broom, remainder(bits, 6)))
+        Contender::new("broom", 9, FilterSpec::new(Kind::Broom, remainder(bits, 6)))
     }
 
     /// A Bloom filter in the memory of cells of `bits` bits.

@@ -5,7 +5,6 @@ use crate::experiment::{
     Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, Value, line,
 };
 use crate::fixed_set::FixedSet;
-use twiceshy::filter::{Adaptive, Filter};
 
 /// A broom filter holds a constant number of adaptivity bits a key, however long it learns.
 pub(super) struct AdaptivityBits;
@@ -20,11 +19,11 @@ fn measure(keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Line>, TaskErr
     subject.fill(keys).map_err(TaskError::new)?;
     let (mut lines, mut most) = (Vec::new(), 0);
     for look in 1..=adapts_a_key * LOOKS {
-        subject.remote.reset();
+        subject.filter.remote_mut().reset();
         let (from, until) = (keys * (look - 1) / LOOKS, keys * look / LOOKS);
         for _ in from..until {
             let query = subject.next_mistake();
-            subject.filter.adapt(&query, &mut subject.remote).map_err(TaskError::new)?;
+            subject.filter.was_wrong(&query).map_err(TaskError::new)?;
         }
         lines.push(seen(&subject, keys, until, until - from, &mut most));
     }
@@ -32,7 +31,7 @@ fn measure(keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Line>, TaskErr
 }
 
 fn seen(subject: &Subject<FixedSet>, keys: u64, adapts: u64, since: u64, most: &mut u64) -> Line {
-    let (stats, counts) = (subject.filter.stats(), subject.remote.counts());
+    let (stats, counts) = (subject.filter.filter().stats(), subject.filter.remote().counts());
     *most = (*most).max(stats.largest_group);
     let a_key = |count: u64| count as f64 / keys as f64;
     line![

@@ -3,7 +3,7 @@
 use super::games::{self, Match, no_adversary_wins, no_pool_wins};
 use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Row, Setup, Size, Table, Task};
 use crate::game::AdversaryName;
-use crate::replay::FilterName;
+use twiceshy::Kind;
 
 /// A broom filter loses no more than ε of the games, whatever its adversary asks, inserts and deletes.
 pub(super) struct AdaptivityGame;
@@ -65,7 +65,7 @@ fn set_changing(setup: &Setup, keys: u64, games: u64) -> Vec<Task> {
     let mut tasks = Vec::new();
     for bits in MEDDLERS_BITS {
         for (contender, phases) in contenders(bits) {
-            if contender.spec.name != FilterName::Quotient {
+            if contender.spec.name != Kind::Quotient.into() {
                 let game = Match::new(first, contender, bits, keys, games);
                 // Together they find about ten mistakes per key.
                 let work = game.work * (40.0 + 3.0 * f64::from(1 << bits));

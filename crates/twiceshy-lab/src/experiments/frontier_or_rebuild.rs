@@ -3,7 +3,6 @@
 use crate::broom::{Subject, loaded};
 use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, line};
 use crate::workload::rng::Rng;
-use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 
 /// A frontier spreads the work of a rebuild over the mistakes.
@@ -33,16 +32,16 @@ fn measure(way: &str, keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Lin
         let mut writes = 0;
         for _ in from..until {
             let query = next_mistake(&mut subject, &mut asked);
-            subject.remote.reset();
-            subject.filter.adapt(&query, &mut subject.remote).map_err(TaskError::new)?;
+            subject.filter.remote_mut().reset();
+            subject.filter.was_wrong(&query).map_err(TaskError::new)?;
             if subject.filter.wants_rebuild() {
                 rebuilds += 1;
-                subject.filter.rekey(HashKey::fixed(rng.word()), &mut subject.remote).map_err(TaskError::new)?;
+                subject.filter.rekey(HashKey::fixed(rng.word())).map_err(TaskError::new)?;
             }
-            writes += subject.remote.counts().writes;
-            most = most.max(subject.remote.counts().writes);
+            let written = subject.filter.remote().counts().writes;
+            (writes, most) = (writes + written, most.max(written));
         }
-        let stats = subject.filter.stats();
+        let stats = subject.filter.filter().stats();
         let a_key = |count: u64| count as f64 / keys as f64;
         lines.push(line![
             way,

@@ -6,7 +6,7 @@ use crate::experiment::{
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use twiceshy::cuckoo::{FullKeyFilter, Search};
-use twiceshy::filter::{Backed, Filter};
+use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 
@@ -32,26 +32,25 @@ fn measure(
     let (tables, cells_per_bucket, most) = shape;
     let mut rng = Rng::stream(seed, cells);
     for _ in 0..20 {
-        let mut remote = Mirror::new();
         let options = FullKeyFilter::with_cells(cells, 16).tables(tables).cells_per_bucket(cells_per_bucket);
         let mut filter =
-            options.search(search.1).build(HashKey::fixed(rng.word()), &mut remote).map_err(TaskError::new)?;
+            options.search(search.1).build(HashKey::fixed(rng.word()), Mirror::new()).map_err(TaskError::new)?;
         let keys = Keys::new(cells, 0, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
         let mut lines = Vec::new();
         let mut filled = 0;
         let name = format!("{tables}×{cells_per_bucket}");
         for step in 1..=STEPS {
-            let until = (filter.cells() as f64 * most * step as f64 / STEPS as f64) as u64;
-            let before = filter.stats();
-            let put = |number: u64| filter.insert(&keys.stored(number), &mut remote);
+            let until = (filter.filter().cells() as f64 * most * step as f64 / STEPS as f64) as u64;
+            let before = filter.filter().stats();
+            let put = |number: u64| filter.insert(&keys.stored(number));
             let full = (filled..until).map(put).any(|inserted| inserted.is_err());
             if full {
                 break;
             }
-            let after = filter.stats();
+            let after = filter.filter().stats();
             // A path of one cell moves no key.
             let moved = (after.path_cells - before.path_cells) - (after.insertions - before.insertions);
-            let middle = (filled + until) as f64 / 2.0 / filter.cells() as f64;
+            let middle = (filled + until) as f64 / 2.0 / filter.filter().cells() as f64;
             let a_key = moved as f64 / (until - filled).max(1) as f64;
             lines.push(line![name.as_str(), search.0, cells, middle, a_key, after.longest_path]);
             filled = until;

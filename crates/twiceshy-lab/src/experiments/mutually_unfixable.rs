@@ -3,7 +3,8 @@
 use super::games::{self, Match};
 use crate::experiment::{Axis, Contender, Curve, Experiment, Finding, Picture, Row, Setup, Size, Table, Task};
 use crate::game::{AdversaryName, Tactics};
-use crate::replay::{FilterName, FilterSpec, RemoteName};
+use crate::replay::{FilterSpec, RemoteName};
+use twiceshy::Kind;
 
 /// A birthday attack finds keys of which one is always wrong.
 pub(super) struct MutuallyUnfixable;
@@ -15,7 +16,7 @@ fn cuckooing() -> Contender {
         tables: Some(2),
         cells_per_bucket: Some(1),
         remote: RemoteName::Mirror,
-        ..FilterSpec::new(FilterName::Cuckooing, BITS)
+        ..FilterSpec::new(Kind::Cuckooing, BITS)
     };
     Contender { label: "cuckooing, 2×1".into(), look: 5, spec }
 }

@@ -3,7 +3,6 @@
 use crate::experiment::TaskError;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
-use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::PlainTelescopingFilter;
 use twiceshy::remote::ByHash;
@@ -32,18 +31,17 @@ pub(super) fn histogram(slots: u64, bits: u32, c: f64, asked: Asked, seed: u64) 
     let mut rng = Rng::stream(seed, 0x5E1E);
     let queries = (c * slots as f64).round() as u64;
     let keys = Keys::new(slots * 95 / 100, queries, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
-    let mut set = ByHash::new();
     let options = PlainTelescopingFilter::with_slots(slots, bits);
-    let mut filter = options.build(HashKey::fixed(rng.word()), &mut set).map_err(TaskError::new)?;
+    let mut filter = options.build(HashKey::fixed(rng.word()), ByHash::new()).map_err(TaskError::new)?;
     for key in keys.stored_keys() {
-        filter.insert(&key, &mut set).map_err(TaskError::new)?;
+        filter.insert(&key).map_err(TaskError::new)?;
     }
     loop {
         let mut wrong = false;
         for query in (0..queries).map(|number| keys.absent(number)) {
             if filter.contains(&query) {
                 wrong = true;
-                filter.adapt(&query, &mut set).map_err(TaskError::new)?;
+                filter.was_wrong(&query).map_err(TaskError::new)?;
             }
         }
         if asked == Asked::Once || !wrong {
@@ -51,13 +49,14 @@ pub(super) fn histogram(slots: u64, bits: u32, c: f64, asked: Asked, seed: u64) 
         }
     }
     let mut keys_with = Vec::new();
-    for mark in (0..filter.blocks()).flat_map(|block| filter.marks(block)).map(usize::from) {
+    let table = filter.filter();
+    for mark in (0..table.blocks()).flat_map(|block| table.marks(block)).map(usize::from) {
         if keys_with.len() <= mark {
             keys_with.resize(mark + 1, 0);
         }
         keys_with[mark] += 1;
     }
     // Free slots have the mark 0 too.
-    keys_with[0] -= filter.blocks() * 64 - filter.len();
+    keys_with[0] -= table.blocks() * 64 - filter.len();
     Ok(keys_with)
 }

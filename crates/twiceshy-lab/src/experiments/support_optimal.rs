@@ -1,10 +1,10 @@
 //! 000 Theorem 1: Cuckooing is support optimal.
 
 use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, line};
+use crate::replay::{AnyFilter, FilterSpec};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
-use twiceshy::cuckoo::{CuckooingFilter, CyclicFilter};
-use twiceshy::filter::Adaptive;
+use twiceshy::Kind;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 
@@ -27,57 +27,44 @@ const FILTERS: [&str; 2] = ["cuckooing, 2×1", "cyclic, s = 1, 2×1"];
 
 /// n keys in 2n cells. At exactly half load some hash keys leave no room; then another is used, like the paper's
 /// rebuild.
-fn filled<F: Adaptive>(
-    keys: &Keys,
-    rng: &mut Rng,
-    build: impl Fn(HashKey, &mut Mirror) -> Option<F>,
-) -> Result<(F, Mirror), TaskError> {
+fn filled(spec: &FilterSpec, keys: &Keys, rng: &mut Rng) -> Result<AnyFilter<Mirror>, TaskError> {
+    let options = spec.options(2 * keys.stored_len()).ok_or_else(|| TaskError::new("a rival"))?;
     for _ in 0..1000 {
-        let mut remote = Mirror::new();
-        let mut filter = build(HashKey::fixed(rng.word()), &mut remote).ok_or_else(|| TaskError::new("no filter"))?;
-        if keys.stored_keys().all(|key| filter.insert(&key, &mut remote).is_ok()) {
-            return Ok((filter, remote));
+        let mut filter = options.build(HashKey::fixed(rng.word()), Mirror::new()).map_err(TaskError::new)?;
+        if keys.stored_keys().all(|key| filter.insert(&key).is_ok()) {
+            return Ok(filter);
         }
     }
     Err(TaskError::new("no hash key of a thousand leaves room for all keys"))
 }
 
 /// Asks each query `times` times, in a random order each time, and counts the false positives.
-fn mistakes<F: Adaptive>(
-    mut pair: (F, Mirror),
-    keys: &Keys,
-    times: u64,
-    rng: &mut Rng,
-) -> Result<(u64, f64), TaskError> {
+fn mistakes(mut filter: AnyFilter<Mirror>, keys: &Keys, times: u64, rng: &mut Rng) -> Result<(u64, f64), TaskError> {
     let mut order: Vec<u64> = (0..keys.absent_len()).collect();
     let mut wrong = 0;
     for _ in 0..times {
         rng.shuffle(&mut order);
         for number in &order {
             let query = keys.absent(*number);
-            if pair.0.contains(&query) {
+            if filter.contains(&query) {
                 wrong += 1;
-                pair.0.adapt(&query, &mut pair.1).map_err(TaskError::new)?;
+                filter.was_wrong(&query).map_err(TaskError::new)?;
             }
-            while pair.0.wants_rebuild() {
+            while filter.wants_rebuild() {
                 // If the new hash key leaves no room, the old table stays and another key is tried.
-                drop(pair.0.rekey(HashKey::fixed(rng.word()), &mut pair.1));
+                drop(filter.rekey(HashKey::fixed(rng.word())));
             }
         }
     }
-    Ok((wrong, pair.0.local_bits() as f64 / keys.stored_len() as f64))
+    Ok((wrong, filter.local_bits() as f64 / keys.stored_len() as f64))
 }
 
 fn trial(filter: &str, bits: u32, n: u64, times: u64, seed: u64) -> Result<(u64, f64), TaskError> {
     let rng = &mut Rng::stream(seed, n / times);
     let keys = Keys::new(n, n / times, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
-    if filter == FILTERS[0] {
-        let options = CuckooingFilter::with_cells(2 * n, bits).tables(2);
-        mistakes(filled(&keys, rng, |hash, remote| options.build(hash, remote).ok())?, &keys, times, rng)
-    } else {
-        let options = CyclicFilter::with_cells(2 * n, bits).tables(2);
-        mistakes(filled(&keys, rng, |hash, remote| options.build(hash, remote).ok())?, &keys, times, rng)
-    }
+    let kind = if filter == FILTERS[0] { Kind::Cuckooing } else { Kind::Cyclic };
+    let spec = FilterSpec { tables: Some(2), ..FilterSpec::new(kind, bits) };
+    mistakes(filled(&spec, &keys, rng)?, &keys, times, rng)
 }
 
 fn measure(

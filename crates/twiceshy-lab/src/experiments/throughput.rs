@@ -2,30 +2,29 @@
 
 use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, line};
 use crate::fixed_set::FixedSet;
+use crate::replay::{FilterSpec, told};
 use crate::workload::firehose::Firehose;
 use crate::workload::firehose::life::PowExp;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use std::time::Instant;
-use twiceshy::cuckoo::{CuckooingFilter, FullKeyFilter, SwappingFilter};
-use twiceshy::filter::{Adaptive, Backed};
+use twiceshy::Kind;
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
-use twiceshy::remote::{Key, Remote};
+use twiceshy::remote::Key;
 
 /// Telescoping inserts like the others and pays for its code in queries.
 pub(super) struct Throughput;
 
-/// Filter and look.
-const FILTERS: [(&str, usize); 8] = [
-    ("quotient, plain", 6),
-    ("telescoping", 7),
-    ("telescoping, plain selectors", 2),
-    ("extension", 8),
-    ("broom", 9),
-    ("cuckoo, plain", 0),
-    ("cuckooing", 5),
-    ("swapping", 4),
+/// Filter, look, and the bits of a remainder or cell.
+const FILTERS: [(&str, usize, Kind, u32); 8] = [
+    ("quotient, plain", 6, Kind::Quotient, REMAINDER),
+    ("telescoping", 7, Kind::Telescoping, REMAINDER),
+    ("telescoping, plain selectors", 2, Kind::TelescopingPlain, REMAINDER),
+    ("extension", 8, Kind::Extension, REMAINDER),
+    ("broom", 9, Kind::Broom, REMAINDER),
+    ("cuckoo, plain", 0, Kind::FullKey, CELL),
+    ("cuckooing", 5, Kind::Cuckooing, CELL),
+    ("swapping", 4, Kind::Swapping, CELL),
 ];
 
 const LOADS: [f64; 7] = [0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95];
@@ -35,66 +34,27 @@ const REMAINDER: u32 = 8;
 /// Cells of the cuckoo filters: equal memory with telescoping.
 const CELL: u32 = 11;
 
-fn measure(filter: &'static str, slots: u64, queries: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
-    let hash = HashKey::fixed(Rng::stream(seed, 5).word());
-    let run = Run { filter, slots, queries, seed };
-    let (bits, cell) = (REMAINDER, CELL);
-    // Invalid options would be a bug in this file, and are reported.
-    macro_rules! built {
-        ($options:expr, $answer:expr) => {
-            run.measure(|remote| $options.build(hash, remote).map_err(TaskError::new), $answer)
-        };
-    }
-    match filter {
-        "quotient, plain" => built!(QuotientFilter::with_slots(slots, bits), settled),
-        "telescoping" => built!(TelescopingFilter::with_slots(slots, bits), learning),
-        "telescoping, plain selectors" => built!(PlainTelescopingFilter::with_slots(slots, bits), learning),
-        "extension" => built!(ExtensionFilter::with_slots(slots, bits), learning),
-        "broom" => built!(BroomFilter::with_slots(slots, bits), learning),
-        "cuckoo, plain" => built!(FullKeyFilter::with_cells(slots, cell), settled),
-        "cuckooing" => built!(CuckooingFilter::with_cells(slots, cell), learning),
-        _ => built!(SwappingFilter::with_cells(slots, cell), learning),
-    }
-}
-
-/// Passes over the queries at each load; the median counts.
+/// Passes over the queries at each load, the median of which counts.
 const PASSES: usize = 5;
 
-/// How a filter handles a mistake.
-type Answer<F> = fn(&mut F, &[u8], &mut FixedSet) -> Result<(), TaskError>;
-
-fn learning<F: Adaptive>(filter: &mut F, query: &[u8], remote: &mut FixedSet) -> Result<(), TaskError> {
-    filter.adapt(query, remote).map(drop).map_err(TaskError::new)
-}
-
-/// Only reads the remote, as every mistake does.
-fn settled<F: Backed>(filter: &mut F, query: &[u8], remote: &mut FixedSet) -> Result<(), TaskError> {
-    for place in filter.lookup(query).into_iter().flatten() {
-        remote.candidates(&place, &mut |_| ()).map_err(TaskError::new)?;
-    }
-    Ok(())
-}
-
-#[derive(Clone, Copy)]
 struct Run {
     filter: &'static str,
+    spec: FilterSpec,
     slots: u64,
     queries: u64,
     seed: u64,
 }
 
 impl Run {
-    fn measure<F: Backed>(
-        self,
-        build: impl Fn(&mut FixedSet) -> Result<F, TaskError>,
-        answer: Answer<F>,
-    ) -> Result<Vec<Line>, TaskError> {
-        let Run { filter: name, slots, queries, seed } = self;
+    fn measure(&self) -> Result<Vec<Line>, TaskError> {
+        let &Run { filter: name, ref spec, slots, queries, seed } = self;
         let most = (slots as f64 * LOADS[LOADS.len() - 1]) as u64;
         let firehose = Firehose::ActiveSet(PowExp::DEFAULT);
         let keys = Keys::new(most, u64::from(u32::MAX), seed).ok_or_else(|| TaskError::new("too many keys"))?;
-        let mut remote = FixedSet::new(keys.stored_keys().map(|key| Key::from(&key[..])));
-        let mut filter = build(&mut remote)?;
+        let remote = FixedSet::new(keys.stored_keys().map(|key| Key::from(&key[..])));
+        let hash = HashKey::fixed(Rng::stream(seed, 5).word());
+        let options = spec.options(slots).ok_or_else(|| TaskError::new("a rival"))?;
+        let mut filter = options.build(hash, remote).map_err(TaskError::new)?;
         let asked: Vec<[u8; 8]> =
             firehose.numbers(seed).take(queries as usize).map(|number| keys.absent(number)).collect();
         let (mut lines, mut filled) = (Vec::new(), 0);
@@ -102,7 +62,7 @@ impl Run {
             let until = (slots as f64 * load) as u64;
             let begun = Instant::now();
             for number in filled..until {
-                filter.insert(&keys.stored(number), &mut remote).map_err(TaskError::new)?;
+                filter.insert(&keys.stored(number)).map_err(TaskError::new)?;
             }
             let inserting = (until - filled) as f64 / begun.elapsed().as_secs_f64();
             filled = until;
@@ -111,7 +71,7 @@ impl Run {
                 let begun = Instant::now();
                 for query in &asked {
                     if filter.contains(query) {
-                        answer(&mut filter, query, &mut remote)?;
+                        told(&mut filter, query).map_err(TaskError::new)?;
                     }
                 }
                 passes.push(asked.len() as f64 / begun.elapsed().as_secs_f64());
@@ -175,9 +135,10 @@ impl Experiment for Throughput {
     fn tasks(&self, setup: &Setup) -> Vec<Task> {
         let (slots, queries) = setup.size.pick((1 << 17, 500_000), (1 << 24, 10_000_000));
         let seed = setup.seed;
-        let task = |(filter, _): (&'static str, usize)| {
+        let task = |(filter, _, kind, bits): (&'static str, usize, Kind, u32)| {
             let work = slots as f64 * 3e-6 + queries as f64 * 7.0 * 1e-7;
-            Task::new(filter, work, move || measure(filter, slots, queries, seed))
+            let run = Run { filter, spec: FilterSpec::new(kind, bits), slots, queries, seed };
+            Task::new(filter, work, move || run.measure())
         };
         FILTERS.map(task).into()
     }
@@ -188,7 +149,7 @@ impl Experiment for Throughput {
             title: format!("Million {what} per second"),
             x: Axis::own_range("load: keys over cells or slots"),
             y: Axis::linear(format!("million {what} per second")),
-            lines: FILTERS.iter().map(|(filter, look)| curve(table, filter, *look, column)).collect(),
+            lines: FILTERS.iter().map(|(filter, look, ..)| curve(table, filter, *look, column)).collect(),
         };
         vec![picture("insertions", "million_insertions_per_second"), picture("queries", "million_queries_per_second")]
     }

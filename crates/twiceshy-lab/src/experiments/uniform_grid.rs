@@ -3,13 +3,11 @@
 use crate::experiment::{Axis, Contender, Curve, Line, Picture, Setup, Size, Table, Task, TaskError, contest, line};
 use crate::models::swapping::SwappingModel;
 use crate::models::{CyclicModel, EmptyCell};
+use crate::replay::{AnyFilter, FilterSpec};
 use crate::uniform::false_positives;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
-use twiceshy::cuckoo::{
-    CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, Rule, RuleSpec, Selectors, SwappingFilter,
-};
-use twiceshy::filter::{Adaptive, Backed, Filter};
+use twiceshy::cuckoo::Shape;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 use twiceshy::sizing::cuckoo_rate;
@@ -111,40 +109,23 @@ impl Point {
     }
 
     fn measure(self, cells: u64, effort: Effort, seed: u64) -> Result<Vec<Line>, TaskError> {
-        let Point { kind, bits, .. } = self;
-        match kind {
-            Kind::Plain => self.over(cells, effort, seed, FullKeyFilter::with_cells(cells, bits), plain),
-            Kind::Cyclic { s } => {
-                let options = CyclicFilter::with_cells(cells, bits).selectors(Selectors::Equal { bits: s });
-                self.over(cells, effort, seed, options, adapting)
-            }
-            Kind::Unequal { r, s } => {
-                let options = CyclicFilter::with_cells(cells, bits).selectors(Selectors::Unequal { split: r, bits: s });
-                self.over(cells, effort, seed, options, adapting)
-            }
-            Kind::Swapping => self.over(cells, effort, seed, SwappingFilter::with_cells(cells, bits), adapting),
-        }
-    }
-
-    fn over<S: RuleSpec + Clone>(
-        self,
-        cells: u64,
-        effort: Effort,
-        seed: u64,
-        options: Options<S>,
-        count: Count<S::Rule>,
-    ) -> Result<Vec<Line>, TaskError> {
         let stored = (cells as f64 * LOAD) as u64;
         let absent = stored * self.ratio;
         let queries = absent * self.per_key;
         let model = self.model(cells, absent, queries, effort, seed)?;
         let asking = Asking { absent: absent as u32, queries, skips: model.0 * 4.0 * (self.ratio as f64) < 1.0 };
+        let spec = self.kind.contender(self.bits).spec;
+        let (tables, per_bucket) = spec.buckets();
+        let shape = Shape::with_cells(tables, per_bucket, cells).map_err(TaskError::new)?;
         let (mut rates, mut wrong, mut bits_per_key) = (Vec::new(), 0.0, 0.0);
         for trial in 0..effort.trials {
             let rng = &mut Rng::stream(seed, trial);
-            let (mut filter, mut remote, keys) = filled(&options, stored, absent, rng)?;
+            let (mut filter, keys) = filled(&spec, cells, stored, absent, rng)?;
             bits_per_key = filter.local_bits() as f64 / stored as f64;
-            let false_positives = count(&mut filter, &mut remote, &keys, asking, rng)?;
+            let false_positives = match filter.filter().kind().learns() {
+                true => adapting(&mut filter, shape, &keys, asking, rng)?,
+                false => plain(&filter, &keys, asking),
+            };
             rates.push(false_positives / queries as f64);
             wrong += false_positives;
         }
@@ -202,33 +183,21 @@ struct Asking {
 }
 
 /// Asks, and counts the false positives.
-type Count<R> = fn(&mut FullKeyCuckoo<R>, &mut Mirror, &Keys, Asking, &mut Rng) -> Result<f64, TaskError>;
-
-/// A filter that does not adapt is always wrong about the same keys: computes the expected number.
-fn plain<R: Rule>(
-    filter: &mut FullKeyCuckoo<R>,
-    _: &mut Mirror,
-    keys: &Keys,
-    asking: Asking,
-    _: &mut Rng,
-) -> Result<f64, TaskError> {
+fn plain(filter: &AnyFilter<Mirror>, keys: &Keys, asking: Asking) -> f64 {
     let wrong = (0..asking.absent).filter(|number| filter.contains(&keys.absent((*number).into()))).count();
-    Ok(wrong as f64 * (asking.queries / u64::from(asking.absent)) as f64)
+    wrong as f64 * (asking.queries / u64::from(asking.absent)) as f64
 }
 
-fn adapting<R: Rule>(
-    filter: &mut FullKeyCuckoo<R>,
-    remote: &mut Mirror,
+fn adapting(
+    filter: &mut AnyFilter<Mirror>,
+    shape: Shape,
     keys: &Keys,
     asking: Asking,
     rng: &mut Rng,
-) -> Result<f64, TaskError>
-where
-    FullKeyCuckoo<R>: Adaptive,
-{
+) -> Result<f64, TaskError> {
     let key = |number: u32| keys.absent(number.into());
     if asking.skips {
-        let counted = false_positives(filter, remote, asking.absent, key, asking.queries, rng);
+        let counted = false_positives(filter, shape, asking.absent, key, asking.queries, rng);
         return counted.map(|count| count as f64).ok_or_else(|| TaskError::new("an adaptation failed"));
     }
     let mut count = 0u64;
@@ -236,26 +205,27 @@ where
         let query = key(rng.below(asking.absent.into()) as u32);
         if filter.contains(&query) {
             count += 1;
-            filter.adapt(&query, remote).map_err(TaskError::new)?;
+            filter.was_wrong(&query).map_err(TaskError::new)?;
         }
     }
     Ok(count as f64)
 }
 
 /// A full filter. A small table may be full slightly early under an unlucky hash key; then another is used.
-fn filled<S: RuleSpec>(
-    options: &Options<S>,
+fn filled(
+    spec: &FilterSpec,
+    cells: u64,
     stored: u64,
     absent: u64,
     rng: &mut Rng,
-) -> Result<(FullKeyCuckoo<S::Rule>, Mirror, Keys), TaskError> {
+) -> Result<(AnyFilter<Mirror>, Keys), TaskError> {
     let keys = Keys::new(stored, absent, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
+    let options = spec.options(cells).ok_or_else(|| TaskError::new("a rival"))?;
     for _ in 0..100 {
-        let mut remote = Mirror::new();
         let hash = HashKey::fixed(rng.word()).for_trusted_keys();
-        let mut filter = options.build(hash, &mut remote).map_err(TaskError::new)?;
-        if keys.stored_keys().all(|key| filter.insert(&key, &mut remote).is_ok()) {
-            return Ok((filter, remote, keys));
+        let mut filter = options.build(hash, Mirror::new()).map_err(TaskError::new)?;
+        if keys.stored_keys().all(|key| filter.insert(&key).is_ok()) {
+            return Ok((filter, keys));
         }
     }
     Err(TaskError::new("no hash key of a hundred leaves room for all keys"))

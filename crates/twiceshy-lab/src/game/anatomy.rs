@@ -67,8 +67,9 @@ mod tests {
         ] {
             let (functions, values) = divided(Some(&selectors), 8).expect("a division that is known");
             let options = twiceshy::cuckoo::CyclicFilter::with_cells(64, 8).selectors(selectors.clone());
-            let filter = options.build(HashKey::fixed(1), &mut ByHash::new()).expect("a filter");
-            let most = |function| (0..20_000u32).map(|key| filter.value_of(&key.to_le_bytes(), function)).max();
+            let filter = options.build(HashKey::fixed(1), ByHash::new()).expect("a filter");
+            let most =
+                |function| (0..20_000u32).map(|key| filter.filter().value_of(&key.to_le_bytes(), function)).max();
             assert_eq!(most(Function(0)).map(u64::from), Some(values), "{selectors:?}");
             assert_eq!(most(Function(functions as u8 - 1)), Some(255), "{selectors:?}: the last function ends there");
         }

@@ -6,10 +6,10 @@ use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 use super::tactics::Tactics;
-use crate::replay::FilterName;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use std::collections::HashSet;
+use twiceshy::Kind;
 
 const KEYS: u64 = 96;
 
@@ -18,7 +18,7 @@ fn keys() -> Keys {
 }
 
 /// Plays a game to its end. Returns the oracle, and what was named.
-fn played(filter: FilterName, adversary: AdversaryName) -> (Oracle, Named) {
+fn played(filter: Kind, adversary: AdversaryName) -> (Oracle, Named) {
     let recipe = Recipe::named(filter, KEYS, 0.04).expect("a filter");
     let mut oracle = Oracle::setup(&recipe, &keys(), Rng::new(1)).expect("room for all");
     let brief = Tactics { most_queries: 5_000, most_rounds: 100, ..Tactics::default() };
@@ -45,7 +45,7 @@ fn pool(named: &Named) -> HashSet<Key> {
 
 #[test]
 fn every_adversary_keeps_the_rules_and_names_absent_keys() {
-    for &filter in FilterName::OURS {
+    for &filter in Kind::ALL {
         for adversary in AdversaryName::ALL {
             let (oracle, named) = played(filter, adversary);
             let what = format!("{adversary} against {filter}");
@@ -60,7 +60,7 @@ fn every_adversary_keeps_the_rules_and_names_absent_keys() {
 
 #[test]
 fn swap_deletes_the_upper_half_and_inserts_an_eighth() {
-    for filter in [FilterName::Broom, FilterName::Telescoping, FilterName::Quotient] {
+    for filter in [Kind::Broom, Kind::Telescoping, Kind::Quotient] {
         let (oracle, named) = played(filter, AdversaryName::Swap);
         assert_eq!([oracle.counts().deletions, oracle.counts().insertions], [KEYS / 2, KEYS / 8], "{filter}");
         assert_eq!(oracle.counts().false_positives, KEYS / 8, "{filter}");
@@ -70,7 +70,7 @@ fn swap_deletes_the_upper_half_and_inserts_an_eighth() {
 
 #[test]
 fn endless_replaces_four_keys_for_each_mistake_and_names_the_upper_three_quarters() {
-    let (oracle, named) = played(FilterName::Quotient, AdversaryName::Endless);
+    let (oracle, named) = played(Kind::Quotient, AdversaryName::Endless);
     let counts = oracle.counts();
     let (decoys, swapped) = (KEYS / 8, KEYS * 3 / 4);
     assert_eq!(counts.false_positives, KEYS);
@@ -87,7 +87,7 @@ fn siblings_store_half_of_the_mistakes_and_name_the_other_half() {
         (AdversaryName::SiblingsFrontier, KEYS / 5, KEYS * 3 / 4),
         (AdversaryName::PhaseRiders, KEYS / 8, 0),
     ] {
-        let (oracle, named) = played(FilterName::Telescoping, adversary);
+        let (oracle, named) = played(Kind::Telescoping, adversary);
         assert_eq!(left(&oracle), kept, "{adversary}");
         assert_eq!(KEYS - oracle.room() - kept, found.div_ceil(2), "{adversary}: mistakes that are stored");
         assert_eq!(named.pool().len() as u64, found / 2, "{adversary}: the others");
@@ -99,7 +99,7 @@ fn growth_and_crash_name_mistakes_and_change_no_key() {
     for (adversary, mistakes) in
         [(AdversaryName::Growth, KEYS / 8), (AdversaryName::Crash, KEYS / 8), (AdversaryName::Lives, KEYS / 4)]
     {
-        for &filter in FilterName::OURS {
+        for &filter in Kind::ALL {
             let (oracle, named) = played(filter, adversary);
             assert_eq!(oracle.counts().false_positives, mistakes, "{adversary} against {filter}");
             assert_eq!((named.pool().len() as u64, left(&oracle)), (mistakes, KEYS), "{adversary} against {filter}");
@@ -110,11 +110,11 @@ fn growth_and_crash_name_mistakes_and_change_no_key() {
 
 #[test]
 fn flood_fills_the_set_with_mistakes_and_full_oracle_leaves_a_little_room() {
-    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Flood);
+    let (oracle, named) = played(Kind::Telescoping, AdversaryName::Flood);
     assert_eq!((left(&oracle), oracle.room()), (KEYS / 2, 0));
     // Every fourth mistake is left out; with the last one inserted, 48 of 63 are stored.
     assert_eq!(named.pool().len() as u64, KEYS / 2 + 15);
-    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::FullOracle);
+    let (oracle, named) = played(Kind::Telescoping, AdversaryName::FullOracle);
     assert_eq!((left(&oracle), oracle.room()), (KEYS / 2, 5));
     assert_eq!((named.pool().len(), oracle.counts().refusals), (1, 0), "a fresh key, since none was refused");
     assert!(oracle.counts().insertions > 2 * KEYS, "it tried");
@@ -122,7 +122,7 @@ fn flood_fills_the_set_with_mistakes_and_full_oracle_leaves_a_little_room() {
 
 #[test]
 fn avoiders_name_keys_that_were_never_wrong_and_store_as_many_as_fit() {
-    let (oracle, named) = played(FilterName::Quotient, AdversaryName::Avoiders);
+    let (oracle, named) = played(Kind::Quotient, AdversaryName::Avoiders);
     assert_eq!((left(&oracle), oracle.room()), (0, 0));
     // Of 192 keys, three rounds at less than 4 % leave about 175, and 96 of them are stored.
     assert!((60..=95).contains(&named.pool().len()), "{}", named.pool().len());
@@ -130,22 +130,22 @@ fn avoiders_name_keys_that_were_never_wrong_and_store_as_many_as_fit() {
 
 #[test]
 fn families_are_mixed_as_each_adversary_documents() {
-    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Few);
+    let (oracle, named) = played(Kind::Telescoping, AdversaryName::Few);
     assert_eq!((left(&oracle), KEYS - oracle.room()), (KEYS / 16, KEYS / 16 + KEYS / 12));
     assert_eq!(named.pool().len() as u64, KEYS / 12);
-    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Grandchildren);
+    let (oracle, named) = played(Kind::Telescoping, AdversaryName::Grandchildren);
     assert_eq!((left(&oracle), KEYS - oracle.room()), (KEYS / 2, KEYS / 2 + KEYS / 16));
     assert_eq!(named.pool().len() as u64, KEYS / 2 + KEYS / 16, "no child among them");
-    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Revenants);
+    let (oracle, named) = played(Kind::Telescoping, AdversaryName::Revenants);
     assert_eq!((left(&oracle), oracle.counts().deletions), (KEYS, 6 * KEYS));
     assert_eq!(named.pool().len() as u64, KEYS / 4);
-    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Seesaw);
+    let (oracle, named) = played(Kind::Telescoping, AdversaryName::Seesaw);
     assert_eq!((left(&oracle), KEYS - oracle.room()), (0, KEYS / 4));
     assert_eq!(pool(&named), upper(1.0));
-    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Lottery);
+    let (oracle, named) = played(Kind::Telescoping, AdversaryName::Lottery);
     assert_eq!(KEYS - oracle.room(), KEYS * 3 / 4);
     // All keys that it knows: the set, an eighth, and eight times a thirty-second.
     assert_eq!(named.pool().len() as u64, KEYS + KEYS / 8 + 8 * (KEYS / 32) - KEYS * 3 / 4);
-    let (oracle, named) = played(FilterName::Telescoping, AdversaryName::Chain);
+    let (oracle, named) = played(Kind::Telescoping, AdversaryName::Chain);
     assert!(oracle.counts().false_positives == 4 * (KEYS / 8) && !named.pool().is_empty());
 }

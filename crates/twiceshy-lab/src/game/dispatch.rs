@@ -1,151 +1,96 @@
-//! From a filter's name to filters that can be attacked.
+//! Makes the filters that are attacked.
 
 use super::anatomy::{Anatomy, divided};
-use super::defender::{Answer, Defender, Pair, Recover, learning, seam, settled};
+use super::defender::Defender;
 use super::{GameError, affordable};
-use crate::replay::FilterName;
+use crate::replay::{AnyRemote, FilterName, FilterSpec, Layout, Make, RemoteName};
 use std::sync::Arc;
-use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Selectors, SwappingFilter};
-use twiceshy::error::BuildError;
+use twiceshy::Kind;
+use twiceshy::cuckoo::Shape;
+use twiceshy::error::OptionsError;
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::{
-    self, BroomFilter, BroomOptions, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter,
-    TelescopingFilter,
-};
-use twiceshy::remote::{ByHash, MemoryError, Remote};
+use twiceshy::quotient::BroomOptions;
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
-/// How to make one kind of filter in one size, again and again.
+/// Makes filters of one kind and size.
 pub struct Recipe {
-    /// The rate of keys never asked for in a full filter. It is below ε, since bits come whole.
+    /// The false-positive rate of a full filter for keys never asked before. Below ε, since widths are whole bits.
     pub(super) static_rate: f64,
-    /// Whether its keys take other hash functions, phase by phase.
+    /// `true` if its keys take other hash functions, phase by phase.
     pub(super) has_phases: bool,
-    /// What an adversary may know of it.
+    /// What an adversary may know about the filter.
     pub(super) anatomy: Anatomy,
-    /// An empty filter under a hash key.
-    pub(super) build: Box<Build>,
+    options: Arc<dyn Make<AnyRemote>>,
+    remote: RemoteName,
 }
 
-type Build = dyn Fn(HashKey) -> Result<Box<dyn Defender>, GameError> + Sync;
-
 impl Recipe {
-    /// The recipe of the filter that a user gets who asks for so many keys and this rate.
-    pub fn named(name: FilterName, keys: u64, rate: f64) -> Result<Recipe, GameError> {
+    /// The filter that a user gets for this many keys and this rate.
+    pub fn named(name: impl Into<FilterName>, keys: u64, rate: f64) -> Result<Recipe, GameError> {
         affordable(keys)?;
-        let one_bit = Selectors::Equal { bits: 1 };
-        match name {
-            FilterName::Cuckoo => over_buckets(FullKeyFilter::options(keys, rate)?, keys, None, ByHash::new, settled),
-            FilterName::Cyclic => {
-                over_buckets(CyclicFilter::options(keys, rate)?, keys, Some(&one_bit), ByHash::new, learning)
+        match name.into() {
+            FilterName::Ours(kind) => {
+                let (cells, width) = kind.geometry(keys, rate)?;
+                Recipe::of(&FilterSpec::new(kind, width), cells, keys)
             }
-            FilterName::Swapping => {
-                over_buckets(SwappingFilter::options(keys, rate)?, keys, None, ByHash::new, learning)
-            }
-            FilterName::Cuckooing => {
-                over_buckets(CuckooingFilter::options(keys, rate)?, keys, None, ByHash::new, learning)
-            }
-            FilterName::Quotient => over_slots(QuotientFilter::options(keys, rate)?, keys, settled),
-            FilterName::Telescoping => over_slots(TelescopingFilter::options(keys, rate)?, keys, learning),
-            FilterName::TelescopingPlain => over_slots(PlainTelescopingFilter::options(keys, rate)?, keys, learning),
-            FilterName::Extension => over_slots(ExtensionFilter::options(keys, rate)?, keys, learning),
-            FilterName::Broom => Recipe::broom(BroomFilter::options(keys, rate)?, keys),
-            FilterName::Bloom | FilterName::BlockedBloom | FilterName::CuckooCache | FilterName::BloomListed => {
-                Err(no_removal(name))
-            }
+            rival => Err(no_removal(rival)),
         }
     }
 
-    /// A broom filter as the options have it, in games of this many keys.
-    pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
-        let (slots, width) = options.geometry()?;
-        let recover: Recover<BroomFilter, ByHash> = Arc::new(move |hash, remote| options.recover(hash, remote));
-        let build = move |hash| {
-            let mut remote = ByHash::new();
-            let filter = options.build(hash, &mut remote).map_err(refused)?;
-            Ok(Box::new(Pair::broom(filter, remote, recover.clone())) as Box<dyn Defender>)
-        };
-        Ok(Recipe { has_phases: true, ..Recipe::in_slots(keys, slots, width, Box::new(build)) })
+    /// A filter by its description, with this many cells or slots, for games with this many keys.
+    pub(super) fn of(spec: &FilterSpec, cells: u64, keys: u64) -> Result<Recipe, GameError> {
+        let options = spec.options(cells).ok_or_else(|| no_removal(spec.name))?;
+        Recipe::new(options.into(), spec.remote, || match spec.layout() {
+            Layout::Buckets { tables, per_bucket } => {
+                let shape = Shape::with_cells(tables, per_bucket, cells).map_err(OptionsError::from)?;
+                let selectors = (spec.name == Kind::Cyclic.into()).then(|| spec.selectors());
+                let (functions, values) = divided(selectors.as_ref(), spec.bits)?;
+                let buckets = shape.buckets();
+                let anatomy = Anatomy { tables, buckets, cells_per_bucket: per_bucket, functions, values };
+                let load = keys as f64 / shape.cells() as f64;
+                Ok((cuckoo_rate(load, values, tables * per_bucket), anatomy))
+            }
+            Layout::Slots | Layout::Bits => Ok(in_slots(keys, cells, spec.bits)),
+        })
     }
 
-    /// The rate of keys never asked for, by the formula, in a filter that holds its keys.
+    fn new(
+        options: Arc<dyn Make<AnyRemote>>,
+        remote: RemoteName,
+        known: impl FnOnce() -> Result<(f64, Anatomy), GameError>,
+    ) -> Result<Recipe, GameError> {
+        // Invalid options are refused before any game, and before anything is computed from them.
+        let has_phases = Defender::new(&options, HashKey::fixed(0), remote)?.phase().is_some();
+        let (static_rate, anatomy) = known()?;
+        Ok(Recipe { static_rate, has_phases, anatomy, options, remote })
+    }
+
+    /// A broom filter with these options, for games with this many keys.
+    pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
+        let (slots, width) = options.geometry()?;
+        Recipe::new(Arc::new(options), RemoteName::ByHash, || Ok(in_slots(keys, slots, width)))
+    }
+
+    /// The rate of a full filter for keys never asked before, by the formula.
     pub fn static_rate(&self) -> f64 {
         self.static_rate
     }
 
-    fn in_slots(keys: u64, slots: u64, width: u32, build: Box<Build>) -> Recipe {
-        let anatomy = Anatomy { tables: 1, buckets: slots, cells_per_bucket: 1, functions: 1, values: 1 << width };
-        Recipe { static_rate: quotient_rate(keys as f64 / slots as f64, width), has_phases: false, anatomy, build }
+    /// An empty filter under a hash key.
+    pub(super) fn build(&self, hash: HashKey) -> Result<Defender, GameError> {
+        Defender::new(&self.options, hash, self.remote)
     }
 }
 
-/// A full-key filter of the cuckoo family.
-pub(super) fn over_buckets<S, R>(
-    options: cuckoo::Options<S>,
-    keys: u64,
-    selectors: Option<&Selectors>,
-    remote: fn() -> R,
-    answer: Answer<FullKeyCuckoo<S::Rule>, R>,
-) -> Result<Recipe, GameError>
-where
-    S: cuckoo::RuleSpec + Send + Sync + 'static,
-    R: Remote<Error = MemoryError> + Clone + 'static,
-{
-    let (shape, width) = options.geometry()?;
-    let again = options.clone();
-    let recover: Recover<FullKeyCuckoo<S::Rule>, R> = Arc::new(move |_, remote| again.recover(remote));
-    let build = move |hash| {
-        let mut remote = remote();
-        let filter = options.build(hash, &mut remote).map_err(refused)?;
-        Ok(Box::new(Pair::new(filter, remote, answer, recover.clone())) as Box<dyn Defender>)
-    };
-    // What cannot be built is refused before any game, and before anything is worked out from it.
-    drop(build(HashKey::fixed(0))?);
-    let (functions, values) = divided(selectors, width)?;
-    let anatomy = Anatomy {
-        tables: shape.tables().into(),
-        buckets: shape.buckets(),
-        cells_per_bucket: shape.cells_per_bucket().into(),
-        functions,
-        values,
-    };
-    let load = keys as f64 / shape.cells() as f64;
-    let static_rate = cuckoo_rate(load, values, anatomy.tables * anatomy.cells_per_bucket);
-    Ok(Recipe { static_rate, has_phases: false, anatomy, build: Box::new(build) })
-}
-
-/// A filter of the quotient family.
-pub(super) fn over_slots<S>(
-    options: quotient::Options<S>,
-    keys: u64,
-    answer: Answer<RankSelectFilter<S::Rule>, ByHash>,
-) -> Result<Recipe, GameError>
-where
-    S: quotient::RuleSpec + Send + Sync + 'static,
-{
-    let (slots, width) = options.geometry()?;
-    let again = options.clone();
-    let recover: Recover<RankSelectFilter<S::Rule>, ByHash> = Arc::new(move |_, remote| again.recover(remote));
-    let build = move |hash| {
-        let mut remote = ByHash::new();
-        let filter = options.build(hash, &mut remote).map_err(refused)?;
-        Ok(Box::new(Pair::new(filter, remote, answer, recover.clone())) as Box<dyn Defender>)
-    };
-    Ok(Recipe::in_slots(keys, slots, width, Box::new(build)))
-}
-
-fn refused(error: BuildError<MemoryError>) -> GameError {
-    match error {
-        BuildError::Options(error) => GameError::Options(error),
-        error => seam(error),
-    }
+/// The static rate and the geometry of a filter of the quotient family.
+fn in_slots(keys: u64, slots: u64, width: u32) -> (f64, Anatomy) {
+    let anatomy = Anatomy { tables: 1, buckets: slots, cells_per_bucket: 1, functions: 1, values: 1 << width };
+    (quotient_rate(keys as f64 / slots as f64, width), anatomy)
 }
 
 /// Why a rival cannot play.
-pub(super) fn no_removal(name: FilterName) -> GameError {
-    let others: Vec<&str> = FilterName::OURS.iter().map(|name| name.as_str()).collect();
-    let others = others.join(", ");
-    GameError::Setting(format!(
-        "{name} cannot play, since the game may ask for removals and it has none: take {others}"
-    ))
+fn no_removal(name: FilterName) -> GameError {
+    let ours: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    let ours = ours.join(", ");
+    GameError::Setting(format!("{name} cannot play, since the game may ask for removals and it has none: take {ours}"))
 }

@@ -111,14 +111,23 @@ pub enum GameError {
     Seam(String),
 }
 
+impl From<twiceshy::Error> for GameError {
+    fn from(error: twiceshy::Error) -> GameError {
+        match error {
+            twiceshy::Error::Options(error) => GameError::Options(error),
+            error => GameError::Seam(error.to_string()),
+        }
+    }
+}
+
 /// Plays all games and adds them up. Calls `progress` with the number of finished games, from any thread.
 ///
 /// ```
+/// use twiceshy::Kind;
 /// use twiceshy_lab::game::{AdversaryName, Settings, run};
-/// use twiceshy_lab::replay::FilterName;
 ///
 /// let settings = Settings {
-///     filter: FilterName::Quotient,
+///     filter: Kind::Quotient.into(),
 ///     adversary: AdversaryName::Repeat,
 ///     keys: 200,
 ///     epsilon: 0.05,

@@ -73,7 +73,7 @@ fn lower(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 /// whether the filter was rebuilt stay hidden behind the oracle.
 #[derive(Clone)]
 pub(crate) struct Oracle {
-    filter: Box<dyn Defender>,
+    filter: Defender,
     set: HashSet<Key>,
     capacity: u64,
     /// The number of keys when a rebuild that the filter requested failed. No other is tried until the set has fewer
@@ -87,7 +87,7 @@ pub(crate) struct Oracle {
 impl Oracle {
     /// A filter that holds the stored keys, as many as it is built for.
     pub(crate) fn setup(recipe: &Recipe, keys: &Keys, mut rng: Rng) -> Result<Oracle, GameError> {
-        let filter = (recipe.build)(HashKey::fixed(rng.word()))?;
+        let filter = recipe.build(HashKey::fixed(rng.word()))?;
         let mut oracle = Oracle {
             filter,
             set: HashSet::new(),
@@ -294,71 +294,16 @@ impl Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::FilterName;
+    use twiceshy::Kind;
 
     fn keys() -> Keys {
         Keys::new(300, 1_000, 5).expect("few keys")
     }
 
-    /// A filter that refuses every key after a number of insertions, and cannot be recovered.
-    #[derive(Clone)]
-    struct Refusing {
-        inner: Box<dyn Defender>,
-        left: u32,
-    }
-
-    impl Defender for Refusing {
-        fn says_present(&self, key: &Key) -> bool {
-            self.inner.says_present(key)
-        }
-        fn seek(&self, keys: &Keys, above: &Key, from: u64, most: u64) -> Sought {
-            self.inner.seek(keys, above, from, most)
-        }
-        fn insert(&mut self, key: &Key) -> Result<bool, GameError> {
-            match self.left.checked_sub(1) {
-                None => Ok(false),
-                Some(left) => {
-                    self.left = left;
-                    self.inner.insert(key)
-                }
-            }
-        }
-        fn remove(&mut self, key: &Key) -> Result<(), GameError> {
-            self.inner.remove(key)
-        }
-        fn adapt(&mut self, query: &Key) -> Result<Option<Adapted>, GameError> {
-            self.inner.adapt(query)
-        }
-        fn wants_rebuild(&self) -> bool {
-            self.inner.wants_rebuild()
-        }
-        fn rekey(&mut self, hash: HashKey) -> Result<bool, GameError> {
-            self.inner.rekey(hash)
-        }
-        fn grow(&mut self) -> Result<bool, GameError> {
-            Ok(false)
-        }
-        fn crash(&mut self, _: HashKey) -> Result<bool, GameError> {
-            Ok(false)
-        }
-        fn load(&self) -> f64 {
-            self.inner.load()
-        }
-        fn copy(&self) -> Box<dyn Defender> {
-            Box::new(self.clone())
-        }
-        fn local_bits(&self) -> u64 {
-            self.inner.local_bits()
-        }
-        fn phase(&self) -> Option<Phase> {
-            self.inner.phase()
-        }
-    }
-
     #[test]
     fn a_refused_key_is_not_in_the_set_and_the_lowest_load_is_kept() {
-        let mut oracle = oracle(FilterName::Quotient);
-        oracle.filter = Box::new(Refusing { inner: oracle.filter.copy(), left: 1 });
+        let mut oracle = oracle(Kind::Quotient);
+        oracle.filter.left = Some(1);
         oracle.delete_all(&[keys().stored(1), keys().stored(2)]).expect("they are stored");
         assert!(oracle.try_insert(&keys().absent(1)).expect("an answer"), "one is taken");
         let first = oracle.filter.load();
@@ -378,7 +323,7 @@ mod tests {
 
     #[test]
     fn growth_and_crashes_lose_no_key_and_growth_halves_the_load() {
-        for &name in FilterName::OURS {
+        for &name in Kind::ALL {
             let mut oracle = oracle(name);
             let load = oracle.filter.load();
             oracle.grow().expect("room for all");
@@ -392,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_copy_of_a_game_is_independent() {
-        for &name in FilterName::OURS {
+        for &name in Kind::ALL {
             let mut one = oracle(name);
             let mut other = one.clone();
             one.delete_all(keys().stored_keys().collect::<Vec<_>>().iter()).expect("they are stored");
@@ -403,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_search_asks_the_same_keys_as_look_ups() {
-        for &name in FilterName::OURS {
+        for &name in Kind::ALL {
             let (mut one, mut other) = (oracle(name), oracle(name));
             let above = [128, 0, 0, 0, 0, 0, 0, 0];
             let mut from = 0;
@@ -418,7 +363,7 @@ mod tests {
         }
     }
 
-    fn oracle(name: FilterName) -> Oracle {
+    fn oracle(name: Kind) -> Oracle {
         let recipe = Recipe::named(name, 300, 0.05).expect("a filter");
         Oracle::setup(&recipe, &keys(), Rng::new(1)).expect("room for all")
     }
@@ -433,7 +378,7 @@ mod tests {
 
     #[test]
     fn every_violation_of_the_rules_is_reported() {
-        for &name in FilterName::OURS {
+        for &name in Kind::ALL {
             let mut oracle = oracle(name);
             let (stored, absent) = (keys().stored(1), keys().absent(1));
             assert_eq!(refusal(oracle.insert(&stored)), Some(Refusal::InTheSet), "{name}");
@@ -451,14 +396,14 @@ mod tests {
 
     #[test]
     fn a_look_up_is_answered_before_the_filter_learns_from_it() {
-        for &name in FilterName::OURS {
+        for &name in Kind::ALL {
             let mut oracle = oracle(name);
             let wrong = (0..1_000)
                 .map(|number| keys().absent(number))
                 .find(|key| oracle.is_false_positive(key))
                 .expect("one in twenty");
             assert!(oracle.lookup(&wrong).expect("an answer"), "{name}");
-            let learns = !matches!(name, FilterName::Cuckoo | FilterName::Quotient);
+            let learns = name.learns();
             assert_eq!(oracle.is_false_positive(&wrong), !learns, "{name}");
             assert_eq!([oracle.counts().false_positives, oracle.counts().adapts], [1, u64::from(learns)], "{name}");
         }

@@ -73,20 +73,20 @@ impl Prelude {
 mod tests {
     use super::super::AdversaryName;
     use super::*;
-    use crate::replay::FilterName;
     use crate::workload::rng::Rng;
+    use twiceshy::Kind;
 
     const FIRST: u64 = 1 << 40;
 
-    fn settings(filter: FilterName, keys: u64, phases: u64) -> (Settings, Recipe) {
+    fn settings(filter: Kind, keys: u64, phases: u64) -> (Settings, Recipe) {
         let recipe = Recipe::named(filter, keys, 0.05).expect("a filter");
         let adversary = AdversaryName::Fresh;
-        (Settings { filter, adversary, keys, epsilon: 0.05, phases, games: 1, seed: 1, jobs: 1 }, recipe)
+        (Settings { filter: filter.into(), adversary, keys, epsilon: 0.05, phases, games: 1, seed: 1, jobs: 1 }, recipe)
     }
 
     /// A filter with a history, and the share of its last phase that is over.
     fn with_history(keys: u64, phases: u64, seed: u64) -> (Oracle, f64) {
-        let (settings, recipe) = settings(FilterName::Broom, keys, phases);
+        let (settings, recipe) = settings(Kind::Broom, keys, phases);
         let set = Keys::new(keys, FIRST + MOST_PRELUDE_KEYS, seed).expect("few keys");
         let mut oracle = Oracle::setup(&recipe, &set, Rng::new(seed)).expect("room for all");
         let prelude = Prelude::new(&settings, &recipe).expect("a broom filter has phases");
@@ -119,13 +119,13 @@ mod tests {
 
     #[test]
     fn filters_without_phases_and_preludes_without_end_are_refused() {
-        for &filter in FilterName::OURS {
+        for &filter in Kind::ALL {
             let refused = |phases| {
                 let (settings, recipe) = settings(filter, 100, phases);
                 Prelude::new(&settings, &recipe).err()
             };
             assert!(refused(0).is_none(), "{filter}");
-            assert_eq!(refused(1).is_some(), filter != FilterName::Broom, "{filter}");
+            assert_eq!(refused(1).is_some(), filter != Kind::Broom, "{filter}");
             assert!(matches!(refused(u64::MAX), Some(GameError::Setting(_))), "{filter}");
         }
     }

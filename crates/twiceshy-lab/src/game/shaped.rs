@@ -1,27 +1,24 @@
-//! Filters that are attacked in a geometry of the user's own.
+//! Attacked filters with a geometry that the user chooses.
 
-use super::defender::{Answer, learning, settled};
-use super::dispatch::{Recipe, no_removal, over_buckets, over_slots};
+use super::dispatch::Recipe;
 use super::{GameError, affordable};
-use crate::replay::{FilterName, FilterSpec, RemoteName, ReplayError};
-use twiceshy::cuckoo::{FullKeyCuckoo, Options, RuleSpec, Selectors};
+use crate::replay::{FilterSpec, ReplayError};
 use twiceshy::hash::HashKind;
-use twiceshy::quotient::{BroomFilter, PlainTelescopingFilter, QuotientFilter};
-use twiceshy::remote::{ByHash, Mirror};
 
-/// The load of a table whose load nobody chose, where the shape would bear more.
+/// The default load, if the shape allows it.
 const PLANNED: f64 = 0.95;
 
 impl Recipe {
-    /// A filter by its description, in games of so many keys that load it so far (by default what its shape is planned for,
-    /// 95 % at most). With [`RemoteName::Mirror`] a cuckoo filter of a million keys is filled in 3 to 4 s, where a remote by
-    /// hash takes 5 s for two tables and 20 s for four.
+    /// A filter by its description, for games with this many keys at this load. The default load is what the shape is planned
+    /// for, at most 95 %. With [`RemoteName::Mirror`](crate::replay::RemoteName::Mirror) a cuckoo filter of a million keys is
+    /// filled in 3 to 4 s; a remote by hash takes 5 s for two tables and 20 s for four.
     ///
     /// ```
+    /// use twiceshy::Kind;
     /// use twiceshy_lab::game::Recipe;
-    /// use twiceshy_lab::replay::{FilterName, FilterSpec};
+    /// use twiceshy_lab::replay::FilterSpec;
     ///
-    /// let spec = FilterSpec { selector_bits: Some(2), ..FilterSpec::new(FilterName::Cyclic, 10) };
+    /// let spec = FilterSpec { selector_bits: Some(2), ..FilterSpec::new(Kind::Cyclic, 10) };
     /// let recipe = Recipe::shaped(&spec, 1000, Some(0.9))?;
     /// assert_eq!(format!("{:.4}", recipe.static_rate()), "0.0140", "3.6 cells in use, 255 values");
     /// # Ok::<(), twiceshy_lab::game::GameError>(())
@@ -32,52 +29,18 @@ impl Recipe {
         let layout = spec.layout();
         let load = load.unwrap_or_else(|| layout.design_load().min(PLANNED));
         if !(load > 0.0 && load <= 1.0) {
-            let why = format!("a load of {load} is impossible: above 0 and up to 1, such as 0.95");
+            let why = format!("the load must be above 0 and up to 1, such as 0.95, not {load}");
             return Err(GameError::Setting(why));
         }
         if keys == 0 {
-            return Err(GameError::Setting("0 keys are no set: ask for at least 1".into()));
+            return Err(GameError::Setting("the number of keys must be at least 1, not 0".into()));
         }
         let cells = layout.cells((keys as f64 / load).ceil() as u64)?;
-        match spec.name {
-            FilterName::Cuckoo => buckets(spec, spec.full_key(cells), keys, None, (settled, settled)),
-            FilterName::Cyclic => {
-                buckets(spec, spec.cyclic(cells), keys, Some(&spec.selectors()), (learning, learning))
-            }
-            FilterName::Swapping => buckets(spec, spec.swapping(cells), keys, None, (learning, learning)),
-            FilterName::Cuckooing => buckets(spec, spec.cuckooing(cells), keys, None, (learning, learning)),
-            FilterName::Quotient => over_slots(QuotientFilter::with_slots(cells, spec.bits), keys, settled),
-            FilterName::Telescoping => over_slots(spec.telescoping(cells), keys, learning),
-            FilterName::TelescopingPlain => {
-                over_slots(PlainTelescopingFilter::with_slots(cells, spec.bits), keys, learning)
-            }
-            FilterName::Extension => over_slots(spec.extension(cells), keys, learning),
-            FilterName::Broom => Recipe::broom(BroomFilter::with_slots(cells, spec.bits), keys),
-            FilterName::Bloom | FilterName::BlockedBloom | FilterName::CuckooCache | FilterName::BloomListed => {
-                Err(no_removal(spec.name))
-            }
-        }
+        Recipe::of(spec, cells, keys)
     }
 }
 
-/// What a kind of cuckoo filter does about a false positive, over either remote.
-type Answers<S> =
-    (Answer<FullKeyCuckoo<<S as RuleSpec>::Rule>, ByHash>, Answer<FullKeyCuckoo<<S as RuleSpec>::Rule>, Mirror>);
-
-fn buckets<S: RuleSpec + Send + Sync + 'static>(
-    spec: &FilterSpec,
-    options: Options<S>,
-    keys: u64,
-    selectors: Option<&Selectors>,
-    answers: Answers<S>,
-) -> Result<Recipe, GameError> {
-    match spec.remote {
-        RemoteName::ByHash => over_buckets(options, keys, selectors, ByHash::new, answers.0),
-        RemoteName::Mirror => over_buckets(options, keys, selectors, Mirror::new, answers.1),
-    }
-}
-
-/// Refuses options that the filter does not have, and filters that cannot be played against.
+/// Refuses options that the filter does not have, and filters that cannot play.
 fn check(spec: &FilterSpec) -> Result<(), GameError> {
     spec.check().map_err(|error| match error {
         ReplayError::Options(error) => GameError::Options(error),
@@ -98,17 +61,19 @@ fn check(spec: &FilterSpec) -> Result<(), GameError> {
 mod tests {
     use super::super::oracle::Oracle;
     use super::*;
+    use crate::replay::{FilterName, RemoteName};
     use crate::workload::keys::Keys;
     use crate::workload::rng::Rng;
+    use twiceshy::Kind;
 
     #[test]
     fn every_filter_is_made_in_the_geometry_that_was_asked_for() {
         let keys = Keys::new(2_000, 100_000, 3).expect("few keys");
-        for &name in FilterName::OURS {
+        for &name in Kind::ALL {
             for remote in [RemoteName::ByHash, RemoteName::Mirror] {
                 let spec = FilterSpec { remote, ..FilterSpec::new(name, 6) };
                 let Ok(recipe) = Recipe::shaped(&spec, 2_000, Some(0.9)) else {
-                    assert!(!FilterName::OVER_BUCKETS.contains(&name), "{name} has a mirror");
+                    assert!(!FilterName::OVER_BUCKETS.contains(&name.into()), "{name} has a mirror");
                     continue;
                 };
                 let oracle = Oracle::setup(&recipe, &keys, Rng::new(1)).expect("room for all");
@@ -122,7 +87,7 @@ mod tests {
     #[test]
     fn what_cannot_be_made_is_refused() {
         let refused = |spec: FilterSpec, keys, load| Recipe::shaped(&spec, keys, load).is_err();
-        let cyclic = FilterSpec::new(FilterName::Cyclic, 8);
+        let cyclic = FilterSpec::new(Kind::Cyclic, 8);
         assert!(!refused(cyclic.clone(), 100, None));
         for load in [0.0, -1.0, 1.5, f64::NAN] {
             assert!(refused(cyclic.clone(), 100, Some(load)), "{load}");
@@ -131,7 +96,7 @@ mod tests {
         assert!(refused(FilterSpec { selector_bits: Some(9), ..cyclic.clone() }, 100, None));
         assert!(refused(FilterSpec { hash: HashKind::Xxh3, ..cyclic.clone() }, 100, None));
         assert!(refused(FilterSpec { all_cells: true, ..cyclic }, 100, None));
-        assert!(refused(FilterSpec { partial_key: true, ..FilterSpec::new(FilterName::Cuckoo, 8) }, 100, None));
-        assert!(refused(FilterSpec { tables: Some(2), ..FilterSpec::new(FilterName::Quotient, 8) }, 100, None));
+        assert!(refused(FilterSpec { partial_key: true, ..FilterSpec::new(Kind::FullKey, 8) }, 100, None));
+        assert!(refused(FilterSpec { tables: Some(2), ..FilterSpec::new(Kind::Quotient, 8) }, 100, None));
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
-use twiceshy_store::FilterKind;
+use twiceshy_store::Kind;
 
 /// The input of [`compare`].
 #[derive(Clone, Debug)]
@@ -87,8 +87,8 @@ pub fn compare(
     if settings.threads.contains(&0) {
         return Err(GuardedError::Settings("the number of threads must be at least 1, not 0"));
     }
-    let plain = Filled::new(FilterKind::Quotient, settings, folder)?;
-    let adaptive = Filled::new(FilterKind::Telescoping, settings, folder)?;
+    let plain = Filled::new(Kind::Quotient, settings, folder)?;
+    let adaptive = Filled::new(Kind::Telescoping, settings, folder)?;
     let cache_bytes = adaptive.local_bits.saturating_sub(plain.local_bits) / 8;
     let store_ns = plain.answers_in()?;
     let mut rows: Vec<Row> = Vec::new();

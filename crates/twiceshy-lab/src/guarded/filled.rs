@@ -13,14 +13,14 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use twiceshy_store::{Durability, FilterKind, Options, RedbError, RedbStore, Space, Store};
+use twiceshy_store::{Durability, Kind, Options, RedbError, RedbStore, Space, Store};
 
 /// Stored keys per slow key that the replaying attacker has found.
 const KEYS_PER_SLOW: u64 = 20;
 
 /// A filled store, and the snapshot of its filter before it learned anything.
 pub(crate) struct Filled {
-    pub(crate) kind: FilterKind,
+    pub(crate) kind: Kind,
     store: Arc<RedbStore>,
     pristine: PathBuf,
     keys: NonZeroU64,
@@ -37,7 +37,7 @@ pub(crate) struct Measured {
 }
 
 impl Filled {
-    pub(crate) fn new(kind: FilterKind, settings: &Settings, folder: &Path) -> Result<Filled, GuardedError> {
+    pub(crate) fn new(kind: Kind, settings: &Settings, folder: &Path) -> Result<Filled, GuardedError> {
         let store = Arc::new(RedbStore::open(folder.join(format!("{kind}.redb")))?);
         let pristine = folder.join(format!("{kind}.pristine"));
         let options = Options::new().filter(kind).false_positive_rate(settings.rate);

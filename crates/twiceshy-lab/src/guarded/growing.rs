@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use twiceshy_store::{
-    Change, CommitError, Durability, FilterKind, Guard, Options, RedbError, RedbStore, SNAPSHOT_FILE, STORE_FILE,
-    Space, Store,
+    Change, CommitError, Durability, Guard, Kind, Options, RedbError, RedbStore, SNAPSHOT_FILE, STORE_FILE, Space,
+    Store,
 };
 
 /// Times of look-ups, in nanoseconds.
@@ -82,7 +82,7 @@ impl Store for Noting {
 }
 
 /// Fills a store in a folder, and doubles it while another thread looks up absent keys.
-pub fn grow(kind: FilterKind, keys: u64, folder: &Path) -> Result<Growth, GuardedError> {
+pub fn grow(kind: Kind, keys: u64, folder: &Path) -> Result<Growth, GuardedError> {
     let options = Options::new().filter(kind).expected_keys(keys).durability(Durability::Seen);
     let guard = options.snapshot(folder.join(SNAPSHOT_FILE)).open(Noting(RedbStore::open(folder.join(STORE_FILE))?))?;
     guard.insert_all((0..keys).map(|number| (key(number), value(number))))?;

@@ -5,7 +5,7 @@ use super::keys::{key, value};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
-use twiceshy_store::{Durability, FilterKind, Guard, Options, RedbStore, SNAPSHOT_FILE, STORE_FILE};
+use twiceshy_store::{Durability, Guard, Kind, Options, RedbStore, SNAPSHOT_FILE, STORE_FILE};
 
 /// Opening times, in seconds.
 #[derive(Clone, Debug, Serialize)]
@@ -34,7 +34,7 @@ pub struct Opening {
 
 /// Fills a store in a folder and opens it in every way.
 pub fn open(
-    kind: FilterKind,
+    kind: Kind,
     keys: u64,
     changes: u64,
     folder: &Path,
@@ -83,9 +83,9 @@ pub fn open(
     // A broom filter rebuilds itself under new functions here, since what it learned after the snapshot is lost.
     let (rolled_forward_seconds, rebuilt_seconds) = opened(&|guard| {
         let stats = guard.stats()?;
-        Ok(if kind == FilterKind::Broom { stats.rebuilt == 1 } else { stats.rolled_forward == changes })
+        Ok(if kind == Kind::Broom { stats.rebuilt == 1 } else { stats.rolled_forward == changes })
     })?;
-    let rolled_forward_seconds = if kind == FilterKind::Broom { rebuilt_seconds } else { rolled_forward_seconds };
+    let rolled_forward_seconds = if kind == Kind::Broom { rebuilt_seconds } else { rolled_forward_seconds };
 
     std::fs::remove_file(&snapshot)?;
     let (unfiltered_seconds, rebuilt_seconds) = opened(&|guard| Ok(guard.stats()?.rebuilt == 1))?;

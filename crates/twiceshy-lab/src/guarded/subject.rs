@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::fmt;
-use twiceshy_store::{Adapt, FilterKind};
+use twiceshy_store::{Adapt, Kind};
 
 /// What is in front of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -26,10 +26,10 @@ impl Subject {
         [Subject::Bare, Subject::Plain, Subject::PlainAndCache, Subject::Adaptive, Subject::Sparing];
 
     /// The filter of the store it is measured on.
-    pub(crate) fn kind(self) -> FilterKind {
+    pub(crate) fn kind(self) -> Kind {
         match self {
-            Subject::Bare | Subject::Plain | Subject::PlainAndCache => FilterKind::Quotient,
-            Subject::Adaptive | Subject::Sparing => FilterKind::Telescoping,
+            Subject::Bare | Subject::Plain | Subject::PlainAndCache => Kind::Quotient,
+            Subject::Adaptive | Subject::Sparing => Kind::Telescoping,
         }
     }
 

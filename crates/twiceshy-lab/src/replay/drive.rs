@@ -2,7 +2,7 @@
 
 use super::prepare::prepare;
 use super::report::Report;
-use super::subject::{Outcome, Subject};
+use super::subject::Subject;
 use super::sum::add_up;
 use super::tally::{Known, Named, Numbered, Tally};
 use super::work::Work;
@@ -12,7 +12,7 @@ use crate::workload::rng::Rng;
 use crate::workload::split::{Split, SplitQueries};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use twiceshy::filter::{Adapted, Filter};
+use twiceshy::filter::Adapted;
 use twiceshy::hash::{HashKey, HashKind};
 use twiceshy::remote::Counts;
 
@@ -23,9 +23,9 @@ const HASH_KEYS: u32 = 20;
 const PROGRESS_STEP: u64 = 1 << 16;
 
 /// One trial's outcome.
-pub(super) struct Trial<S> {
+pub(super) struct Trial {
     /// The filter at the end of the trial; only the first trial keeps it.
-    pub(super) subject: Option<S>,
+    pub(super) subject: Option<Subject>,
     pub(super) keys: Option<Keys>,
     pub(super) tally: Tally,
     pub(super) filling: (Counts, Work),
@@ -34,23 +34,16 @@ pub(super) struct Trial<S> {
 }
 
 /// Trials in the order in which they ended.
-type Outcomes<S> = Mutex<Vec<(usize, Result<Trial<S>, ReplayError>)>>;
+type Outcomes = Mutex<Vec<(usize, Result<Trial, ReplayError>)>>;
 
-pub(super) fn drive<S, B>(
-    settings: &Settings,
-    progress: &(dyn Fn(Progress) + Sync),
-    build: B,
-) -> Result<Report, ReplayError>
-where
-    S: Subject + Send,
-    B: Fn(u64, HashKey) -> Result<S, ReplayError> + Sync,
-{
+pub(super) fn drive(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
+    settings.filter.check()?;
     let (source, cells) = prepare(settings)?;
     let of = source.requests().saturating_mul(settings.trials.into());
     let asked = AtomicU64::new(0);
     let tell = |more: u64| progress(Progress { queries: asked.fetch_add(more, Ordering::Relaxed) + more, of });
     let next = AtomicUsize::new(0);
-    let outcomes: Outcomes<S> = Mutex::new(Vec::new());
+    let outcomes: Outcomes = Mutex::new(Vec::new());
     std::thread::scope(|threads| {
         for _ in 0..settings.jobs.clamp(1, settings.trials as usize) {
             threads.spawn(|| {
@@ -59,7 +52,7 @@ where
                     if number >= settings.trials as usize {
                         break;
                     }
-                    let mut trial = trial(settings, &source, cells, number as u64, &build, &tell);
+                    let mut trial = trial(settings, &source, cells, number as u64, &tell);
                     let failed = trial.is_err();
                     if let Ok(trial) = &mut trial
                         && number > 0
@@ -82,21 +75,19 @@ where
     Ok(add_up(settings, &source, &trials))
 }
 
-fn trial<S: Subject>(
+fn trial(
     settings: &Settings,
     source: &Split,
     cells: u64,
     number: u64,
-    build: &impl Fn(u64, HashKey) -> Result<S, ReplayError>,
     tell: &impl Fn(u64),
-) -> Result<Trial<S>, ReplayError> {
+) -> Result<Trial, ReplayError> {
     let mut rng = Rng::stream(settings.seed, number);
     let hash = HashKey::fixed(rng.word());
     let hash = if settings.filter.hash == HashKind::Xxh3 { hash.for_trusted_keys() } else { hash };
     let too_many = || ReplayError::Setting("too many keys for 64-bit numbers: use fewer".into());
     let keyed = source.keyed(rng.word()).ok_or_else(too_many)?;
-    let (subject, rekeys) =
-        fill(settings, cells, source.stored(), hash, build, |put| keyed.each_stored(&mut |key| put(key)))?;
+    let (subject, rekeys) = fill(settings, cells, source.stored(), hash, |put| keyed.each_stored(&mut |key| put(key)))?;
     let queries = keyed.queries(rng.word())?;
     let mut trial = match source.numbers() {
         Some(numbers) => ask(subject, rekeys, Numbered::new(numbers), tell, queries)?,
@@ -113,16 +104,15 @@ enum Stop {
 }
 
 /// Fills a filter. If the keys do not fit, rebuilds it or starts again under another hash key.
-fn fill<S: Subject>(
+fn fill(
     settings: &Settings,
     cells: u64,
     keys: u64,
     mut hash: HashKey,
-    build: &impl Fn(u64, HashKey) -> Result<S, ReplayError>,
     each: impl Fn(&mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop>,
-) -> Result<(S, u64), ReplayError> {
+) -> Result<(Subject, u64), ReplayError> {
     for tried in 0..HASH_KEYS {
-        let mut subject = build(cells, hash)?;
+        let mut subject = Subject::new(settings, cells, hash)?;
         let filled = each(&mut |key| match subject.insert(key) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Stop::Full),
@@ -138,20 +128,20 @@ fn fill<S: Subject>(
 }
 
 /// Asks every query and adapts on each false positive.
-fn ask<S: Subject, K: Known>(
-    mut subject: S,
+fn ask<K: Known>(
+    mut subject: Subject,
     rekeys: u64,
     mut known: K,
     tell: &impl Fn(u64),
     mut queries: SplitQueries<'_>,
-) -> Result<Trial<S>, ReplayError> {
-    let filling = (subject.counts(), subject.work());
+) -> Result<Trial, ReplayError> {
+    let filling = subject.counts();
     let mut tally = Tally::default();
     while let Some((number, key)) = queries.next_query()? {
         tally.queries += 1;
         let first = known.asked(number, key);
         tally.distinct += u64::from(first);
-        if subject.filter().contains(key) {
+        if subject.contains(key) {
             tally.false_positives += 1;
             tally.wrong_at_first += u64::from(first);
             tally.ever_wrong += u64::from(known.wrong(number, key));
@@ -162,19 +152,17 @@ fn ask<S: Subject, K: Known>(
         }
     }
     tell(tally.queries % PROGRESS_STEP);
-    let total = (subject.counts(), subject.work());
+    let total = subject.counts();
     Ok(Trial { subject: Some(subject), keys: None, tally, filling, total, rekeys })
 }
 
 /// Reports a mistake to the filter, and rebuilds it under a new hash key where the papers do.
-fn answer<S: Subject>(subject: &mut S, key: &[u8], tally: &mut Tally) -> Result<(), ReplayError> {
-    match subject.wrong(key)? {
-        Outcome::Adapted(Adapted::Unfixable) => tally.unfixable += 1,
-        Outcome::Adapted(Adapted::Stored) => {
-            return Err(ReplayError::Seam("an absent key was reported as stored".into()));
-        }
-        Outcome::Adapted(Adapted::Fixed | Adapted::StillPresent) => {}
-        Outcome::Static => return Ok(()),
+fn answer(subject: &mut Subject, key: &[u8], tally: &mut Tally) -> Result<(), ReplayError> {
+    match subject.was_wrong(key)? {
+        Some(Adapted::Unfixable) => tally.unfixable += 1,
+        Some(Adapted::Stored) => return Err(ReplayError::Seam("an absent key was found stored".into())),
+        Some(Adapted::Fixed | Adapted::StillPresent) => {}
+        None => return Ok(()),
     }
     if subject.wants_rebuild() {
         tally.rebuilds += 1;

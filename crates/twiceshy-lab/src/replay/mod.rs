@@ -1,7 +1,6 @@
 //! Replays a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
 
 mod baseline;
-mod dispatch;
 mod drive;
 mod layout;
 mod names;
@@ -15,7 +14,9 @@ mod table_counts;
 mod tally;
 mod work;
 
+pub(crate) use layout::Layout;
 pub use names::FilterName;
+pub(crate) use options::{AnyFilter, AnyRemote, Make, has_room, told};
 pub use report::{Phase, Report};
 pub use spec::{FilterSpec, Insertion, MovesName, RemoteName};
 pub use table_counts::{TableCount, TableCounts};
@@ -95,10 +96,19 @@ pub enum ReplayError {
     Seam(String),
 }
 
+impl From<twiceshy::Error> for ReplayError {
+    fn from(error: twiceshy::Error) -> ReplayError {
+        match error {
+            twiceshy::Error::Options(error) => ReplayError::Options(error),
+            error => ReplayError::Seam(error.to_string()),
+        }
+    }
+}
+
 /// Runs all trials and adds them up. `progress` is called from time to time, from any thread.
 pub fn run(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, ReplayError> {
     settings.check()?;
-    dispatch::dispatch(settings, progress)
+    drive::drive(settings, progress)
 }
 
 impl Settings {

@@ -3,6 +3,7 @@
 use super::ReplayError;
 use super::layout::Layout;
 use super::names::FilterName;
+use twiceshy::Kind;
 use twiceshy::cuckoo::{Moves, Search, Selectors};
 use twiceshy::hash::HashKind;
 use twiceshy::quotient::SelectorCode;
@@ -63,9 +64,9 @@ pub struct FilterSpec {
 
 impl FilterSpec {
     /// A filter with its defaults.
-    pub fn new(name: FilterName, bits: u32) -> FilterSpec {
+    pub fn new(name: impl Into<FilterName>, bits: u32) -> FilterSpec {
         FilterSpec {
-            name,
+            name: name.into(),
             bits,
             tables: None,
             cells_per_bucket: None,
@@ -115,7 +116,7 @@ impl FilterSpec {
 
     /// The tables of a cuckoo filter and the cells of a bucket; the filter's defaults if not set.
     pub(crate) fn buckets(&self) -> (u64, u64) {
-        let two_by_four = self.partial_key || self.name == FilterName::Swapping;
+        let two_by_four = self.partial_key || self.name == Kind::Swapping.into();
         let (tables, cells) = if two_by_four { (2, 4) } else { (4, 1) };
         (self.tables.unwrap_or(tables), self.cells_per_bucket.unwrap_or(cells))
     }
@@ -123,19 +124,11 @@ impl FilterSpec {
     /// How the filter's table is laid out.
     pub(crate) fn layout(&self) -> Layout {
         match self.name {
-            FilterName::Cuckoo
-            | FilterName::Cyclic
-            | FilterName::Swapping
-            | FilterName::Cuckooing
-            | FilterName::CuckooCache => {
+            FilterName::Ours(_) if !FilterName::OVER_BUCKETS.contains(&self.name) => Layout::Slots,
+            FilterName::Ours(_) | FilterName::CuckooCache => {
                 let (tables, per_bucket) = self.buckets();
                 Layout::Buckets { tables, per_bucket }
             }
-            FilterName::Quotient
-            | FilterName::Telescoping
-            | FilterName::TelescopingPlain
-            | FilterName::Extension
-            | FilterName::Broom => Layout::Slots,
             FilterName::Bloom | FilterName::BlockedBloom | FilterName::BloomListed => Layout::Bits,
         }
     }
@@ -148,7 +141,7 @@ impl FilterSpec {
     /// Every option that some filter lacks: whether it was given, and which filters have it. A default that is given
     /// explicitly counts as not given.
     fn owned_options(&self) -> [OwnedOption; 18] {
-        use FilterName::{Cuckoo, CuckooCache, Cuckooing, Cyclic, Extension, Swapping, Telescoping};
+        use FilterName::{CuckooCache, Ours};
         const OVER_BUCKETS: &[FilterName] = FilterName::OVER_BUCKETS;
         [
             (self.tables.is_some(), "--tables", OVER_BUCKETS),
@@ -156,18 +149,18 @@ impl FilterSpec {
             (self.insertion == Insertion::RandomWalk, "--insertion", OVER_BUCKETS),
             (self.search_bound.is_some(), "--search-bound", OVER_BUCKETS),
             (self.remote == RemoteName::Mirror, "--remote mirror", OVER_BUCKETS),
-            (self.partial_key, "--partial-key", &[Cuckoo]),
-            (self.selector_bits.is_some(), "--selector-bits", &[Cyclic]),
-            (self.range_split.is_some(), "--range-split", &[Cyclic]),
-            (self.offsets.is_some(), "--offsets", &[Cyclic]),
-            (self.refine, "--refine", &[Cyclic]),
-            (self.all_cells, "--all-cells", &[Swapping]),
-            (self.shared_fingerprint, "--shared-fingerprint", &[Cuckooing]),
-            (self.moves.is_some(), "--moves", &[Cuckooing]),
-            (self.max_steps.is_some(), "--max-steps", &[Cuckooing]),
-            (self.side_table.is_some(), "--side-table", &[Telescoping, Extension]),
-            (self.code.is_some(), "--code", &[Telescoping]),
-            (self.expected_ratio.is_some(), "--expected-ratio", &[Telescoping]),
+            (self.partial_key, "--partial-key", &[Ours(Kind::FullKey)]),
+            (self.selector_bits.is_some(), "--selector-bits", &[Ours(Kind::Cyclic)]),
+            (self.range_split.is_some(), "--range-split", &[Ours(Kind::Cyclic)]),
+            (self.offsets.is_some(), "--offsets", &[Ours(Kind::Cyclic)]),
+            (self.refine, "--refine", &[Ours(Kind::Cyclic)]),
+            (self.all_cells, "--all-cells", &[Ours(Kind::Swapping)]),
+            (self.shared_fingerprint, "--shared-fingerprint", &[Ours(Kind::Cuckooing)]),
+            (self.moves.is_some(), "--moves", &[Ours(Kind::Cuckooing)]),
+            (self.max_steps.is_some(), "--max-steps", &[Ours(Kind::Cuckooing)]),
+            (self.side_table.is_some(), "--side-table", &[Ours(Kind::Telescoping), Ours(Kind::Extension)]),
+            (self.code.is_some(), "--code", &[Ours(Kind::Telescoping)]),
+            (self.expected_ratio.is_some(), "--expected-ratio", &[Ours(Kind::Telescoping)]),
             (self.cache_bits.is_some(), "--cache-bits", &[CuckooCache]),
         ]
     }
@@ -207,20 +200,24 @@ fn unknown_option(name: FilterName, options: &[OwnedOption]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::FilterName::{Cuckoo, Cuckooing, Cyclic, Swapping};
     use super::*;
+
+    const CUCKOO: FilterName = FilterName::Ours(Kind::FullKey);
+    const CUCKOOING: FilterName = FilterName::Ours(Kind::Cuckooing);
+    const CYCLIC: FilterName = FilterName::Ours(Kind::Cyclic);
+    const SWAPPING: FilterName = FilterName::Ours(Kind::Swapping);
 
     #[test]
     fn an_option_is_refused_to_a_filter_that_is_not_among_its_owners() {
         let options: [OwnedOption; 3] = [
-            (false, "--first", &[Cuckoo]),
-            (true, "--second", &[Cyclic, Swapping, Cuckoo]),
-            (true, "--third", &[Cyclic]),
+            (false, "--first", &[CUCKOO]),
+            (true, "--second", &[CYCLIC, SWAPPING, CUCKOO]),
+            (true, "--third", &[CYCLIC]),
         ];
-        assert_eq!(unknown_option(Cyclic, &options), None);
-        let third = unknown_option(Swapping, &options);
+        assert_eq!(unknown_option(CYCLIC, &options), None);
+        let third = unknown_option(SWAPPING, &options);
         assert_eq!(third.as_deref(), Some("--third is an option of --filter cyclic, not of swapping"));
-        let second = unknown_option(Cuckooing, &options);
+        let second = unknown_option(CUCKOOING, &options);
         assert_eq!(
             second.as_deref(),
             Some("--second is an option of --filter cyclic, swapping or cuckoo, not of cuckooing")
@@ -245,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_filter_with_its_defaults_is_given_no_option_that_others_lack() {
-        for name in FilterName::ALL {
+        for name in FilterName::all() {
             let given = FilterSpec::new(name, 8).owned_options();
             assert!(given.iter().all(|(given, _, _)| !given), "{name}");
         }

@@ -1,145 +1,128 @@
-//! A filter with its remote, as a trial drives it.
+//! The filter of a trial.
 
-use super::ReplayError;
-use super::work::{Counted, Work};
-use twiceshy::cuckoo::CuckooFilter;
-use twiceshy::error::{InsertError, RebuildError};
-use twiceshy::filter::{Adapted, Adaptive, Backed, Filter};
+use super::options::{AnyFilter, AnyRemote, Make, has_room, told};
+use super::work::Work;
+use super::{FilterSpec, ReplayError, Settings, baseline};
+use twiceshy::filter::{Adapted, Filter};
 use twiceshy::hash::HashKey;
-use twiceshy::remote::{Counting, Counts, Remote};
+use twiceshy::remote::{Counting, Counts};
 
-/// What a trial needs of a filter.
-pub(super) trait Subject {
-    type Filter: Filter;
+/// A filter of this project, or a rival.
+pub(super) enum Subject {
+    Ours(Box<Ours>),
+    Rival(Box<dyn Rival>),
+}
 
-    fn filter(&self) -> &Self::Filter;
-
-    /// Stores a key; `false` where there is no room.
+/// A filter whose remote, if it has one, is not counted.
+pub(super) trait Rival: Filter + Send {
+    /// Stores a key; `false` if there is no room.
     fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError>;
 
-    /// Hears that a query was a false positive.
-    fn wrong(&mut self, query: &[u8]) -> Result<Outcome, ReplayError>;
-
-    /// Whether an adaptation passed its bound since the last rebuild.
-    fn wants_rebuild(&self) -> bool {
-        false
-    }
-
-    /// Takes another hash key; `false` where the keys do not fit under it, or where the filter knows no keys.
-    fn rekey(&mut self, _: HashKey) -> Result<bool, ReplayError> {
-        Ok(false)
-    }
-
-    /// What the remote was asked; nothing of a filter without one.
-    fn counts(&self) -> Counts {
-        Counts::default()
-    }
-
-    /// What the filter did, as far as it keeps statistics.
-    fn work(&self) -> Work {
-        Work::default()
-    }
+    /// Tells the filter about a false positive.
+    fn was_wrong(&mut self, _: &[u8]) {}
 }
 
-/// What became of a false positive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// The filter does not learn.
-    Static,
-    Adapted(Adapted),
-}
-
-/// A filter of any family with its remote. Whether it learns is settled when it is made.
-pub(super) struct Pair<F, R> {
-    filter: F,
-    remote: Counting<R>,
-    answer: Answer<F, R>,
-}
-
-/// What is done about a false positive.
-type Answer<F, R> = fn(&mut F, &[u8], &mut Counting<R>) -> Result<Outcome, ReplayError>;
-
-impl<F: Backed, R: Remote> Pair<F, R> {
-    /// A filter that adapts.
-    pub(super) fn learning(filter: F, remote: Counting<R>) -> Pair<F, R>
-    where
-        F: Adaptive,
-    {
-        let answer: Answer<F, R> = |filter, query, remote| {
-            let adapted = filter.adapt(query, remote).map_err(seam)?;
-            Ok(Outcome::Adapted(adapted))
-        };
-        Pair { filter, remote, answer }
+impl Subject {
+    /// An empty filter.
+    pub(super) fn new(settings: &Settings, cells: u64, hash: HashKey) -> Result<Subject, ReplayError> {
+        Ok(match Ours::new(&settings.filter, cells, hash)? {
+            Some(ours) => Subject::Ours(Box::new(ours)),
+            None => Subject::Rival(baseline::rival(settings, cells, hash)?),
+        })
     }
 
-    /// A filter that does not adapt: it asks the remote, as every false positive does, and learns nothing.
-    pub(super) fn settled(filter: F, remote: Counting<R>) -> Pair<F, R> {
-        let answer: Answer<F, R> = |filter, query, remote| {
-            for place in filter.lookup(query).into_iter().flatten() {
-                remote.candidates(&place, &mut |_| ()).map_err(seam)?;
+    #[inline]
+    pub(super) fn contains(&self, key: &[u8]) -> bool {
+        match self {
+            Subject::Ours(ours) => ours.filter.contains(key),
+            Subject::Rival(rival) => rival.contains(key),
+        }
+    }
+
+    pub(super) fn filter(&self) -> &dyn Filter {
+        match self {
+            Subject::Ours(ours) => &**ours.filter.filter(),
+            Subject::Rival(rival) => &**rival,
+        }
+    }
+
+    /// Stores a key; `false` if there is no room.
+    pub(super) fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
+        match self {
+            Subject::Ours(ours) => ours.insert(key),
+            Subject::Rival(rival) => rival.insert(key),
+        }
+    }
+
+    /// Tells the filter about a false positive. `None` if the filter does not learn.
+    pub(super) fn was_wrong(&mut self, query: &[u8]) -> Result<Option<Adapted>, ReplayError> {
+        match self {
+            Subject::Ours(ours) => Ok(told(&mut ours.filter, query)?),
+            Subject::Rival(rival) => {
+                rival.was_wrong(query);
+                Ok(None)
             }
-            Ok(Outcome::Static)
-        };
-        Pair { filter, remote, answer }
-    }
-}
-
-fn seam(error: impl std::fmt::Display) -> ReplayError {
-    ReplayError::Seam(error.to_string())
-}
-
-impl<F: Backed + Counted, R: Remote> Subject for Pair<F, R> {
-    type Filter = F;
-
-    fn filter(&self) -> &F {
-        &self.filter
-    }
-
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
-        match self.filter.insert(key, &mut self.remote) {
-            Ok(_) => Ok(true),
-            Err(InsertError::Full { .. }) => Ok(false),
-            Err(error) => Err(seam(error)),
         }
     }
 
-    fn wrong(&mut self, query: &[u8]) -> Result<Outcome, ReplayError> {
-        (self.answer)(&mut self.filter, query, &mut self.remote)
+    /// `true` if an adaptation passed its bound since the last rebuild.
+    pub(super) fn wants_rebuild(&self) -> bool {
+        matches!(self, Subject::Ours(ours) if ours.filter.wants_rebuild())
     }
 
-    fn wants_rebuild(&self) -> bool {
-        self.filter.wants_rebuild()
-    }
-
-    fn rekey(&mut self, hash: HashKey) -> Result<bool, ReplayError> {
-        match self.filter.rekey(hash, &mut self.remote) {
-            Ok(()) => Ok(true),
-            Err(RebuildError::Full { .. }) => Ok(false),
-            Err(error) => Err(seam(error)),
+    /// Takes another hash key. `false` if the keys do not fit under it, or if the filter does not know its keys.
+    pub(super) fn rekey(&mut self, hash: HashKey) -> Result<bool, ReplayError> {
+        match self {
+            Subject::Ours(ours) => Ok(has_room(ours.filter.rekey(hash))?),
+            Subject::Rival(_) => Ok(false),
         }
     }
 
-    fn counts(&self) -> Counts {
-        self.remote.counts()
-    }
-
-    fn work(&self) -> Work {
-        self.filter.work()
+    /// The counts of the remote and of the filter; zeros for a rival.
+    pub(super) fn counts(&self) -> (Counts, Work) {
+        match self {
+            Subject::Ours(ours) => (ours.filter.remote().counts(), ours.options.work(&**ours.filter.filter())),
+            Subject::Rival(_) => Default::default(),
+        }
     }
 }
 
-impl Subject for CuckooFilter {
-    type Filter = CuckooFilter;
+/// A filter of this project over a remote that counts.
+pub(super) struct Ours {
+    filter: AnyFilter<Counting<AnyRemote>>,
+    options: Box<dyn Make<Counting<AnyRemote>>>,
+}
 
-    fn filter(&self) -> &CuckooFilter {
-        self
+impl Ours {
+    /// An empty filter. `None` for a rival, and for the partial-key filter, which has no remote.
+    pub(super) fn new(spec: &FilterSpec, cells: u64, hash: HashKey) -> Result<Option<Ours>, ReplayError> {
+        let Some(options) = spec.options(cells).filter(|_| !spec.partial_key) else { return Ok(None) };
+        let filter = options.build(hash, Counting::new(spec.remote.open()))?;
+        Ok(Some(Ours { filter, options }))
     }
+}
 
+/// As a part of a rival: the remote only helps to find room, and its reads and writes are not counted.
+impl Rival for Ours {
     fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
-        Ok(CuckooFilter::insert(self, key).is_ok())
+        Ok(has_room(self.filter.insert(key))?)
+    }
+}
+
+impl Filter for Ours {
+    fn contains(&self, key: &[u8]) -> bool {
+        self.filter.contains(key)
     }
 
-    fn wrong(&mut self, _: &[u8]) -> Result<Outcome, ReplayError> {
-        Ok(Outcome::Static)
+    fn len(&self) -> u64 {
+        self.filter.len()
+    }
+
+    fn cells(&self) -> u64 {
+        self.filter.filter().cells()
+    }
+
+    fn local_bits(&self) -> u64 {
+        self.filter.local_bits()
     }
 }

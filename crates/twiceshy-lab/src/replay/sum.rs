@@ -19,8 +19,8 @@ const TIMED_KEYS: usize = 1 << 20;
 const TIMED_AT_LEAST: Duration = Duration::from_millis(300);
 
 /// Adds up the trials.
-pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Split, trials: &[Trial<S>]) -> Report {
-    let sum = |of: &dyn Fn(&Trial<S>) -> u64| trials.iter().map(of).sum::<u64>();
+pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> Report {
+    let sum = |of: &dyn Fn(&Trial) -> u64| trials.iter().map(of).sum::<u64>();
     let rates: Vec<f64> =
         trials.iter().map(|trial| trial.tally.false_positives as f64 / trial.tally.queries.max(1) as f64).collect();
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
@@ -86,7 +86,7 @@ pub(super) fn add_up<S: Subject>(settings: &Settings, source: &Split, trials: &[
 }
 
 /// Times look-ups alone, over absent keys that are made beforehand.
-fn timed(filter: &impl Filter, keys: Option<&Keys>, source: &Split) -> f64 {
+fn timed(filter: &dyn Filter, keys: Option<&Keys>, source: &Split) -> f64 {
     match (source, keys) {
         (Split::Apart(_), Some(keys)) => {
             let mut rng = Rng::new(1);
@@ -109,7 +109,7 @@ fn timed(filter: &impl Filter, keys: Option<&Keys>, source: &Split) -> f64 {
     }
 }
 
-fn pass<K: AsRef<[u8]>>(filter: &impl Filter, keys: &[K]) -> f64 {
+fn pass<K: AsRef<[u8]>>(filter: &dyn Filter, keys: &[K]) -> f64 {
     let begun = Instant::now();
     let mut asked = 0usize;
     while begun.elapsed() < TIMED_AT_LEAST && !keys.is_empty() {

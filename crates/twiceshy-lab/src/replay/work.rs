@@ -1,13 +1,13 @@
 //! A filter's counts of its own work.
 
 use super::table_counts::{TableCount, TableCounts};
-use twiceshy::cuckoo::{FullKeyCuckoo, Rule};
-use twiceshy::quotient::{self, BroomFilter, RankSelectFilter};
+use twiceshy::quotient::BroomStats;
+use twiceshy::{cuckoo, quotient};
 
 /// A filter's statistics since it was made, in the report's terms. Counts that do not apply to a family stay 0; counts
 /// of one family go into `table`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Work {
+pub(crate) struct Work {
     pub(super) insertions: u64,
     pub(super) moved_by_insertions: u64,
     pub(super) longest_path: u64,
@@ -19,14 +19,9 @@ pub(super) struct Work {
     pub(super) table: TableCounts,
 }
 
-/// A filter that keeps statistics. A new family only has to implement this.
-pub(super) trait Counted {
-    fn work(&self) -> Work;
-}
-
-impl<Q: Rule> Counted for FullKeyCuckoo<Q> {
-    fn work(&self) -> Work {
-        let stats = self.stats();
+/// From the statistics of each family: all that a new family has to add.
+impl Work {
+    pub(super) fn of_cuckoo(stats: &cuckoo::Stats) -> Work {
         Work {
             insertions: stats.insertions,
             // A path of one cell moves no key.
@@ -40,12 +35,9 @@ impl<Q: Rule> Counted for FullKeyCuckoo<Q> {
             table: TableCounts::default(),
         }
     }
-}
 
-impl<Q: quotient::Rule> Counted for RankSelectFilter<Q> {
     /// Shifting slots moves no key of R from one cell to another, so nothing counts as moved.
-    fn work(&self) -> Work {
-        let stats = self.stats();
+    pub(super) fn of_quotient(stats: &quotient::Stats) -> Work {
         let own = [
             ("slots_shifted", "slots shifted by insertions", stats.shifted_slots),
             ("resets_by_adapts", "blocks reset by adaptations", stats.resets_by_adapts),
@@ -53,14 +45,10 @@ impl<Q: quotient::Rule> Counted for RankSelectFilter<Q> {
             ("reset_reads", "remote reads made for resets", stats.reset_reads),
             ("side_blocks", "blocks in the side tables of all trials", stats.side_blocks),
         ];
-        let table = own.into_iter().map(|(name, words, count)| TableCount { name, words, count }).collect();
-        Work { insertions: stats.insertions, adapts: stats.adapts, table, ..Work::default() }
+        Work::in_slots(stats.insertions, stats.adapts, &own)
     }
-}
 
-impl Counted for BroomFilter {
-    fn work(&self) -> Work {
-        let stats = self.stats();
+    pub(super) fn of_broom(stats: &BroomStats) -> Work {
         let own = [
             ("fingerprints_extended", "fingerprints extended", stats.extends),
             ("keys_reclaimed", "keys moved to the next hash function", stats.moved),
@@ -69,7 +57,11 @@ impl Counted for BroomFilter {
             ("second_level", "keys in the second level at the end, all trials", stats.second_level),
             ("ghosts", "ghosts at the end, all trials", stats.ghosts),
         ];
-        let table = own.into_iter().map(|(name, words, count)| TableCount { name, words, count }).collect();
-        Work { insertions: stats.insertions, adapts: stats.adapts, table, ..Work::default() }
+        Work::in_slots(stats.insertions, stats.adapts, &own)
+    }
+
+    fn in_slots(insertions: u64, adapts: u64, own: &[(&'static str, &'static str, u64)]) -> Work {
+        let table = own.iter().map(|&(name, words, count)| TableCount { name, words, count }).collect();
+        Work { insertions, adapts, table, ..Work::default() }
     }
 }

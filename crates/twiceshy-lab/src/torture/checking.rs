@@ -46,7 +46,9 @@ pub(super) fn check(
 }
 
 fn sound(guard: &Guard<RedbStore>, model: &Model) -> Result<(), Wrong> {
-    guard.check()?.map_err(Wrong::Answer)?;
+    if let Some(problem) = guard.check()?.problem() {
+        return Err(Wrong::Answer(problem));
+    }
     if guard.len()? != model.len() {
         return Err(Wrong::Answer(format!("the store counts {} keys instead of {}", guard.len()?, model.len())));
     }

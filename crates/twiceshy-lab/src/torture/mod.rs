@@ -28,7 +28,7 @@ use round::Torture;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use twiceshy_store::{FilterKind, Options, RedbError};
+use twiceshy_store::{Kind, Options, RedbError};
 
 /// The input of [`run`].
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct Settings {
     /// The number of rounds.
     pub rounds: u64,
     /// The stores' filter; `None` for all of them in turn.
-    pub filter: Option<FilterKind>,
+    pub filter: Option<Kind>,
     /// An existing folder for the stores. A damaged store stays there.
     pub folder: PathBuf,
 }
@@ -51,7 +51,7 @@ pub struct Turn {
     /// The round. It determines the operations, together with the seed.
     pub round: u64,
     /// The store's filter.
-    pub filter: FilterKind,
+    pub filter: Kind,
     /// The filter's false-positive rate.
     pub rate: f64,
     /// How many operations to do before it ends.

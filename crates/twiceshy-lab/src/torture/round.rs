@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
-use twiceshy_store::{Durability, FilterKind};
+use twiceshy_store::{Durability, Kind};
 
 /// How many rounds a store is used for.
 const ROUNDS: u64 = 11;
@@ -23,7 +23,7 @@ const ROUNDS: u64 = 11;
 /// A store under torture.
 struct Victim {
     folder: Folder,
-    filter: FilterKind,
+    filter: Kind,
     rate: f64,
     /// What it holds, according to the last check.
     model: Model,
@@ -78,7 +78,7 @@ impl Torture<'_> {
         let number = self.report.stores;
         self.report.stores += 1;
         self.shelf.begin();
-        let in_turn = FilterKind::ALL[number as usize % FilterKind::ALL.len()];
+        let in_turn = Kind::ALL[number as usize % Kind::ALL.len()];
         Ok(Victim {
             folder: Folder::make(self.settings.folder.join(format!("torture-{number}")))?,
             filter: self.settings.filter.unwrap_or(in_turn),

@@ -116,7 +116,7 @@ impl Shape {
 
     /// The bucket that an order word leads to.
     #[inline]
-    pub(crate) fn bucket(&self, order_word: u64) -> u64 {
+    pub fn bucket(&self, order_word: u64) -> u64 {
         reduce(order_word, self.buckets)
     }
 

@@ -1,12 +1,12 @@
 //! Designs compared with known numbers and with the filters themselves.
 
 use super::*;
-use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
+use crate::replay::FilterSpec;
+use twiceshy::Kind;
+use twiceshy::cuckoo::CuckooFilter;
 use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
-use twiceshy::quotient::{
-    BroomFilter, BroomForm, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter,
-};
+use twiceshy::quotient::{BroomFilter, BroomForm};
 use twiceshy::remote::ByHash;
 
 fn rate(design: Design) -> f64 {
@@ -45,26 +45,26 @@ fn a_filter_takes_the_bits_of_its_design() {
     let hash = HashKey::fixed(1);
     let plain = CuckooFilter::with_cells(CELLS, 9).build(hash).expect("options").local_bits();
     let mut bits = vec![(Design::PartialKey { tables: 2, cells: 4, bits: 9 }, plain)];
-    macro_rules! compare {
-        ($design:expr, $options:expr) => {
-            bits.push(($design, $options.build(hash, &mut ByHash::new()).expect("options").local_bits()))
-        };
+    for (design, kind, width) in [
+        (Design::Cuckoo { tables: 4, cells: 1, bits: 11 }, Kind::FullKey, 11),
+        (Design::Cyclic { tables: 4, bits: 9, selector_bits: 1 }, Kind::Cyclic, 9),
+        (Design::CyclicUnequal { tables: 4, bits: 9, split: 1 }, Kind::Cyclic, 9),
+        (Design::Swapping { tables: 2, cells: 4, bits: 12 }, Kind::Swapping, 12),
+        (Design::Cuckooing { tables: 4, cells: 1, bits: 8 }, Kind::Cuckooing, 8),
+        (Design::Quotient { bits: 7 }, Kind::Quotient, 7),
+        (Design::Telescoping { bits: 8 }, Kind::Telescoping, 8),
+        (Design::TelescopingPlain { bits: 8 }, Kind::TelescopingPlain, 8),
+        (Design::Extension { bits: 12 }, Kind::Extension, 12),
+    ] {
+        let options = FilterSpec::new(kind, width).options(CELLS).expect("a filter of ours");
+        bits.push((design, options.build(hash, ByHash::new()).expect("options").local_bits()));
     }
-    compare!(Design::Cuckoo { tables: 4, cells: 1, bits: 11 }, FullKeyFilter::with_cells(CELLS, 11));
-    compare!(Design::Cyclic { tables: 4, bits: 9, selector_bits: 1 }, CyclicFilter::with_cells(CELLS, 9));
-    compare!(Design::CyclicUnequal { tables: 4, bits: 9, split: 1 }, CyclicFilter::with_cells(CELLS, 9));
-    compare!(Design::Swapping { tables: 2, cells: 4, bits: 12 }, SwappingFilter::with_cells(CELLS, 12));
-    compare!(Design::Cuckooing { tables: 4, cells: 1, bits: 8 }, CuckooingFilter::with_cells(CELLS, 8));
-    compare!(Design::Quotient { bits: 7 }, QuotientFilter::with_slots(CELLS, 7));
-    compare!(Design::Telescoping { bits: 8 }, TelescopingFilter::with_slots(CELLS, 8));
-    compare!(Design::TelescopingPlain { bits: 8 }, PlainTelescopingFilter::with_slots(CELLS, 8));
-    compare!(Design::Extension { bits: 12 }, ExtensionFilter::with_slots(CELLS, 12));
     // 2·log₂ log₂ 400,000 = 8.43.
     let yard = Design::BroomBackYard { bits: 12, signature: 9 };
     for (design, width, form) in
         [(Design::BroomTwoLevels { bits: 7 }, 7, BroomForm::TwoLevels), (yard, 12, BroomForm::BackYard)]
     {
-        let filter = BroomFilter::with_slots(CELLS, width).form(form).build(hash, &mut ByHash::new());
+        let filter = BroomFilter::with_slots(CELLS, width).form(form).build(hash, ByHash::new());
         bits.push((design, filter.expect("options").local_bits()));
     }
     for (design, found) in bits {

@@ -4,7 +4,6 @@ use super::*;
 use crate::models::cyclic::{EmptyCell, ModelError};
 use crate::workload::keys::Keys;
 use twiceshy::cuckoo::CyclicFilter;
-use twiceshy::filter::{Adaptive, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::ByHash;
 
@@ -94,10 +93,9 @@ fn sizes_of_a_trace_become_classes_of_mean_one() {
 fn real(cells: u64, sizes: [u64; 2], seed: u64) -> (f64, u64, u64) {
     let stored = cells * 95 / 100;
     let keys = Keys::new(stored, stored * 10, seed).expect("few keys");
-    let mut remote = ByHash::new();
     let hash = HashKey::fixed(seed).for_trusted_keys();
-    let mut filter = CyclicFilter::with_cells(cells, 8).build(hash, &mut remote).expect("possible options");
-    keys.stored_keys().for_each(|key| assert!(filter.insert(&key, &mut remote).is_ok()));
+    let mut filter = CyclicFilter::with_cells(cells, 8).build(hash, ByHash::new()).expect("possible options");
+    keys.stored_keys().for_each(|key| assert!(filter.insert(&key).is_ok()));
     // One key in ten is of the second size.
     let size = |number: u64| sizes[usize::from(number % 10 == 9)];
     let mut queries: Vec<u64> = (0..stored * 10).flat_map(|key| (0..size(key)).map(move |_| key)).collect();
@@ -110,7 +108,7 @@ fn real(cells: u64, sizes: [u64; 2], seed: u64) -> (f64, u64, u64) {
         let query = keys.absent(*query);
         if filter.contains(&query) {
             wrong += 1;
-            filter.adapt(&query, &mut remote).expect("a remote in memory");
+            filter.was_wrong(&query).expect("a remote in memory");
         }
     }
     (wrong as f64 / queries.len() as f64, stored * 10, queries.len() as u64)

@@ -2,7 +2,6 @@
 
 use crate::workload::keys::Keys;
 use twiceshy::cuckoo::SwappingFilter;
-use twiceshy::filter::Backed;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 
@@ -63,14 +62,13 @@ impl Occupancy {
         let full = OccupancyError::Full { buckets: buckets_per_table, load };
         let cells = buckets_per_table.saturating_mul(8);
         let keys = Keys::new((cells as f64 * load) as u64, 0, seed).ok_or(full.clone())?;
-        let mut remote = Mirror::new();
         let hash = HashKey::fixed(seed).for_trusted_keys();
-        let filter = SwappingFilter::with_cells(cells, 16).build(hash, &mut remote);
+        let filter = SwappingFilter::with_cells(cells, 16).build(hash, Mirror::new());
         let mut filter = filter.map_err(|_| full.clone())?;
         for key in keys.stored_keys() {
-            filter.insert(&key, &mut remote).map_err(|_| full.clone())?;
+            filter.insert(&key).map_err(|_| full.clone())?;
         }
-        let table = remote.table().ok_or(full)?;
+        let table = filter.remote().table().ok_or(full)?;
         let mut stored = vec![0usize; buckets_per_table as usize * 2];
         for cell in keys.stored_keys().filter_map(|key| table.find(&key)) {
             stored[(cell.0 / 4) as usize] += 1;

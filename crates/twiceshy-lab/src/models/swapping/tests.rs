@@ -5,7 +5,6 @@ use crate::models::CyclicModel;
 use crate::uniform;
 use crate::workload::keys::Keys;
 use twiceshy::cuckoo::SwappingFilter;
-use twiceshy::filter::Backed;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::ByHash;
 
@@ -66,13 +65,13 @@ fn measured_and_predicted(bits: u32, buckets: u64, ratio: u64, trials: u64) -> (
     let absent = stored * ratio;
     let rate = |seed: u64| {
         let keys = Keys::new(stored, absent, seed).expect("few keys");
-        let mut remote = ByHash::new();
         let hash = HashKey::fixed(seed).for_trusted_keys();
-        let mut filter = SwappingFilter::with_cells(buckets * 8, bits).build(hash, &mut remote).expect("options");
-        keys.stored_keys().for_each(|key| assert!(filter.insert(&key, &mut remote).is_ok()));
+        let mut filter = SwappingFilter::with_cells(buckets * 8, bits).build(hash, ByHash::new()).expect("options");
+        keys.stored_keys().for_each(|key| assert!(filter.insert(&key).is_ok()));
         let key = |number: u32| keys.absent(number.into());
         let rng = &mut Rng::new(seed);
-        let wrong = uniform::false_positives(&mut filter, &mut remote, absent as u32, key, absent * 100, rng);
+        let shape = filter.filter().shape();
+        let wrong = uniform::false_positives(&mut filter, shape, absent as u32, key, absent * 100, rng);
         wrong.expect("adaptations succeed") as f64 / (absent * 100) as f64
     };
     let rates: Vec<f64> = (1..=trials).map(rate).collect();

@@ -75,7 +75,7 @@ impl<S: Store> Guard<S> {
         Ok(self.look_up(key, |store| store.contains(Space::Values, key), |found| *found)?.unwrap_or(false))
     }
 
-    /// Asks the filter, and then the store if need be; `None` if the filter turns the key away.
+    /// Asks the filter, and then the store if necessary; `None` if the filter turns the key away.
     #[inline]
     fn look_up<T>(
         &self,
@@ -165,7 +165,7 @@ impl<S: Store> Guard<S> {
         Ok(self.len()? == 0)
     }
 
-    /// The filter that the store was created for, and its false-positive rate.
+    /// The filter that the store was created with, and its false-positive rate.
     pub fn filter(&self) -> Result<(Kind, f64), Error<S::Error>> {
         let choice = Choice::from_bytes(&self.inner.read_state()?.choice).ok_or(Error::Damaged)?;
         Ok((choice.kind, choice.rate))
@@ -220,7 +220,7 @@ impl<S: Store> Guard<S> {
 
     fn end_threads(&mut self) {
         self.inner.close();
-        // If a thread panicked, the next one to take the lock begins again from the store.
+        // If a thread panicked, the next one to take the lock reloads from the store.
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }

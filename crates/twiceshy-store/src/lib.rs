@@ -1,8 +1,8 @@
-//! An adaptive filter before a key-value store, with everything that keeps the two together.
+//! An adaptive filter in front of a key-value store, kept consistent with it.
 //!
 //! Every look-up of an absent key costs a store a disk read or a network round trip. A filter turns most of them away. For
 //! some keys it is wrong, and an ordinary filter is wrong about them every time they are asked for. The filters of
-//! [`twiceshy`] are told that they were wrong, and change. A [`Guard`] puts one before a store, grows it, saves it, restores
+//! [`twiceshy`] are told that they were wrong, and change. A [`Guard`] puts one in front of a store, grows it, saves it, restores
 //! it and lets it learn. Every answer comes from the store.
 //!
 //! ```

@@ -17,7 +17,7 @@
 //! # Ok::<(), twiceshy::Error>(())
 //! ```
 //!
-//! * [`AdaptiveFilter`] owns a filter of any [`Kind`] and its keys. To put a filter before a store on disk, use the crate
+//! * [`AdaptiveFilter`] owns a filter of any [`Kind`] and its keys. To put a filter in front of a store, use the crate
 //!   `twiceshy-store`.
 //! * [`CuckooFilter`] and [`QuotientFilter`] need no keys and never learn.
 //! * [`quotient`] and [`cuckoo`] have every filter with its options, its costs and its paper.

@@ -5,7 +5,7 @@
 //! | [`CuckooFilter`] | nothing; partial-key, needs no remote | 2×4 | 002 section 3 |
 //! | [`FullKeyFilter`] | nothing; the papers' baseline | 4×1 | 003 section 2 |
 //! | [`CyclicFilter`] | the cell's selector moves to the next fingerprint function | 4×1 | 003 sections 3.1, 3.2 |
-//! | [`SwappingFilter`] | two keys of a bucket change places | 2×4 | 003 section 3.3 |
+//! | [`SwappingFilter`] | two keys of a bucket swap cells | 2×4 | 003 section 3.3 |
 //! | [`CuckooingFilter`] | the key moves to its next table | 4×1 | 000 section 2.3 |
 //! | [`CuckooTable`] | it makes no mistakes: the exact hash table | any | 002 section 2 |
 
@@ -45,7 +45,7 @@ pub use stats::Stats;
 pub use swapping::SwappingFilter;
 pub use table::CuckooTable;
 
-// What the types above are made of, and what only experiments need.
+// Building blocks of the types above, and items that only experiments need.
 #[doc(hidden)]
 pub use cuckooing::{Cuckooing, CuckooingSpec};
 #[doc(hidden)]

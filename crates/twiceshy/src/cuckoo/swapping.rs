@@ -1,4 +1,4 @@
-//! The Swapping filter: two keys of a bucket change places.
+//! The Swapping filter: two keys of a bucket swap cells.
 
 use super::adapt::{Adapting, Verdict};
 use super::fingerprint::{Function, Rule, Values};
@@ -28,7 +28,7 @@ pub struct Swapping {
 ///
 /// *Layout.* A cell is a fingerprint of the whole width; 0 means empty. A key in cell j is stored under function j.
 ///
-/// *Paper.* 003 section 3.3 and Algorithms 3 and 4, 000 section 2.5: the colliding key changes places with a random other
+/// *Paper.* 003 section 3.3 and Algorithms 3 and 4, 000 section 2.5: the colliding key swaps with a random other
 /// cell of its bucket, empty or not. One swap for each false positive, as footnote 2 of 003 says; all colliding cells with
 /// [`Options::all_cells`].
 ///

@@ -1,4 +1,4 @@
-//! Fixed-width cells over bytes: any width from 2 to 32 bits, any number of cells.
+//! Fixed-width cells over bytes: any width from 1 to 32 bits, any number of cells.
 //!
 //! Cell `i` holds the bits `i·w .. (i+1)·w` of a little-endian bit string, so the waste is under eight bits, plus the
 //! seven bytes of padding that let every cell be read with a single unaligned 64-bit load:
@@ -10,8 +10,8 @@
 //!        └────────┴────────┴────────┴────────┴────────┘
 //! ```
 //!
-//! A cell starts in byte `i·w / 8` at bit `i·w % 8 ≤ 7` and ends at bit 39 at the latest: inside the eight bytes that
-//! the load brings. The load touches one 64-bit word or two neighbours, and seldom two cache lines.
+//! A cell starts in byte `i·w / 8` at bit `i·w % 8 ≤ 7` and ends at bit 39 at the latest: inside the eight bytes of
+//! the load. The load touches one 64-bit word or two neighbours, and rarely two cache lines.
 
 pub(crate) mod word;
 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,6 @@
 //! The quotient family: one rank-and-select table, and for each filter what a slot keeps and how it adapts.
 //!
-//! | filter | fixes a false positive by | bits a slot beside the remainder | paper |
+//! | filter | fixes a false positive by | bits per slot besides the remainder | paper |
 //! |---|---|---|---|
 //! | [`QuotientFilter`] | nothing: the baseline | 2.125 | 004 section 5 |
 //! | [`TelescopingFilter`] | the key's selector moves on to its next remainder | 3 | 004 sections 3 to 5, appendices B, C |

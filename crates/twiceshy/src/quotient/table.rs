@@ -1,7 +1,7 @@
 //! The rank-and-select quotient table (004 section 5 and B.1): runs of remainders over blocks.
 //!
 //! All remainders with quotient q form a *run*, in consecutive slots at or after slot q; runs follow each other in the order
-//! of their quotients. Two bits a slot say where they are: `occupied(q)`, there is a run for quotient q; `runend(s)`, slot
+//! of their quotients. Two bits per slot say where they are: `occupied(q)`, there is a run for quotient q; `runend(s)`, slot
 //! s is the last of its run. So the k-th occupied quotient's run ends at the k-th runend, and a block's *offset* saves
 //! counting from the table's beginning:
 //!

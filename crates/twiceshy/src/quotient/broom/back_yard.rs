@@ -1,4 +1,4 @@
-//! The back yard (001 section 5.4): whole hashes of the few keys that the levels have no place for.
+//! The back yard (001 section 5.4): whole hashes of the few keys that do not fit into the levels.
 //!
 //! A hash is a word: the low bits of the quotient, the remainder, and the bits after it. Its quotient leads to two buckets
 //! of eight words. It goes to the emptier one and stays there. So an operation reads sixteen words, and with two choices no

@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_form_is_chosen_by_twice_the_logarithm_of_the_logarithm() {
-        // 2·log2(log2 n): 8.63 at a million, 9.08 at ten millions, 6.33 at 500.
+        // 2·log2(log2 n): 8.63 at a million, 9.08 at ten million, 6.33 at 500.
         for (slots, largest_small) in [(1_000_000, 9), (10_000_000, 10), (500, 7), (65_536, 8), (1, 2), (2, 2), (16, 4)]
         {
             for width in 2..=32 {

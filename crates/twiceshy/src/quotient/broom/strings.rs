@@ -1,6 +1,6 @@
 //! The adaptivity bits of 64 slots, packed in three words (001 section 5.1 and appendix A).
 //!
-//! A slot's string of l bits takes l zeros and a one in `ends`, and its bits, first one lowest, lie in `bits` behind those
+//! A slot's string of l bits takes l zeros and a one in `ends`, and its bits, first one lowest, lie in `bits` after those
 //! of the slots before it:
 //!
 //! ```text

@@ -94,7 +94,6 @@ mod counting {
 #[cfg(all(test, feature = "count-words"))]
 mod tests {
     use super::*;
-    use crate::filter::{Backed, Filter};
     use crate::hash::HashKey;
     use crate::quotient::QuotientFilter;
     use crate::remote::ByHash;
@@ -132,19 +131,18 @@ mod tests {
     /// then the remainders, of which a load reads 8 bytes.
     #[test]
     fn a_look_up_touches_the_metadata_and_the_remainders_of_its_run() {
-        let mut set = ByHash::new();
-        let mut filter =
-            QuotientFilter::with_slots(1, 8).build(HashKey::fixed(1), &mut set).expect("the remote is empty");
+        let options = QuotientFilter::with_slots(1, 8);
+        let mut filter = options.build(HashKey::fixed(1), ByHash::new()).expect("the remote is empty");
         let words_of_look_up = |filter: &QuotientFilter| {
             reset();
             filter.contains(b"owl");
             words()
         };
         // No run: eight bytes from byte 1 of an allocation on.
-        assert_eq!(words_of_look_up(&filter), 2);
-        filter.insert(b"owl", &mut set).expect("there is room for one");
+        assert_eq!(words_of_look_up(filter.filter()), 2);
+        filter.insert(b"owl").expect("there is room for one");
         // 25 bytes, whether the allocation begins at a word or not.
-        assert_eq!(words_of_look_up(&filter), 4);
+        assert_eq!(words_of_look_up(filter.filter()), 4);
         assert!(lines() <= 2);
     }
 }

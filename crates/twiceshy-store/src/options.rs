@@ -25,6 +25,9 @@ use twiceshy::filter::Backed;
 use twiceshy::hash::{HashKey, NoEntropy};
 use twiceshy::remote::Generation;
 
+/// A filter of any kind.
+type Filter = Box<dyn Backed>;
+
 /// How to open a guarded store. The filter's kind and rate are fixed when the store is created.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -193,7 +196,7 @@ impl Options {
     }
 
     /// A new guarded store.
-    fn make<S: Store>(&self, store: &S) -> Result<(State, Box<dyn Backed>), Error<S::Error>> {
+    fn make<S: Store>(&self, store: &S) -> Result<(State, Filter), Error<S::Error>> {
         let mut empty = true;
         for space in Space::ALL {
             let found = &mut |_: &[u8], _: &[u8]| {
@@ -237,7 +240,7 @@ impl Options {
     }
 
     /// The filter from its snapshot, if that can be trusted.
-    fn restore<S: Store>(&self, state: &State, store: &S) -> Result<(Option<Box<dyn Backed>>, u64), Error<S::Error>> {
+    fn restore<S: Store>(&self, state: &State, store: &S) -> Result<(Option<Filter>, u64), Error<S::Error>> {
         let Some(path) = &self.snapshot else { return Ok((None, 0)) };
         match snapshot::read(path) {
             Found::Nothing => Ok((None, 0)),

@@ -27,7 +27,12 @@ fn built(variant: Variant, cells: u64, seed: u64) -> AdaptiveFilter {
 /// A filter in use that has learned something.
 fn lived(variant: Variant) -> AdaptiveFilter {
     let mut pair = built(variant, CELLS, 7);
-    let keys = if variant == Variant::CuckooingTwoTables { 80 } else { 150 };
+    let keys = match variant {
+        Variant::CuckooingTwoTables => 80,
+        // Its fingerprints have few values, so some cells have more than one possible owner, and no insertion moves those.
+        Variant::CyclicOffsets => 120,
+        _ => 150,
+    };
     for number in 0..keys {
         pair.insert(&key(number)).expect("a load that fits");
     }

@@ -331,7 +331,7 @@ fn a_store_that_is_open_elsewhere_is_refused_with_a_reason() {
     let guard = Guard::open(bench.path("s")).expect("the store");
     for command in ["insert s", "remove s", "query s", "info s", "check s", "create s"] {
         let why = bench.error(command, b"a\n");
-        assert!(why.contains("open") && why.contains("close the other first"), "{command}: {why}");
+        assert!(why.contains("open") && why.contains("close it first"), "{command}: {why}");
         assert_eq!(why.lines().count(), 1, "{why}");
     }
     guard.close().expect("closed");
@@ -386,7 +386,7 @@ fn a_check_finds_an_index_entry_that_is_gone() {
     drop(store);
 
     let said = String::from_utf8(bench.out("check s", b"", 1)).expect("text");
-    assert!(said.starts_with("s: 50 keys, and something is wrong: ") && said.contains("from a copy"), "{said}");
+    assert!(said.starts_with("s: 50 keys, and something is wrong: ") && said.contains("from a backup"), "{said}");
     let report: Value = serde_json::from_slice(&bench.out("check s --json", b"", 1)).expect("JSON");
     assert_eq!((&report["ok"], &report["keys"]), (&false.into(), &50.into()));
     assert!(report["wrong"].as_str().is_some_and(|wrong| !wrong.is_empty()));

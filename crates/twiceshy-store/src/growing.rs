@@ -9,8 +9,9 @@ use crate::inner::{Inner, Writer, capacity};
 use crate::store::{Durability, Store};
 use std::sync::PoisonError;
 use twiceshy::error::PlanError;
-use twiceshy::filter::{Operation, Target};
+use twiceshy::filter::{Operation, Progress, Target};
 use twiceshy::growth::Growth;
+use twiceshy::plan::Outcome;
 
 /// The load at which a filter begins to grow.
 const GROWS_AT: f64 = 0.85;
@@ -140,11 +141,13 @@ impl<S: Store> Inner<S> {
         let in_batch = draft.is_some();
         let draft = draft.unwrap_or(&mut own);
         let planned = self.plan(writer, &draft.batch, operation)?;
+        let gives_up = planned.plan.outcome() == Outcome::Rebuild(Progress::GaveUp);
         let tag = writer.tag();
         if planned.writes().next().is_none() {
             // Nothing to commit.
             draft.work.last = Some(planned);
-            return self.apply_last(writer, draft);
+            self.apply_last(writer, draft)?;
+            return if gives_up { Err(Failure::Full) } else { Ok(()) };
         }
         draft.add(planned, Logged::Other, tag);
         if in_batch {

@@ -4,6 +4,7 @@ use super::edit::Counted;
 
 /// Counts since the filter was created or loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stats {
     /// Keys inserted.

@@ -5,6 +5,7 @@ use super::plan::Cost;
 
 /// Counts since the filter was created or loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stats {
     /// Keys inserted.

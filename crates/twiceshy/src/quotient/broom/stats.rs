@@ -2,6 +2,7 @@
 
 /// Counts since the filter was created or loaded, and its current contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stats {
     /// Keys inserted.

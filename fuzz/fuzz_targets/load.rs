@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use twiceshy::cuckoo::CuckooFilter;
-use twiceshy::filter::{Backed, Filter, Operation, Progress};
+use twiceshy::filter::{Backed, Operation, Progress};
 use twiceshy::hash::HashKey;
 use twiceshy::persist::Writer;
 use twiceshy::plan::Plan;
@@ -81,7 +81,7 @@ fn use_partial_key(mut file: &[u8]) {
 
 fn use_kind(kind: Kind, mut file: &[u8]) {
     let Ok((filter, sequence)) = kind.load(&mut file) else { return };
-    kind.load(&mut saved(&filter).as_slice()).expect("what was saved loads");
+    kind.load(&mut saved(&*filter).as_slice()).expect("what was saved loads");
     if filter.cells() > MOST_CELLS {
         return;
     }
@@ -127,16 +127,16 @@ fn use_plan(file: &[u8]) {
     }
     for kind in Kind::ALL {
         let pair = kind.build(50, 0.05, HashKey::fixed(1), ByHash::new()).expect("an empty remote");
-        let mut filter = pair.filter().clone();
+        let mut filter = pair.filter().boxed();
         let own = filter.plan(Operation::Insert(b"owl"), pair.remote()).expect("there is room").to_bytes();
         // The stamp that a plan was made for is its first field.
         let payload = [&own[64..80], file.get(80..).unwrap_or_default()].concat();
         let Ok(plan) = Plan::from_bytes(&sealed(PLAN, &payload)) else { return };
-        let before = saved(&filter);
+        let before = saved(&*filter);
         if let Ok(undo) = filter.apply(plan) {
-            kind.load(&mut saved(&filter).as_slice()).expect("the filter has as many keys as it counts");
+            kind.load(&mut saved(&*filter).as_slice()).expect("the filter has as many keys as it counts");
             filter.undo(undo).expect("it was applied last");
         }
-        assert!(saved(&filter) == before, "a plan left a trace");
+        assert!(saved(&*filter) == before, "a plan left a trace");
     }
 }

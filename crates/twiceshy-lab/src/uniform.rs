@@ -55,7 +55,7 @@ const NOT_WATCHED: u32 = u32::MAX;
 
 impl Lookers {
     /// Watches the buckets that the wrong keys match in.
-    fn new(filter: &impl Backed, shape: Shape, absent: &impl Fn(u32) -> [u8; 8], wrong: &Wrong) -> Lookers {
+    fn new(filter: &(impl Backed + ?Sized), shape: Shape, absent: &impl Fn(u32) -> [u8; 8], wrong: &Wrong) -> Lookers {
         let buckets = u64::from(shape.tables()) * shape.buckets();
         let mut lookers = Lookers { shape, watched: vec![NOT_WATCHED; buckets as usize], keys: Vec::new() };
         for key in &wrong.keys {
@@ -79,7 +79,7 @@ impl Lookers {
     }
 
     /// The buckets in which a query matches now.
-    fn matching(&self, filter: &impl Backed, query: &[u8]) -> Vec<usize> {
+    fn matching(&self, filter: &(impl Backed + ?Sized), query: &[u8]) -> Vec<usize> {
         let cells_per_bucket = u64::from(self.shape.cells_per_bucket());
         filter.lookup(query).into_iter().map(|place| (place.cell.0 / cells_per_bucket) as usize).collect()
     }
@@ -91,7 +91,7 @@ impl Lookers {
 
 /// The number of false positives among `queries` uniform queries for `count` absent keys, adapting on each. `None` where an
 /// adaptation fails. The filter is one over tables of this shape.
-pub fn false_positives<F: Backed, R: Remote>(
+pub fn false_positives<F: Backed + ?Sized, R: Remote>(
     filter: &mut AdaptiveFilter<F, R>,
     shape: Shape,
     count: u32,

@@ -1,7 +1,7 @@
 //! L′: a table that is filled beside the one in use.
 
 use crate::error::{PlanError, StalePlan};
-use crate::filter::{Backed, Filter, Operation, Removed, Target};
+use crate::filter::{Backed, Operation, Removed, Target};
 use crate::hash::HashKey;
 use crate::plan::{Outcome, Plan, Undo};
 use crate::remote::{Generation, Key, Keys, Place, Position, RemoteError, Write};
@@ -34,7 +34,11 @@ pub struct Beside {
 
 impl Growth {
     /// Begins a filter beside this one; `None` if the filter rebuilds itself. The remote must commit [`Growth::opening`].
-    pub fn begin(filter: &dyn Backed, target: Target, keys: &dyn Keys) -> Result<Option<Growth>, PlanError> {
+    pub fn begin(
+        filter: &(impl Backed + ?Sized),
+        target: Target,
+        keys: &dyn Keys,
+    ) -> Result<Option<Growth>, PlanError> {
         let (generation, schema) = filter.layout();
         let same_hash = match target {
             Target::Cells(_) => true,
@@ -187,7 +191,7 @@ impl Growth {
 
 /// Brings keys into a filter that holds the keys up to the cursor, in the order of this hash key.
 pub(crate) fn fill(
-    filter: &mut dyn Backed,
+    filter: &mut (impl Backed + ?Sized),
     cursor: &mut Option<Position>,
     hash: HashKey,
     batch: Vec<Position>,

@@ -34,9 +34,9 @@ use std::io;
 /// After an error nothing has changed on either side, with one exception: the remote's answer was lost
 /// ([`Error::Unknown`]). Then the keys of that change are reported *present*, and other changes are refused, until
 /// [`AdaptiveFilter::resolve`] has read the remote's sequence number.
-#[derive(Clone, Debug)]
-pub struct AdaptiveFilter<F = Box<dyn Backed>, R = ByHash> {
-    filter: F,
+#[derive(Debug)]
+pub struct AdaptiveFilter<F: ?Sized = dyn Backed, R = ByHash> {
+    filter: Box<F>,
     remote: R,
     /// The number of the remote's last commit that is applied to the filter.
     sequence: u64,
@@ -83,7 +83,7 @@ impl Kind {
         rate: f64,
         hash: HashKey,
         remote: R,
-    ) -> Result<AdaptiveFilter<Box<dyn Backed>, R>, Error> {
+    ) -> Result<AdaptiveFilter<dyn Backed, R>, Error> {
         AdaptiveFilter::over(self.make(keys, rate, hash, Generation(0))?, remote)
     }
 
@@ -98,7 +98,7 @@ impl Kind {
         rate: f64,
         hash: HashKey,
         remote: R,
-    ) -> Result<AdaptiveFilter<Box<dyn Backed>, R>, Error> {
+    ) -> Result<AdaptiveFilter<dyn Backed, R>, Error> {
         if self.learning_writes() {
             return Ok(BroomFilter::options(keys, rate)?.recover(hash, remote)?.boxed());
         }
@@ -107,17 +107,17 @@ impl Kind {
 }
 
 /// Returns an error for a mirror of cells if the filter's keys have no fixed cells.
-fn fits(filter: &dyn Backed, remote: &dyn Remote) -> Result<(), Error> {
+fn fits(filter: &(impl Backed + ?Sized), remote: &dyn Remote) -> Result<(), Error> {
     if remote.knows_cells() && !filter.kind().has_cells() { Err(Error::NeedsRemoteByHash) } else { Ok(()) }
 }
 
 /// The number of keys per step when the caller gives none.
 const BATCH: usize = 1024;
 
-impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
+impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     /// A new filter over a remote that holds no set yet.
-    pub(crate) fn over(filter: F, mut remote: R) -> Result<Self, Error> {
-        fits(&filter, &remote)?;
+    pub(crate) fn over(filter: Box<F>, mut remote: R) -> Result<Self, Error> {
+        fits(&*filter, &remote)?;
         if remote.in_use().map_err(Error::Remote)?.is_some() {
             return Err(Error::RemoteInUse);
         }
@@ -126,19 +126,19 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         Ok(AdaptiveFilter::at(filter, remote, sequence))
     }
 
-    fn at(filter: F, remote: R, sequence: u64) -> Self {
+    fn at(filter: Box<F>, remote: R, sequence: u64) -> Self {
         AdaptiveFilter { filter, remote, sequence, growth: None, doubt: None }
     }
 
     /// A filter for the set that a remote holds, filled in one ordered scan.
     pub(crate) fn recovered(
-        make: impl FnOnce(HashKey, Generation) -> Result<F, OptionsError>,
+        make: impl FnOnce(HashKey, Generation) -> Result<Box<F>, OptionsError>,
         remote: R,
     ) -> Result<Self, Error> {
         let in_use = remote.in_use().map_err(Error::Remote)?;
         let (generation, hash) = in_use.map_or((Generation(0), HashKey::fixed(0)), |(at, schema)| (at, schema.hash));
         let mut filter = make(hash, generation)?;
-        fits(&filter, &remote)?;
+        fits(&*filter, &remote)?;
         let expected = filter.layout().1.orders;
         let Some((_, schema)) = in_use.filter(|(_, schema)| schema.orders == expected) else {
             return Err(Error::NothingToRecover { expected });
@@ -158,13 +158,13 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
             if batch.is_empty() {
                 return Ok(AdaptiveFilter::at(filter, remote, sequence));
             }
-            growth::fill(&mut filter, &mut cursor, schema.hash, batch, &remote)?;
+            growth::fill(&mut *filter, &mut cursor, schema.hash, batch, &remote)?;
         }
     }
 
     /// Combines a [loaded](Kind::load) filter, the number of its last commit, and its remote. If the remote is at another
     /// commit, this fails with [`Error::OutOfStep`]: recover the filter from the remote.
-    pub fn from_parts(filter: F, sequence: u64, remote: R) -> Result<Self, Error> {
+    pub fn from_parts(filter: Box<F>, sequence: u64, remote: R) -> Result<Self, Error> {
         let pair = AdaptiveFilter::at(filter, remote, sequence);
         pair.in_step()?;
         Ok(pair)
@@ -190,14 +190,8 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
         self.remote
     }
 
-    /// Boxes the filter.
-    pub fn boxed(self) -> AdaptiveFilter<Box<dyn Backed>, R> {
-        let AdaptiveFilter { filter, remote, sequence, growth, doubt } = self;
-        AdaptiveFilter { filter: Box::new(filter), remote, sequence, growth, doubt }
-    }
-
     /// The filter, without the remote. A table that is being filled is dropped.
-    pub fn into_filter(self) -> F {
+    pub fn into_filter(self) -> Box<F> {
         self.filter
     }
 
@@ -418,7 +412,7 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
     fn begin(&mut self, target: Target) -> Result<(), Error> {
         self.ready()?;
         self.in_step()?;
-        match Growth::begin(&self.filter, target, &self.remote)? {
+        match Growth::begin(&*self.filter, target, &self.remote)? {
             Some(growth) => self.commit(growth.opening(self.growth.as_ref()), Then::Begin(growth)),
             None => {
                 let plan = self.filter.plan(Operation::Begin(target), &self.remote)?;
@@ -544,6 +538,24 @@ impl<F: Backed, R: Remote> AdaptiveFilter<F, R> {
             return Err(SaveError::InDoubt);
         }
         self.filter.save(self.sequence, out)
+    }
+}
+
+impl<F: Backed, R> AdaptiveFilter<F, R> {
+    /// The same as a filter of any kind.
+    pub fn boxed(self) -> AdaptiveFilter<dyn Backed, R> {
+        let AdaptiveFilter { filter, remote, sequence, growth, doubt } = self;
+        AdaptiveFilter { filter, remote, sequence, growth, doubt }
+    }
+}
+
+impl<F: ?Sized, R: Clone> Clone for AdaptiveFilter<F, R>
+where
+    Box<F>: Clone,
+{
+    fn clone(&self) -> Self {
+        let (filter, remote, growth) = (self.filter.clone(), self.remote.clone(), self.growth.clone());
+        AdaptiveFilter { filter, remote, sequence: self.sequence, growth, doubt: self.doubt.clone() }
     }
 }
 

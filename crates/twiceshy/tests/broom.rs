@@ -57,7 +57,7 @@ fn saved(pair: &Pair) -> Vec<u8> {
 /// The filter from its file, with a copy of the remote.
 fn loaded(file: &[u8], remote: &ByHash) -> Result<Pair, Error> {
     let (filter, sequence) = BroomFilter::load(&mut &*file).expect("its own file");
-    AdaptiveFilter::from_parts(filter, sequence, remote.clone())
+    AdaptiveFilter::from_parts(Box::new(filter), sequence, remote.clone())
 }
 
 #[test]

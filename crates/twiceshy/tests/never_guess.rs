@@ -26,7 +26,10 @@ fn mistakes(filter: &impl Filter) -> Vec<[u8; 4]> {
 }
 
 /// The filter as it was, with the remote as it has become.
-fn behind<F: Backed + Clone>(old: &AdaptiveFilter<F>, new: &AdaptiveFilter<F>) -> AdaptiveFilter<F> {
+fn behind<F: Backed + ?Sized>(old: &AdaptiveFilter<F>, new: &AdaptiveFilter<F>) -> AdaptiveFilter<F>
+where
+    Box<F>: Clone,
+{
     let mut pair = old.clone();
     *pair.remote_mut() = new.remote().clone();
     pair
@@ -43,7 +46,7 @@ fn a_filter_behind_its_remote_adapts_and_grows_only_after_a_rebuild() {
     assert!(matches!(behind.begin_grow(800), Err(Error::OutOfStep { .. })));
     assert!(matches!(behind.resolve(), Err(Error::OutOfStep { .. })));
     assert!(behind.contains(&mistake), "nothing changed");
-    let loaded = AdaptiveFilter::from_parts(old.filter().clone(), old.sequence(), pair.into_remote());
+    let loaded = AdaptiveFilter::from_parts(Box::new(old.filter().clone()), old.sequence(), pair.into_remote());
     assert!(matches!(loaded, Err(Error::OutOfStep { .. })));
 }
 

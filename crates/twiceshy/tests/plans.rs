@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use twiceshy::error::{Error, PlanError, StalePlan};
-use twiceshy::filter::{Backed, Filter, Inserted, Operation, Removed, Target};
+use twiceshy::filter::{Backed, Inserted, Operation, Removed, Target};
 use twiceshy::growth::Growth;
 use twiceshy::hash::HashKey;
 use twiceshy::persist::LoadError;
@@ -75,7 +75,7 @@ fn a_plan_that_is_dropped_leaves_no_trace() {
 }
 
 /// The filter refuses the plan, and nothing changes.
-fn refuses(filter: &mut Box<dyn Backed>, plan: &Plan, when: &str) {
+fn refuses(filter: &mut dyn Backed, plan: &Plan, when: &str) {
     let before = (saved(filter), statistics(filter));
     let decoded = Plan::from_bytes(&plan.to_bytes()).expect("what was written is read");
     for plan in [plan.clone(), decoded] {
@@ -90,19 +90,19 @@ fn a_plan_is_applied_once_and_to_its_own_filter_alone() {
         let pair = lived(*variant);
         let mut other = pair.clone();
         other.insert(&key(6_000)).expect("there is room");
-        let mut stranger = built(*variant, CELLS, 8).filter().clone();
+        let mut stranger = built(*variant, CELLS, 8).filter().boxed();
         let all = plans(&pair);
         for plan in &all {
             let when = format!("{variant:?}, {:?}", plan.outcome());
-            let mut filter = pair.filter().clone();
+            let mut filter = pair.filter().boxed();
             filter.apply(plan.clone()).expect("its own filter");
             assert_eq!(filter.stamp().changes(), pair.filter().stamp().changes() + 1, "{when}");
-            refuses(&mut filter, plan, &format!("{when}, twice"));
+            refuses(&mut *filter, plan, &format!("{when}, twice"));
             for later in &all {
-                refuses(&mut filter, later, &format!("{when}, then one that was made before"));
+                refuses(&mut *filter, later, &format!("{when}, then one that was made before"));
             }
-            refuses(&mut other.filter().clone(), plan, &format!("{when}, for a copy with another history"));
-            refuses(&mut stranger, plan, &format!("{when}, for another filter"));
+            refuses(&mut *other.filter().boxed(), plan, &format!("{when}, for a copy with another history"));
+            refuses(&mut *stranger, plan, &format!("{when}, for another filter"));
         }
     }
 }
@@ -114,8 +114,8 @@ fn a_plan_is_refused_by_every_filter_of_another_variant() {
     for (variant, pair) in Variant::ALL.iter().zip(&pairs) {
         let plans = plans(pair);
         for (other, pair) in Variant::ALL.iter().zip(&pairs).filter(|(other, _)| *other != variant) {
-            let mut filter = pair.filter().clone();
-            plans.iter().for_each(|plan| refuses(&mut filter, plan, &format!("{variant:?} for {other:?}")));
+            let mut filter = pair.filter().boxed();
+            plans.iter().for_each(|plan| refuses(&mut *filter, plan, &format!("{variant:?} for {other:?}")));
         }
     }
 }
@@ -155,8 +155,8 @@ impl Keys for Batch<'_> {
 fn a_batch_is_committed_as_one_or_taken_back_in_reverse() {
     for variant in Variant::ALL.iter().filter(|variant| !variant.has_phases()) {
         let pair = lived(*variant);
-        let mut filter = pair.filter().clone();
-        let before = (saved(&filter), statistics(&filter));
+        let mut filter = pair.filter().boxed();
+        let before = (saved(&*filter), statistics(&*filter));
         let mut keys = Batch { remote: pair.remote(), came: Vec::new(), went: Vec::new() };
         let (mut writes, mut undo) = (Vec::new(), Vec::new());
         for turn in 0..30 {
@@ -184,7 +184,7 @@ fn a_batch_is_committed_as_one_or_taken_back_in_reverse() {
         while let Some(last) = undo.pop() {
             filter.undo(last).expect("the last one");
         }
-        assert!(before == (saved(&filter), statistics(&filter)), "{variant:?}: something is left");
+        assert!(before == (saved(&*filter), statistics(&*filter)), "{variant:?}: something is left");
     }
 }
 
@@ -192,19 +192,19 @@ fn a_batch_is_committed_as_one_or_taken_back_in_reverse() {
 fn a_plan_that_is_not_the_last_is_not_taken_back() {
     for variant in Variant::ALL {
         let pair = lived(*variant);
-        let mut filter = pair.filter().clone();
-        let insert = |filter: &mut Box<dyn Backed>, number| {
+        let mut filter = pair.filter().boxed();
+        let insert = |filter: &mut dyn Backed, number| {
             let plan = filter.plan(Operation::Insert(&key(number)), pair.remote()).expect("there is room");
             filter.apply(plan).expect("it was just planned")
         };
-        let first = insert(&mut filter, 5_000);
-        let between = saved(&filter);
-        let second = insert(&mut filter, 5_001);
-        let after = saved(&filter);
+        let first = insert(&mut *filter, 5_000);
+        let between = saved(&*filter);
+        let second = insert(&mut *filter, 5_001);
+        let after = saved(&*filter);
         assert_eq!(filter.undo(first), Err(StalePlan), "{variant:?}");
-        assert!(saved(&filter) == after, "{variant:?}: a refused undo changed something");
+        assert!(saved(&*filter) == after, "{variant:?}: a refused undo changed something");
         filter.undo(second).expect("the last one");
-        assert!(saved(&filter) == between, "{variant:?}: something is left");
+        assert!(saved(&*filter) == between, "{variant:?}: something is left");
     }
 }
 
@@ -231,14 +231,14 @@ fn offer(pair: &AdaptiveFilter, bytes: &[u8]) -> bool {
         Err(LoadError::Invalid { .. } | LoadError::Truncated | LoadError::TrailingBytes) => return false,
         Err(other) => panic!("{other}"),
     };
-    let mut filter = pair.filter().clone();
-    let before = (saved(&filter), statistics(&filter));
+    let mut filter = pair.filter().boxed();
+    let before = (saved(&*filter), statistics(&*filter));
     let Ok(undo) = filter.apply(plan) else {
-        assert!(before == (saved(&filter), statistics(&filter)), "a refused plan changed something");
+        assert!(before == (saved(&*filter), statistics(&*filter)), "a refused plan changed something");
         return false;
     };
     // A saved filter loads only if it has as many keys as it counts.
-    let (loaded, _) = filter.kind().load(&mut saved(&filter).as_slice()).expect("the filter counts its cells");
+    let (loaded, _) = filter.kind().load(&mut saved(&*filter).as_slice()).expect("the filter counts its cells");
     assert_eq!(loaded.len(), filter.len());
     for query in (0..400).step_by(7).map(key) {
         assert_eq!(filter.contains(&query), !filter.lookup(&query).is_empty());
@@ -247,7 +247,7 @@ fn offer(pair: &AdaptiveFilter, bytes: &[u8]) -> bool {
         }
     }
     filter.undo(undo).expect("it was applied last");
-    assert!(before == (saved(&filter), statistics(&filter)), "something is left");
+    assert!(before == (saved(&*filter), statistics(&*filter)), "something is left");
     true
 }
 
@@ -355,9 +355,9 @@ fn commit(remote: &mut ByHash, writes: Vec<Write>) {
 /// A new table by hand: keys come and go on both sides of the cursor, and some of it is taken back.
 fn grows_by_hand(variant: Variant, target: Target) {
     let pair = lived(variant);
-    let (mut filter, mut remote) = (pair.filter().clone(), pair.remote().clone());
+    let (mut filter, mut remote) = (pair.filter().boxed(), pair.remote().clone());
     let mut set: BTreeSet<Vec<u8>> = stored(&remote);
-    let begun = Growth::begin(&filter, target, &remote).expect("there is room");
+    let begun = Growth::begin(&*filter, target, &remote).expect("there is room");
     let mut growth = begun.expect("a filter that is filled beside the old one");
     commit(&mut remote, growth.opening(None));
     let mut turn = 0;
@@ -372,7 +372,7 @@ fn grows_by_hand(variant: Variant, target: Target) {
             // Old keys go first, then those that came on the way.
             let (come, go) = (key(7_000 + number), key(if number < 40 { number * 2 } else { 6_960 + number }));
             for operation in [Operation::Insert(&come), Operation::Remove(&go)] {
-                let before = (saved(&filter), saved(growth.filter()));
+                let before = (saved(&*filter), saved(growth.filter()));
                 let plan = filter.plan(operation, &remote);
                 let plan = plan.unwrap_or_else(|error| panic!("{variant:?}, key {number}: {error}"));
                 assert!(!plan.is_nothing());
@@ -388,7 +388,7 @@ fn grows_by_hand(variant: Variant, target: Target) {
                     growth.undo(undo).expect("the last one");
                 }
                 filter.undo(undo.0).expect("the last one");
-                assert!(before == (saved(&filter), saved(growth.filter())), "{variant:?}: something is left");
+                assert!(before == (saved(&*filter), saved(growth.filter())), "{variant:?}: something is left");
                 commit(&mut remote, writes);
                 filter.apply(plan).expect("the filter is as it was");
                 growth.apply(beside).expect("the new filter is as it was");

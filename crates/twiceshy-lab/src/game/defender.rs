@@ -6,7 +6,7 @@ use crate::replay::{AnyFilter, AnyRemote, Make, RemoteName, has_room};
 use crate::workload::keys::Keys;
 use std::sync::Arc;
 use twiceshy::AdaptiveFilter;
-use twiceshy::filter::{Adapted, Filter};
+use twiceshy::filter::Adapted;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomFilter;
 
@@ -159,7 +159,7 @@ impl Defender {
 
     /// The filter's phase. `None` if its keys keep their hash function.
     pub(super) fn phase(&self) -> Option<Phase> {
-        let filter: &dyn std::any::Any = &**self.filter.filter();
+        let filter: &dyn std::any::Any = self.filter.filter();
         let broom: &BroomFilter = filter.downcast_ref()?;
         Some(Phase { ended: broom.phases(), part: broom.frontier().share() })
     }

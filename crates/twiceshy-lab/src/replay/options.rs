@@ -16,7 +16,7 @@ use twiceshy::remote::{ByHash, Mirror, Remote};
 use twiceshy::{AdaptiveFilter, Error, Kind};
 
 /// A filter of any kind over a remote.
-pub(crate) type AnyFilter<R = AnyRemote> = AdaptiveFilter<Box<dyn Backed>, R>;
+pub(crate) type AnyFilter<R = AnyRemote> = AdaptiveFilter<dyn Backed, R>;
 
 /// One of the remotes in memory.
 pub(crate) type AnyRemote = Box<dyn InMemory>;
@@ -63,11 +63,11 @@ pub(crate) trait Make<R>: Send + Sync {
 
 impl<S: cuckoo::RuleSpec, R: Remote> Make<R> for cuckoo::Options<S> {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        boxed(self.build(hash, remote)?)
+        Ok(self.build(hash, remote)?.boxed())
     }
 
     fn recover(&self, _: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
-        Ok(parts(&self.recover(remote)?))
+        Ok(parts(self.recover(remote)?))
     }
 
     fn work(&self, filter: &dyn Backed) -> Work {
@@ -77,11 +77,11 @@ impl<S: cuckoo::RuleSpec, R: Remote> Make<R> for cuckoo::Options<S> {
 
 impl<S: quotient::RuleSpec, R: Remote> Make<R> for quotient::Options<S> {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        boxed(self.build(hash, remote)?)
+        Ok(self.build(hash, remote)?.boxed())
     }
 
     fn recover(&self, _: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
-        Ok(parts(&self.recover(remote)?))
+        Ok(parts(self.recover(remote)?))
     }
 
     fn work(&self, filter: &dyn Backed) -> Work {
@@ -91,11 +91,11 @@ impl<S: quotient::RuleSpec, R: Remote> Make<R> for quotient::Options<S> {
 
 impl<R: Remote> Make<R> for BroomOptions {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        boxed(self.build(hash, remote)?)
+        Ok(self.build(hash, remote)?.boxed())
     }
 
     fn recover(&self, hash: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
-        Ok(parts(&self.recover(hash, remote)?))
+        Ok(parts(self.recover(hash, remote)?))
     }
 
     fn work(&self, filter: &dyn Backed) -> Work {
@@ -103,13 +103,9 @@ impl<R: Remote> Make<R> for BroomOptions {
     }
 }
 
-fn parts<F: Backed, R: Remote>(made: &AdaptiveFilter<F, R>) -> (Box<dyn Backed>, u64) {
-    (made.filter().boxed(), made.sequence())
-}
-
-fn boxed<F: Backed, R: Remote>(made: AdaptiveFilter<F, R>) -> Result<AnyFilter<R>, Error> {
-    let (filter, sequence) = parts(&made);
-    AdaptiveFilter::from_parts(filter, sequence, made.into_remote())
+fn parts<F: Backed, R: Remote>(made: AdaptiveFilter<F, R>) -> (Box<dyn Backed>, u64) {
+    let sequence = made.sequence();
+    (made.into_filter(), sequence)
 }
 
 fn work<F: Backed>(filter: &dyn Backed, of: impl Fn(&F) -> Work) -> Work {
@@ -181,7 +177,6 @@ impl FilterSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use twiceshy::filter::Filter;
 
     #[test]
     fn every_filter_of_the_library_can_be_made() {
@@ -190,7 +185,7 @@ mod tests {
             let mut filter = options.build(HashKey::fixed(1), RemoteName::ByHash.open()).expect("a filter");
             assert_eq!((filter.filter().kind(), filter.filter().cells()), (*kind, 1_000));
             assert!(filter.insert("owl").expect("there is room"), "{kind}");
-            assert_eq!(options.work(&**filter.filter()).insertions, 1, "{kind}");
+            assert_eq!(options.work(filter.filter()).insertions, 1, "{kind}");
             let (again, _) = options.recover(HashKey::fixed(2), filter.remote_mut()).expect("the remote has the set");
             assert!(again.contains(b"owl") && again.len() == 1, "{kind}");
         }

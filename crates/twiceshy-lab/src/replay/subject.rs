@@ -41,7 +41,7 @@ impl Subject {
 
     pub(super) fn filter(&self) -> &dyn Filter {
         match self {
-            Subject::Ours(ours) => &**ours.filter.filter(),
+            Subject::Ours(ours) => ours.filter.filter(),
             Subject::Rival(rival) => &**rival,
         }
     }
@@ -81,7 +81,7 @@ impl Subject {
     /// The counts of the remote and of the filter; zeros for a rival.
     pub(super) fn counts(&self) -> (Counts, Work) {
         match self {
-            Subject::Ours(ours) => (ours.filter.remote().counts(), ours.options.work(&**ours.filter.filter())),
+            Subject::Ours(ours) => (ours.filter.remote().counts(), ours.options.work(ours.filter.filter())),
             Subject::Rival(_) => Default::default(),
         }
     }

@@ -129,12 +129,12 @@ impl<S: RuleSpec> Options<S> {
         hash: HashKey,
         remote: R,
     ) -> Result<AdaptiveFilter<FullKeyCuckoo<S::Rule>, R>, Error> {
-        AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
+        AdaptiveFilter::over(Box::new(self.make(hash, Generation(0))?), remote)
     }
 
     /// A filter for the set that a remote already holds, under the hash key that the remote knows: after a crash, or if a
     /// saved filter was damaged. Scans the remote once, in order. The filter has learned nothing.
     pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<FullKeyCuckoo<S::Rule>, R>, Error> {
-        AdaptiveFilter::recovered(|hash, generation| self.make(hash, generation), remote)
+        AdaptiveFilter::recovered(|hash, generation| self.make(hash, generation).map(Box::new), remote)
     }
 }

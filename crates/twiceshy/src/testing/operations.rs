@@ -3,7 +3,7 @@
 use super::{Faulty, Variant};
 use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
 use crate::error::{Error, PlanError};
-use crate::filter::{self, Adapted, Backed, Filter, Target};
+use crate::filter::{self, Adapted, Backed, Target};
 use crate::hash::HashKey;
 use crate::pair::{AdaptiveFilter, stored_keys};
 use crate::plan::Plan;
@@ -76,7 +76,7 @@ pub fn run<R: Remote + Clone>(
 }
 
 struct Test<R> {
-    pair: AdaptiveFilter<Box<dyn Backed>, Faulty<R>>,
+    pair: AdaptiveFilter<dyn Backed, Faulty<R>>,
     set: BTreeSet<Vec<u8>>,
 }
 
@@ -302,22 +302,22 @@ fn is_a_value(filter: &dyn Backed, plan: &Plan, before: &[u8]) -> Result<Vec<u8>
     }
     let mut copy = filter.boxed();
     let undo = copy.apply(plan.clone()).map_err(text)?;
-    let after = saved(&copy);
+    let after = saved(&*copy);
     let (mut loaded, _) = filter.kind().load(&mut &*before).map_err(text)?;
     let read = Plan::from_bytes(&plan.to_bytes()).map_err(text)?;
     if (read.outcome(), read.writes()) != (plan.outcome(), plan.writes()) {
         return Err("a plan differs after writing and reading it".into());
     }
     let undo_loaded = loaded.apply(read).map_err(text)?;
-    if saved(&loaded) != after || loaded.stamp() != copy.stamp() {
+    if saved(&*loaded) != after || loaded.stamp() != copy.stamp() {
         return Err("a plan has another effect on a loaded filter".into());
     }
     copy.undo(undo).map_err(text)?;
     loaded.undo(undo_loaded).map_err(text)?;
-    if saved(&copy) != before || saved(&loaded) != before {
+    if saved(&*copy) != before || saved(&*loaded) != before {
         return Err("a plan that was taken back left a trace".into());
     }
-    if statistics(&copy) != statistics(filter) {
+    if statistics(&*copy) != statistics(filter) {
         return Err("a plan that was taken back is still counted".into());
     }
     Ok(after)
@@ -350,5 +350,5 @@ pub fn statistics(filter: &dyn Backed) -> String {
     first!(FullKeyFilter, CyclicFilter, SwappingFilter, CuckooingFilter);
     first!(QuotientFilter, TelescopingFilter, PlainTelescopingFilter, ExtensionFilter);
     first!(BroomFilter);
-    filter.downcast_ref::<Box<dyn Backed>>().map_or_else(String::new, |filter| statistics(&**filter))
+    String::new()
 }

@@ -104,7 +104,7 @@ impl Variant {
         bits: u32,
         hash: HashKey,
         remote: R,
-    ) -> Result<AdaptiveFilter<Box<dyn Backed>, R>, Error> {
+    ) -> Result<AdaptiveFilter<dyn Backed, R>, Error> {
         AdaptiveFilter::over(self.make(cells, bits.max(self.narrowest()), hash)?, remote)
     }
 

@@ -3,7 +3,6 @@
 use super::everywhere;
 use super::scene::{Deed, Keys, Pair, Scene, check, finish, key};
 use twiceshy::error::Error;
-use twiceshy::filter::Filter;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Remote;
 use twiceshy::testing::{Fault, Variant};

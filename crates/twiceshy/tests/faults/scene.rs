@@ -10,7 +10,7 @@ use twiceshy::remote::{Counting, Generation, Remote, Schema};
 use twiceshy::testing::{Faulty, Variant, stored};
 
 pub(crate) type Keys = BTreeSet<Vec<u8>>;
-pub(crate) type Pair<R> = AdaptiveFilter<Box<dyn Backed>, Faulty<R>>;
+pub(crate) type Pair<R> = AdaptiveFilter<dyn Backed, Faulty<R>>;
 
 pub(crate) const CELLS: u64 = 60;
 pub(crate) const BITS: u32 = 7;

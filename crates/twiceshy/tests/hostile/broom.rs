@@ -62,7 +62,8 @@ fn a_forged_file_without_a_fault_loads_in_every_form() {
         survive(&sound).expect("nothing is wrong with it");
         let (filter, sequence) = BroomFilter::load(&mut sound.forge().as_slice()).expect("it survived");
         let remote = sound.remote(KEYS, sound.frontier);
-        let pair = AdaptiveFilter::from_parts(filter, sequence, remote).expect("the remote is at the file's commit");
+        let pair =
+            AdaptiveFilter::from_parts(Box::new(filter), sequence, remote).expect("the remote is at the file's commit");
         assert_eq!(pair.validate(), Ok(()), "the remote is not the file's");
         if sound.levels == 2 {
             survive(&sound.with_second_level(20)).expect("every fingerprint can be");

@@ -3,7 +3,7 @@
 use super::parts::key;
 use twiceshy::AdaptiveFilter;
 use twiceshy::error::Error;
-use twiceshy::filter::{Backed, Filter, Progress};
+use twiceshy::filter::{Backed, Progress};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Remote;
 use twiceshy::testing::{saved, statistics};

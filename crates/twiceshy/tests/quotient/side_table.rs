@@ -202,7 +202,8 @@ fn survives_saving<S: Coded>(options: &Options<S>) {
         assert!((0..pair.filter().blocks()).all(|block| loaded.marks(block) == pair.filter().marks(block)));
         assert!(saved(&loaded) == bytes);
         // Both go on alike: the cap is saved too.
-        let mut loaded = Pair::from_parts(loaded, pair.sequence(), pair.remote().clone()).expect("the same commit");
+        let mut loaded =
+            Pair::from_parts(Box::new(loaded), pair.sequence(), pair.remote().clone()).expect("the same commit");
         assert_eq!(loaded.validate(), Ok(()));
         for query in (1 << 41..(1 << 41) + 4_000).map(key) {
             let adapted = pair.was_wrong(&query).expect("the sets agree");

@@ -127,6 +127,6 @@ impl BroomOptions {
 
     /// An empty filter over a remote by hash that holds no set yet.
     pub fn build<R: Remote>(&self, hash: HashKey, remote: R) -> Result<AdaptiveFilter<BroomFilter, R>, Error> {
-        AdaptiveFilter::over(self.make(hash, Generation(0))?, remote)
+        AdaptiveFilter::over(Box::new(self.make(hash, Generation(0))?), remote)
     }
 }

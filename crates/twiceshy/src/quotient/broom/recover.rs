@@ -33,7 +33,7 @@ impl BroomOptions {
         let frontier = Write::Frontier { at: Frontier::START };
         write(vec![switch, begin_of(&filter.local, Age::New), frontier], &mut sequence, &mut remote)?;
         filter.stats = Default::default();
-        AdaptiveFilter::from_parts(filter, sequence, remote)
+        AdaptiveFilter::from_parts(Box::new(filter), sequence, remote)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Edit {
 const LOG_DELETIONS: u64 = 16;
 
 /// How often a filter grows for one key before the change fails.
-const MOST_GROWTHS: u32 = 8;
+pub(crate) const MOST_GROWTHS: u32 = 8;
 
 impl State {
     /// Advances the state by a plan, and adds its writes to the batch.
@@ -80,11 +80,12 @@ impl<S: Store> Inner<S> {
         let keys: Vec<Key> = edits.iter().map(|edit| edit.key.clone()).collect();
         self.pending.enter(&keys);
         let mut changed = self.try_change(&mut writer, edits, &keys);
-        if matches!(changed, Err(Error::Damaged)) && writer.doubt.is_none() {
+        if matches!(changed, Err(Error::Inconsistent)) && writer.doubt.is_none() {
             // Filter and store disagree. With a rebuilt filter the change may succeed.
             changed = self.rebuild(&mut writer).and_then(|()| self.try_change(&mut writer, edits, &keys));
         }
-        if writer.doubt.is_none() {
+        // A doubt of a rebuild has no keys; one of this change keeps them pending.
+        if writer.doubt.as_ref().is_none_or(|doubt| doubt.keys.is_empty()) {
             self.pending.leave(&keys);
         }
         let stored = changed?;
@@ -140,7 +141,11 @@ impl<S: Store> Inner<S> {
             match self.plan(writer, &draft.batch, operation) {
                 Err(Failure::Full) if growths < MOST_GROWTHS => {
                     growths += 1;
-                    self.grow_now(writer, draft, growths)?;
+                    match self.grow_now(writer, draft, growths) {
+                        // That table was too small, too.
+                        Ok(()) | Err(Failure::Full) => {}
+                        Err(failure) => return Err(failure),
+                    }
                 }
                 planned => break planned?,
             }
@@ -170,9 +175,10 @@ impl<S: Store> Inner<S> {
         batch: Batch,
         durability: Durability,
     ) -> Result<(), CommitError<S::Error>> {
-        writer.unsynced |= durability == Durability::Seen;
+        // A commit whose answer is lost may have happened and not be synced.
+        writer.unsynced = true;
         self.store.commit(&batch.into_changes(), durability)?;
-        writer.unsynced &= durability == Durability::Seen;
+        writer.unsynced = durability == Durability::Seen;
         Ok(())
     }
 
@@ -227,7 +233,7 @@ impl<E> From<Failure<E>> for Error<E> {
         match failure {
             Failure::Store(error) => Error::Store(error),
             Failure::Full => Error::NoRoom,
-            Failure::NoFilter => Error::Damaged,
+            Failure::NoFilter => Error::Inconsistent,
         }
     }
 }

@@ -100,6 +100,10 @@ impl<S: Store> Inner<S> {
             return Ok(Err(wrong));
         }
         self.each(Space::Index, |bytes| {
+            // A rebuild that was interrupted leaves entries of other generations. The next one deletes them.
+            if entry::generation(bytes).is_some_and(|generation| !writer.state.uses(generation)) {
+                return Ok(true);
+            }
             entries += 1;
             let stored = match entry::parse_index(bytes) {
                 Some((_, key)) => self.store.contains(Space::Values, key)?,

@@ -30,6 +30,9 @@ pub enum Error<E> {
     /// The store is not empty, but its state record is missing or damaged.
     #[error("the store's state record is missing or damaged: restore the store from a backup")]
     Damaged,
+    /// The filter and the store's index disagree, also after the filter was rebuilt. Nothing was changed.
+    #[error("the filter and the store's index disagree: check the store, and restore it from a backup")]
+    Inconsistent,
     /// The filter needs a larger table than memory or the format allows. Nothing was changed.
     #[error("the filter is full and cannot grow: there may not be enough memory")]
     NoRoom,

@@ -1,6 +1,7 @@
 //! Growing the filter before it is full, a few keys with each insertion.
 
-use crate::changing::Draft;
+use crate::batch::Batch;
+use crate::changing::{Draft, MOST_GROWTHS};
 use crate::choice::Choice;
 use crate::entry::Logged;
 use crate::error::Error;
@@ -28,22 +29,37 @@ const STEP: u64 = 256;
 impl<S: Store> Inner<S> {
     /// Makes sure that `more` keys will fit.
     pub(crate) fn make_room(&self, writer: &mut Writer, more: u64) -> Result<(), Error<S::Error>> {
-        let made = match self.need(writer, more) {
-            Need::Nothing => Ok(()),
-            Need::Growth(pace) => self.begin_growth(writer, None, more).and_then(|()| self.bring_over(writer, pace)),
-            Need::Rebuild(cells) => {
-                writer.no_rebuild_before = writer.state.last.number.saturating_add(writer.state.len / 2 + 1_000);
-                self.begin(writer, None, cells)
+        for _ in 0..MOST_GROWTHS {
+            let need = self.need(writer, more);
+            let made = match need {
+                Need::Nothing => Ok(()),
+                Need::Growth(pace) => {
+                    let keys = writer.state.len.saturating_add(more);
+                    self.begin_growth(writer, keys, None).and_then(|()| self.bring_over(writer, pace))
+                }
+                Need::Rebuild(cells) => {
+                    writer.no_rebuild_before = writer.state.last.number.saturating_add(writer.state.len / 2 + 1_000);
+                    self.begin(writer, cells, None)
+                }
+                Need::MoreKeys(pace) => self.bring_over(writer, pace),
+            };
+            match made {
+                // The table that was growing may be too small for the batch.
+                Ok(()) if matches!(need, Need::Growth(u64::MAX) | Need::MoreKeys(u64::MAX)) => {}
+                Ok(()) => break,
+                // The filter keeps its table. An insertion that finds no room grows it at once.
+                Err(Failure::Full) => break,
+                Err(Failure::NoFilter) => return self.rebuild(writer),
+                Err(failure) => return Err(failure.into()),
             }
-            Need::MoreKeys(pace) => self.bring_over(writer, pace),
-        };
-        match made {
-            Ok(()) => Ok(()),
-            // The filter keeps its table. An insertion that finds no room grows it at once.
-            Err(Failure::Full) => Ok(()),
-            Err(Failure::NoFilter) => self.rebuild(writer),
-            Err(failure) => Err(failure.into()),
         }
+        Ok(())
+    }
+
+    /// `true` if a rebuild within the filter has begun.
+    fn rebuilds_within(&self) -> bool {
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        filter.as_ref().is_some_and(|filter| filter.is_rebuilding())
     }
 
     fn need(&self, writer: &Writer, more: u64) -> Need {
@@ -63,18 +79,19 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    fn begin_growth(&self, writer: &mut Writer, draft: Option<&mut Draft>, more: u64) -> Result<(), Failure<S::Error>> {
-        let keys = capacity(writer.state.len.saturating_add(more)).saturating_mul(4) / 3;
+    /// Begins a table for `keys` keys and some more.
+    fn begin_growth(&self, writer: &mut Writer, keys: u64, draft: Option<&mut Draft>) -> Result<(), Failure<S::Error>> {
+        let keys = capacity(keys).saturating_mul(4) / 3;
         let choice = Choice::from_bytes(&writer.state.choice).ok_or(Failure::NoFilter)?;
-        self.begin(writer, draft, choice.cells(keys).map_err(|_| Failure::Full)?)
+        self.begin(writer, choice.cells(keys).map_err(|_| Failure::Full)?, draft)
     }
 
     /// Begins a table of at least this many cells, beside the filter or within it.
-    fn begin(&self, writer: &mut Writer, draft: Option<&mut Draft>, cells: u64) -> Result<(), Failure<S::Error>> {
+    fn begin(&self, writer: &mut Writer, cells: u64, draft: Option<&mut Draft>) -> Result<(), Failure<S::Error>> {
         let place = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*place else { return Err(Failure::NoFilter) };
         let target = Target::Cells(cells.max(filter.cells()));
-        let nothing = draft.as_deref().map(|draft| draft.batch.clone()).unwrap_or_default();
+        let nothing = Batch::default();
         let index = Index::new(&self.store, &nothing);
         let growth = Growth::begin(&**filter, target, &index)?;
         drop(place);
@@ -97,23 +114,19 @@ impl<S: Store> Inner<S> {
     }
 
     /// One step of growth. `true` when it is complete.
-    fn step(&self, writer: &mut Writer, mut draft: Option<&mut Draft>, keys: u64) -> Result<bool, Failure<S::Error>> {
+    fn step(&self, writer: &mut Writer, draft: Option<&mut Draft>, keys: u64) -> Result<bool, Failure<S::Error>> {
         let Some(growth) = &mut writer.growth else {
             self.step_within(writer, draft, Operation::Step(keys as usize))?;
-            let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
-            let ended = filter.as_ref().is_none_or(|filter| !filter.is_rebuilding());
+            let ended = !self.rebuilds_within();
             self.counters.grown.add(u64::from(ended));
             return Ok(ended);
         };
-        let batch = draft.as_deref_mut().map(|draft| std::mem::take(&mut draft.batch)).unwrap_or_default();
-        let index = Index::new(&self.store, &batch);
+        let nothing = Batch::default();
+        let index = Index::new(&self.store, draft.map_or(&nothing, |draft| &draft.batch));
         let filled = growth.next_keys(keys as usize, &index).map_err(PlanError::from).and_then(|some| {
             let ended = some.is_empty();
             growth.fill(some, &index).map(|()| ended)
         });
-        if let Some(draft) = draft {
-            draft.batch = batch;
-        }
         match filled.map_err(Failure::from) {
             Ok(true) => {
                 self.switch(writer);
@@ -167,12 +180,11 @@ impl<S: Store> Inner<S> {
         draft: &mut Draft,
         growths: u32,
     ) -> Result<(), Failure<S::Error>> {
-        let within = self.filter.read().unwrap_or_else(PoisonError::into_inner);
-        let within = within.as_ref().is_some_and(|filter| filter.is_rebuilding());
-        draft.work.grew = true;
-        if writer.growth.is_none() && !within {
-            let more = writer.state.len.saturating_mul(1 << growths.min(16));
-            self.begin_growth(writer, Some(draft), more)?;
+        // What was applied before cannot be taken back from the new table.
+        draft.work.grew |= !draft.work.applied.is_empty();
+        if writer.growth.is_none() && !self.rebuilds_within() {
+            let keys = draft.state.len.saturating_add(1).saturating_mul(1 << growths.min(16));
+            self.begin_growth(writer, keys, Some(draft))?;
         }
         while !self.step(writer, Some(draft), STEP)? {}
         Ok(())
@@ -188,4 +200,40 @@ enum Need {
     Rebuild(u64),
     /// This many more keys moved to the table being filled.
     MoreKeys(u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryStore;
+    use crate::options::Options;
+    use twiceshy::Kind;
+
+    #[test]
+    fn a_filter_of_every_kind_grows_to_the_end_within_a_draft() {
+        for kind in Kind::ALL {
+            let options = Options::new().filter(*kind).background(false);
+            let guard = options.open(MemoryStore::new()).expect("an empty store");
+            let key = |number: u64| number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+            guard.insert_all((0..600).map(|number| (key(number), b""))).expect("memory");
+            let inner = guard.inner();
+            let mut writer = inner.lock().expect("memory");
+            let cells = |place: &Inner<MemoryStore>| {
+                let filter = place.filter.read().unwrap_or_else(PoisonError::into_inner);
+                filter.as_ref().map_or(0, |filter| filter.cells())
+            };
+            let (before, mut draft) = (cells(inner), Draft::new(&writer.state));
+            assert!(inner.grow_now(&mut writer, &mut draft, 2).is_ok(), "{kind}");
+            assert!(cells(inner) > before, "{kind}");
+            if draft.batch.is_empty() {
+                // Nothing was written, and nothing need be taken back.
+                assert!(!draft.work.grew && draft.work.applied.is_empty(), "{kind}");
+            } else {
+                inner.commit(&mut writer, draft, &[], Durability::Synced).expect("memory");
+            }
+            drop(writer);
+            assert_eq!(guard.check().expect("memory"), crate::Checked::Sound, "{kind}");
+            assert!((0..600).all(|number| guard.contains(&key(number)).expect("memory")), "{kind}");
+        }
+    }
 }

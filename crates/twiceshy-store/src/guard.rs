@@ -51,6 +51,11 @@ impl<S: Store> Guard<S> {
         Ok(guard)
     }
 
+    #[cfg(test)]
+    pub(crate) fn inner(&self) -> &Inner<S> {
+        &self.inner
+    }
+
     fn spawn(&mut self, name: &str, work: fn(&Inner<S>)) -> Result<(), Error<S::Error>> {
         let inner = Arc::clone(&self.inner);
         let thread = std::thread::Builder::new().name(format!("twiceshy-{name}"));
@@ -86,14 +91,16 @@ impl<S: Store> Guard<S> {
         let inner = &*self.inner;
         let mut asked = None;
         // In this order: see `Pending`.
+        let before = inner.pending.now();
         if !inner.pending.holds(key)
             && let Some(filter) = &*inner.filter.read().unwrap_or_else(PoisonError::into_inner)
         {
-            if !filter.contains(key) {
+            let absent = !filter.contains(key);
+            if absent && inner.pending.now() == before {
                 inner.counters.turned_away.add(1);
                 return Ok(None);
             }
-            asked = Some(Instant::now());
+            asked = (!absent).then(Instant::now);
         }
         let answer = ask(&inner.store).map_err(Error::Store)?;
         match (found(&answer), asked) {

@@ -16,7 +16,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use twiceshy::error::StalePlan;
 use twiceshy::filter::{Backed, Operation};
 use twiceshy::growth::{Beside, Growth};
-use twiceshy::plan::{Plan, Undo};
+use twiceshy::plan::{Plan, Stamp, Undo};
 use twiceshy::remote::{Key, Write};
 
 /// The parts of a guard.
@@ -58,10 +58,12 @@ pub(crate) struct Writer {
     pub(crate) doubt: Option<Doubt>,
     /// The last tag.
     pub(crate) tags: u64,
-    /// What the snapshot on disk contains: the last commit, and how often the filter had learned since it was opened.
-    pub(crate) saved: Option<(Mark, u64)>,
+    /// What the snapshot on disk contains: the last commit, and the filter's stamp.
+    pub(crate) saved: Option<(Mark, Stamp)>,
     /// `true` if there are commits that are not synced.
     pub(crate) unsynced: bool,
+    /// `true` if a synced commit says that the filter has learned something that no snapshot has: see [`State::learned`].
+    pub(crate) learning_synced: bool,
     /// `true` if there is a snapshot on disk that a later open must not find.
     pub(crate) stale_snapshot: bool,
     /// The filter's wish for a rebuild is ignored before this commit: repeated rebuilds would not help.
@@ -133,7 +135,7 @@ impl<S: Store> Inner<S> {
             let mut writer = poisoned.into_inner();
             let after = writer.state.clone();
             writer.doubt.get_or_insert(Doubt { after, keys: Vec::new(), work: Work::default() });
-            self.lose_filter(&mut writer);
+            self.lose_functions(&mut writer);
             self.pending.clear();
             writer
         });
@@ -164,6 +166,12 @@ impl<S: Store> Inner<S> {
         drop(self.set_growth(writer, None));
         // Freed outside the lock.
         drop(lost);
+    }
+
+    /// Drops the filter. If it must not come to the same functions again, nor must a later open find them in a snapshot.
+    fn lose_functions(&self, writer: &mut Writer) {
+        self.lose_filter(writer);
+        writer.stale_snapshot |= self.learning_writes && self.snapshot.is_some();
     }
 
     /// `true` if the filter says that the key may be stored, or if there is no filter.
@@ -230,7 +238,8 @@ impl<S: Store> Inner<S> {
             return;
         }
         if work.grew || self.learning_writes {
-            return self.lose_filter(writer);
+            self.lose_functions(writer);
+            return;
         }
         for Applied { undo, beside } in work.applied.into_iter().rev() {
             if self.with_filter(|filter| filter.undo(undo)) != Some(Ok(())) {
@@ -269,6 +278,8 @@ impl<S: Store> Inner<S> {
         let Some(doubt) = writer.doubt.take() else { return Ok(()) };
         let known = writer.state.last;
         writer.state = found;
+        // What was found may not be synced.
+        writer.learning_synced = false;
         if writer.state.last == doubt.after.last {
             self.finish(writer, doubt.work);
         } else if writer.state.last == known {

@@ -131,9 +131,10 @@ impl<S: Store> Inner<S> {
         draft.add(planned, Logged::Other, tag);
         // What was learned need not be synced, since after a crash the filter takes new functions. But the fact that it has
         // learned must survive, so the first time is synced.
-        let durability = if writer.state.learned { Durability::Seen } else { Durability::Synced };
+        let durability = if writer.learning_synced { Durability::Seen } else { Durability::Synced };
         draft.state.learned = true;
         self.commit(writer, draft, &[], durability)?;
+        writer.learning_synced = true;
         self.keep_log_short(writer);
         Ok(fixed)
     }

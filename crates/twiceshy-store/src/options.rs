@@ -157,7 +157,8 @@ impl Options {
             }
         };
         let tags = random_number()?;
-        let saved = (!stale_snapshot && rolled == 0).then_some((state.last, 0));
+        let saved =
+            filter.as_ref().filter(|_| !stale_snapshot && rolled == 0).map(|filter| (state.last, filter.stamp()));
         let Choice { kind, .. } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
         let adapt = if kind.learns() { self.adapt } else { Adapt::Never };
         let inner = Inner {
@@ -168,6 +169,7 @@ impl Options {
             writer: Mutex::new(Writer {
                 state,
                 growth: None,
+                learning_synced: false,
                 doubt: None,
                 saved,
                 unsynced: false,

@@ -37,17 +37,16 @@ impl<S: Store> Inner<S> {
         let filter = recovered.map_err(from_filter)?.into_filter();
         // It has learned nothing yet, so nothing can be lost.
         writer.state.learned = false;
-        self.delete_unused(writer)?;
+        writer.learning_synced = false;
         *self.filter.write().unwrap_or_else(PoisonError::into_inner) = Some(filter);
         self.counters.rebuilt.add(1);
+        // What is left behind now is deleted before the next rebuild.
+        let _ = self.delete_unused(writer);
         Ok(())
     }
 
-    /// Deletes the index entries of generations that are not in use, after a rebuild that ended or was interrupted. In use
-    /// are one generation and the one after it, which holds the keys that a broom filter has moved on.
+    /// Deletes the index entries of generations that are not in use, after a rebuild that ended or was interrupted.
     fn delete_unused(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        let in_use = writer.state.in_use.map_or(0, |generation| generation.0);
-        let used = |generation: Generation| (in_use..=in_use.saturating_add(1)).contains(&generation.0);
         let mut from = entry::index(Generation(0), Order(0), 0, &[]);
         loop {
             let mut batch = Batch::default();
@@ -55,7 +54,7 @@ impl<S: Store> Inner<S> {
             let (mut deleted, mut next) = (0, None);
             let scanned = self.store.scan(Space::Index, Bound::Included(&from), &mut |bytes, _| {
                 let Some(generation) = entry::generation(bytes) else { return false };
-                if used(generation) {
+                if writer.state.uses(generation) {
                     // Skip to the first entry after this generation.
                     next = generation.0.checked_add(1).map(Generation);
                     return false;

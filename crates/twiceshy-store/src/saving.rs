@@ -32,18 +32,16 @@ impl<S: Store> Inner<S> {
     /// Saves the filter as of the last commit.
     pub(crate) fn save(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         let Some(path) = &self.snapshot else { return self.sync(writer) };
-        let now = (writer.state.last, self.counters.adapted.get());
-        if writer.saved == Some(now) {
-            return self.sync(writer);
-        }
         let mut bytes = Vec::new();
-        let saved = match &*self.filter.read().unwrap_or_else(PoisonError::into_inner) {
-            Some(filter) => filter.save(writer.state.last.number, &mut bytes).is_ok(),
-            None => false,
+        let now = match &*self.filter.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(filter) => {
+                let now = (writer.state.last, filter.stamp());
+                let known = writer.saved == Some(now);
+                (!known && filter.save(now.0.number, &mut bytes).is_ok()).then_some(now)
+            }
+            None => None,
         };
-        if !saved {
-            return self.sync(writer);
-        }
+        let Some(now) = now else { return self.sync(writer) };
         // The commit must be durable before the snapshot is. Otherwise the snapshot could describe a set that the store has
         // lost.
         self.commit_state(writer, Durability::Synced)?;
@@ -56,6 +54,7 @@ impl<S: Store> Inner<S> {
         // Otherwise a crash would make a broom filter start over, although the snapshot has all that it has learned.
         let durability = if writer.state.learned { Durability::Synced } else { Durability::Seen };
         writer.state.learned = false;
+        writer.learning_synced = false;
         self.commit_state(writer, durability)
     }
 

@@ -91,6 +91,12 @@ impl State {
         }
     }
 
+    /// `true` for the generation in use, and for the one after it, which holds the keys that a broom filter has moved on.
+    pub(crate) fn uses(&self, generation: Generation) -> bool {
+        let in_use = self.in_use.map_or(0, |generation| generation.0);
+        (in_use..=in_use.saturating_add(1)).contains(&generation.0)
+    }
+
     pub(crate) fn schema(&self, generation: Generation) -> Option<Schema> {
         self.generations.iter().find(|(own, _)| *own == generation).map(|(_, schema)| *schema)
     }

@@ -130,3 +130,18 @@ fn a_store_is_made_only_where_that_is_wanted() {
     drop(open(Options::new()));
     assert!(matches!(open(Options::new().create_new(true)), Err(Error::IsThere)));
 }
+
+#[test]
+fn a_batch_that_outgrows_the_table_in_the_making_goes_in() {
+    for kind in Kind::ALL {
+        for first in [900, 917, 925, 930] {
+            let guard = Options::new().filter(*kind).open(MemoryStore::new()).expect("an empty store");
+            let key = |number: u64| number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+            // One by one up to the point where growth has begun, then more than the larger table holds.
+            (0..first).for_each(|number| assert!(guard.insert(&key(number), b"").expect("memory")));
+            let more = (first..first + 1_000).map(|number| (key(number), b""));
+            assert_eq!(guard.insert_all(more).expect("memory"), 1_000, "{kind}");
+            assert_eq!(guard.check().expect("memory"), Checked::Sound, "{kind} after {first}");
+        }
+    }
+}

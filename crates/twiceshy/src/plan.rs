@@ -194,6 +194,13 @@ impl Plan {
             other => return Err(LoadError::invalid(format!("its edit is of kind {other}"))),
         };
         from.finish()?;
+        let follows = match edit {
+            Edit::Nothing => becomes == made_for,
+            _ => made_for.changes.checked_add(1) == Some(becomes.changes),
+        };
+        if !follows {
+            return Err(LoadError::invalid("its stamps do not follow each other"));
+        }
         Ok(Plan { made_for, becomes, outcome, writes, edit, decoded: true })
     }
 }

@@ -248,6 +248,7 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         let local = new_local(shape, self.width(), hash, self.local.rule.clone(), generation)?;
         let mut successor = FullKeyCuckoo::new(local, self.search);
         successor.rng = self.rng.clone();
+        successor.stamp = successor.stamp.after(FILL, self.rng.state());
         Ok(Some(Box::new(successor)))
     }
 

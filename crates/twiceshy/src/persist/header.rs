@@ -103,12 +103,14 @@ impl Header {
         }
         let sequence = u64::from_le_bytes(field(bytes, SEQUENCE_AT)?);
         let payload_crc = u32::from_le_bytes(field(bytes, PAYLOAD_CRC_AT)?);
-        let stamp = if without { Stamp::new(&[payload_crc.into(), sequence]) } else { stamp };
+        let payload_len = u64::from_le_bytes(field(bytes, PAYLOAD_LEN_AT)?);
+        let kind = u16::from_le_bytes(field(bytes, KIND_AT)?);
+        let stamp = if without { Stamp::new(&[payload_crc.into(), sequence, kind.into(), payload_len]) } else { stamp };
         Ok(Self {
-            kind: u16::from_le_bytes(field(bytes, KIND_AT)?),
+            kind,
             sequence,
             stamp,
-            payload_len: u64::from_le_bytes(field(bytes, PAYLOAD_LEN_AT)?),
+            payload_len,
             payload_crc,
         })
     }

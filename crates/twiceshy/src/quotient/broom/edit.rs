@@ -45,6 +45,11 @@ pub(crate) struct Undo {
 }
 
 impl BroomFilter {
+    /// `true` if the edit is for as many tables as the filter has.
+    pub(super) fn has_tables_of(&self, edit: &Edit) -> bool {
+        self.local.tables.iter().count() == edit.tables.iter().count() + usize::from(edit.table_ended)
+    }
+
     /// Changes L. The edit must have been planned on this filter in its current state, or on an equal one. If it was read
     /// from bytes, [`BroomFilter::make_checked`] applies it.
     pub(crate) fn make(&mut self, mut edit: Edit) -> Undo {

@@ -21,6 +21,7 @@ use std::io;
 pub(super) const INSERT: u64 = 1;
 pub(super) const REMOVE: u64 = 2;
 pub(super) const ADAPT: u64 = 3;
+pub(super) const FILL: u64 = 4;
 pub(super) const BEGIN: u64 = 6;
 pub(super) const STEP: u64 = 7;
 
@@ -201,6 +202,8 @@ impl Backed for BroomFilter {
         let (before, after) = (self.stamp, plan.becomes);
         let edit = match plan.edit {
             plan::Edit::Nothing => UndoEdit::Nothing,
+            // A filter that was loaded has no rebuild that was only waiting, and so may lack the table that it would begin.
+            plan::Edit::Broom(edit) if !self.has_tables_of(&edit) => return Err(StalePlan),
             plan::Edit::Broom(edit) if plan.decoded => {
                 UndoEdit::Broom(Box::new(self.make_checked(*edit).ok_or(StalePlan)?))
             }

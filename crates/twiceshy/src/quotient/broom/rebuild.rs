@@ -66,7 +66,8 @@ impl BroomFilter {
             true => Vec::new(),
             false => vec![begin_of(&draft.local, Age::New)],
         };
-        let becomes = self.stamp.after(BEGIN, cells.unwrap_or(0));
+        let target = cells.unwrap_or_else(|| hash.map_or(0, |hash| hash.words(b"twiceshy stamp").word(0)));
+        let becomes = self.stamp.after(BEGIN, target);
         Ok(self.plan_of(becomes, Outcome::Rebuild(Progress::More), writes, draft))
     }
 }

@@ -1,6 +1,6 @@
 //! Builds a filter for a remote's set, under new functions.
 
-use super::filter::{BroomFilter, begin_of};
+use super::filter::{BroomFilter, FILL, begin_of};
 use super::functions::Age;
 use super::known::Known;
 use super::options::BroomOptions;
@@ -51,11 +51,12 @@ impl BroomFilter {
                 cursor = Some(last.clone());
                 let mut known = Known::new(&*remote);
                 let mut writes = Vec::new();
-                for Position { key, .. } in batch {
+                for Position { key, word } in batch {
                     if !self.local.place(&key, &known)? {
                         return Err(Error::Full { keys: self.len(), cells: self.cells() });
                     }
                     known.came(&self.local, &key);
+                    self.stamp = self.stamp.after(FILL, word);
                     writes.push(self.local.entry(&key, Age::Old, true));
                 }
                 write(writes, sequence, remote)?;

@@ -102,7 +102,7 @@ fn scribble<R: Invents>(local: &mut Local<R>, owners: &BTreeMap<Slot, Key>, shar
     let mut on_the_side = 0;
     for block in local.table().blocks.numbers() {
         let mut marks: Marks = [0; SLOTS as usize];
-        for (slot, owner) in owners.range(block.first_slot()..block.next().first_slot()) {
+        for (slot, owner) in owners.range(block.slots()) {
             let strand = local.strand(owner);
             let marked = random.below(64) < share;
             let mark = if marked { local.rule.invent(local.width(), &strand, random) } else { 0 };

@@ -133,6 +133,10 @@ impl Block {
         self.slot(SLOTS - 1)
     }
 
+    pub(crate) fn slots(self) -> Range<Slot> {
+        self.first_slot()..self.next().first_slot()
+    }
+
     /// The quotient whose occupied bit is at a place.
     #[inline(always)]
     pub(crate) fn quotient(self, at: u64) -> Quotient {
@@ -159,11 +163,12 @@ pub(crate) fn blocks_between(first: Slot, last: Slot) -> impl DoubleEndedIterato
     (first.block().0..=last.block().0).map(Block)
 }
 
-/// The part of each block in a range of slots, in ascending order.
+/// The part of each block in a range of slots, in ascending order. The range must not be empty.
 pub(crate) fn by_block(slots: Range<Slot>) -> impl DoubleEndedIterator<Item = (Block, Range<Slot>)> {
-    let blocks = slots.start.0 / SLOTS..slots.end.0.div_ceil(SLOTS);
-    Block::each(Block(blocks.start)..Block(blocks.end))
-        .map(move |block| (block, slots.start.max(block.first_slot())..slots.end.min(block.next().first_slot())))
+    blocks_between(slots.start, slots.end.before()).map(move |block| {
+        let Range { start, end } = block.slots();
+        (block, slots.start.max(start)..slots.end.min(end))
+    })
 }
 
 #[cfg(test)]

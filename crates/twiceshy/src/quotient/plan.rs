@@ -119,7 +119,7 @@ fn carry_marks<R: Rule>(
     let owners = owners_over(local, keys, around)?;
     cost.reset_reads += 1;
     for (block, chunk) in overflown {
-        for (slot, (_, origin)) in Slot::each(block.first_slot()..block.next().first_slot()).zip(chunk) {
+        for (slot, (_, origin)) in Slot::each(block.slots()).zip(chunk) {
             let owner: Option<&[u8]> = match origin {
                 Origin::Slot(before) => owners.get(before).map(|key| &**key),
                 Origin::Inserted => newcomer,

@@ -97,7 +97,7 @@ impl<B: BlockBytes> Table<B> {
         self.slots
     }
 
-    /// The slot after the last, which may be a spare one.
+    /// The slot after all slots, including the spare ones.
     pub(crate) fn end(&self) -> Slot {
         self.blocks.end().first_slot()
     }
@@ -205,7 +205,8 @@ impl<B: BlockBytes> Table<B> {
     #[inline(always)]
     fn next_offset<W: Word64>(&self, block: Block, offset: u64) -> u64 {
         let end = self.end_after::<W>(block, offset, self.blocks.occupieds(block).count_ones());
-        end.max(block.next().first_slot()) - block.next().first_slot()
+        let next = block.next().first_slot();
+        end.max(next) - next
     }
 
     /// The first free slot at or after this one and before `limit`.

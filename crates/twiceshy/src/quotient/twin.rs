@@ -68,7 +68,7 @@ fn compare(table: &Table, twin: &Twin) {
         assert_eq!(remainders.as_ref(), twin.runs.get(&quotient), "what the run of {quotient} holds");
     }
     for block in table.blocks.numbers() {
-        let slots = block.first_slot()..block.next().first_slot();
+        let slots = block.slots();
         let over = |(_, run): &(Quotient, Range<Slot>)| run.end > slots.start && run.start < slots.end;
         let expected: Vec<_> = layout.iter().filter(|run| over(run)).cloned().collect();
         assert_eq!(table.runs_over(block..block.next()).collect::<Vec<_>>(), expected, "the runs over block {block}");

@@ -80,8 +80,8 @@ impl<R: Rule> Local<R> {
         let mut prints = self.prints(words);
         let (mut hits, mut bit) = (0, 1);
         for table in 0..tables {
-            let first =
-                (u64::from(table) * self.shape.buckets() + buckets[usize::from(table)]) * u64::from(cells_per_bucket);
+            let bucket = buckets[usize::from(table)].0;
+            let first = (u64::from(table) * self.shape.buckets() + bucket) * u64::from(cells_per_bucket);
             for cell in 0..cells_per_bucket {
                 let value = self.cells.get(first + u64::from(cell));
                 let function = self.rule.function(super::Spot { table, cell }, value);

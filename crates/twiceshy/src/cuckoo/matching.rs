@@ -90,12 +90,13 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuckoo::shape::FIRST_BUCKETS;
     use crate::hash::mix;
 
     fn parts(edges: &[Vec<u64>]) -> Parts {
         let mut parts = Parts::default();
         for (key, cells) in edges.iter().enumerate() {
-            let located = Located { key: (key as u64).to_le_bytes()[..].into(), buckets: [0; 8] };
+            let located = Located { key: (key as u64).to_le_bytes()[..].into(), buckets: FIRST_BUCKETS };
             parts.add(Rc::new(located), cells.iter().copied().map(CellId).collect());
         }
         parts

@@ -4,7 +4,7 @@ use super::fingerprint::Values;
 use super::options::Size;
 use super::save::{read_cells, read_frame, write_frame};
 use super::search::{Path, Resident, Search, Tables};
-use super::shape::{Buckets, Shape};
+use super::shape::{Bucket, Buckets, FIRST_BUCKETS, Shape};
 use crate::error::{Error, OptionsError};
 use crate::filter::Filter;
 use crate::hash::{HashKey, Words, mix};
@@ -237,10 +237,10 @@ impl CuckooFilter {
 
     /// The bucket in table 0 and the fingerprint. Both come from word 0, one from its high bits and one from its low ones.
     #[inline]
-    fn locate(&self, words: &Words<'_>) -> (u64, u32) {
+    fn locate(&self, words: &Words<'_>) -> (Bucket, u32) {
         let word = words.word(0);
         let low = if self.cells.width() <= 24 { word << 32 } else { words.word(1) };
-        (self.shape.bucket(word), Values::all(self.cells.width()).pick(low))
+        (self.shape.bucket_of(word), Values::all(self.cells.width()).pick(low))
     }
 
     /// g_t: the distance from a fingerprint's bucket in table 0 to its bucket in table t.
@@ -254,14 +254,14 @@ impl CuckooFilter {
     }
 
     #[inline]
-    fn bucket(&self, home: u64, table: u8, fingerprint: u32) -> u64 {
-        let sum = home + self.displacement(table, fingerprint);
-        if sum < self.shape.buckets() { sum } else { sum - self.shape.buckets() }
+    fn bucket(&self, home: Bucket, table: u8, fingerprint: u32) -> Bucket {
+        let sum = home.0 + self.displacement(table, fingerprint);
+        Bucket(if sum < self.shape.buckets() { sum } else { sum - self.shape.buckets() })
     }
 
     #[inline]
-    fn buckets(&self, home: u64, fingerprint: u32) -> Buckets {
-        let mut buckets = [0; MAX_ORDERS];
+    fn buckets(&self, home: Bucket, fingerprint: u32) -> Buckets {
+        let mut buckets = FIRST_BUCKETS;
         for table in 0..self.shape.tables() {
             buckets[usize::from(table)] = self.bucket(home, table, fingerprint);
         }
@@ -309,9 +309,9 @@ impl Tables for CuckooFilter {
 
     fn resident(&mut self, cell: CellId) -> Result<Resident, Infallible> {
         let fingerprint = self.cells.get(cell.0);
-        let there = self.shape.bucket_of_cell(cell) + self.shape.buckets();
+        let there = self.shape.bucket_of_cell(cell).0 + self.shape.buckets();
         let home = (there - self.displacement(self.shape.spot(cell).table, fingerprint)) % self.shape.buckets();
-        Ok(Resident::At(self.buckets(home, fingerprint)))
+        Ok(Resident::At(self.buckets(Bucket(home), fingerprint)))
     }
 }
 

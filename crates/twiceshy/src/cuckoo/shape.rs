@@ -45,8 +45,15 @@ pub struct Spot {
     pub cell: u8,
 }
 
+/// The number of a bucket in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Bucket(pub(crate) u64);
+
 /// The buckets of a key, one in each table.
-pub(crate) type Buckets = [u64; MAX_ORDERS];
+pub(crate) type Buckets = [Bucket; MAX_ORDERS];
+
+/// The first bucket of every table: what a key's buckets are before they are known.
+pub(crate) const FIRST_BUCKETS: Buckets = [Bucket(0); MAX_ORDERS];
 
 impl Shape {
     /// `tables` tables of `buckets` buckets of `cells_per_bucket` cells.
@@ -120,6 +127,12 @@ impl Shape {
         reduce(order_word, self.buckets)
     }
 
+    /// The same, as the number of a bucket.
+    #[inline]
+    pub(crate) fn bucket_of(&self, order_word: u64) -> Bucket {
+        Bucket(self.bucket(order_word))
+    }
+
     /// The buckets of a key, one in each table.
     #[inline]
     pub(crate) fn buckets_of(&self, words: &Words<'_>) -> Buckets {
@@ -129,12 +142,12 @@ impl Shape {
     /// The same for a known number of tables, so that the loop can be unrolled.
     #[inline(always)]
     pub(crate) fn buckets_in(&self, words: &Words<'_>, tables: u8) -> Buckets {
-        let mut buckets = [0; MAX_ORDERS];
+        let mut buckets = FIRST_BUCKETS;
         for pair in 0..usize::from(tables.div_ceil(2)) {
             let word = words.word(pair as u64);
-            buckets[2 * pair] = self.bucket(word);
+            buckets[2 * pair] = self.bucket_of(word);
             if 2 * pair + 1 < usize::from(tables) {
-                buckets[2 * pair + 1] = self.bucket(word.rotate_left(32));
+                buckets[2 * pair + 1] = self.bucket_of(word.rotate_left(32));
             }
         }
         buckets
@@ -142,13 +155,13 @@ impl Shape {
 
     /// The first cell of a bucket.
     #[inline]
-    pub(crate) fn first_cell(&self, table: u8, bucket: u64) -> CellId {
-        CellId((u64::from(table) * self.buckets + bucket) * u64::from(self.cells_per_bucket))
+    pub(crate) fn first_cell(&self, table: u8, bucket: Bucket) -> CellId {
+        CellId((u64::from(table) * self.buckets + bucket.0) * u64::from(self.cells_per_bucket))
     }
 
     /// All cells of a bucket.
     #[inline]
-    pub(crate) fn bucket_cells(&self, table: u8, bucket: u64) -> impl Iterator<Item = CellId> + use<> {
+    pub(crate) fn bucket_cells(&self, table: u8, bucket: Bucket) -> impl Iterator<Item = CellId> + use<> {
         let CellId(first) = self.first_cell(table, bucket);
         (first..first + u64::from(self.cells_per_bucket)).map(CellId)
     }
@@ -168,13 +181,13 @@ impl Shape {
 
     /// The bucket of a cell in its table.
     #[inline]
-    pub(crate) fn bucket_of_cell(&self, CellId(cell): CellId) -> u64 {
-        cell / u64::from(self.cells_per_bucket) % self.buckets
+    pub(crate) fn bucket_of_cell(&self, CellId(cell): CellId) -> Bucket {
+        Bucket(cell / u64::from(self.cells_per_bucket) % self.buckets)
     }
 
     /// Where to ask a remote about a cell.
     pub(crate) fn place(&self, cell: CellId, generation: Generation) -> Place {
-        let bucket = self.bucket_of_cell(cell);
+        let Bucket(bucket) = self.bucket_of_cell(cell);
         let words = words_of(bucket, bucket, self.buckets);
         Place { generation, order: Order(self.spot(cell).table), words, cell }
     }
@@ -191,7 +204,7 @@ mod tests {
             let shape = Shape::new(4, buckets, 1).unwrap();
             for i in 0..200 {
                 let bucket = if i < 2 { i * (buckets - 1) } else { mix(i) % buckets };
-                let place = shape.place(shape.first_cell(2, bucket), Generation(0));
+                let place = shape.place(shape.first_cell(2, Bucket(bucket)), Generation(0));
                 let (first, last) = (*place.words.start(), *place.words.end());
                 assert_eq!((shape.bucket(first), shape.bucket(last)), (bucket, bucket));
                 assert!(first == 0 && bucket == 0 || shape.bucket(first - 1) == bucket - 1);
@@ -205,7 +218,7 @@ mod tests {
         let shape = Shape::new(3, 7, 4).unwrap();
         let mut expected = 0;
         for table in 0..3 {
-            for bucket in 0..7 {
+            for bucket in (0..7).map(Bucket) {
                 for (cell, id) in shape.bucket_cells(table, bucket).enumerate() {
                     assert_eq!(id, CellId(expected));
                     assert_eq!(shape.spot(id), Spot { table, cell: cell as u8 });
@@ -231,7 +244,7 @@ mod tests {
                 let buckets = shape.buckets_of(&words);
                 assert_eq!(shape.order_words(&words).as_slice()[0], words.word(0), "the remote relies on it");
                 for (Order(table), word) in shape.order_words(&words).iter() {
-                    assert_eq!(shape.bucket(word), buckets[usize::from(table)]);
+                    assert_eq!(shape.bucket_of(word), buckets[usize::from(table)]);
                     assert_eq!(Shape::order_word(&words, table), word);
                 }
             }
@@ -244,8 +257,8 @@ mod tests {
         let key = HashKey::fixed(3);
         let mut seen = [0u32; 256];
         for i in 0..256_000u64 {
-            let buckets = shape.buckets_of(&key.words(&i.to_le_bytes()));
-            seen[(buckets[0] * 16 + buckets[1]) as usize] += 1;
+            let [Bucket(first), Bucket(second), ..] = shape.buckets_of(&key.words(&i.to_le_bytes()));
+            seen[(first * 16 + second) as usize] += 1;
         }
         let chi_square: f64 = seen.iter().map(|n| (f64::from(*n) - 1000.0).powi(2) / 1000.0).sum();
         // 255 degrees of freedom: mean 255, standard deviation 22.6.

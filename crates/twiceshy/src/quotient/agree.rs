@@ -2,6 +2,7 @@
 
 use super::block::SLOTS;
 use super::local::{Change, Local};
+use super::numbers::{Block, Quotient, Slot};
 use super::owners::match_run;
 use super::plan;
 use super::rule::Rule;
@@ -78,9 +79,9 @@ impl Invents for Extensions {
 }
 
 /// A full table, and the owner of each slot.
-fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64) -> (Local<R>, BTreeMap<u64, Key>) {
+fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64) -> (Local<R>, BTreeMap<Slot, Key>) {
     let mut local = Local::new(slots, width, rule, 1_000, HashKey::fixed(seed), Generation(0)).unwrap();
-    let mut runs: BTreeMap<u64, Vec<Key>> = BTreeMap::new();
+    let mut runs: BTreeMap<Quotient, Vec<Key>> = BTreeMap::new();
     for number in 0..slots * 19 / 20 {
         let key = key(number);
         let room = plan::room(&local, &key).unwrap();
@@ -96,16 +97,16 @@ fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64) -> (Local<R>, BTree
 }
 
 /// Gives a share of the slots invented marks, with matching remainders. Blocks that overflow go to the side table.
-fn scribble<R: Invents>(local: &mut Local<R>, owners: &BTreeMap<u64, Key>, share: u64, random: &mut SplitMix64) {
+fn scribble<R: Invents>(local: &mut Local<R>, owners: &BTreeMap<Slot, Key>, share: u64, random: &mut SplitMix64) {
     let mut change = Change::default();
     let mut on_the_side = 0;
-    for block in 0..local.table().all_slots() / SLOTS {
+    for block in local.table().blocks.numbers() {
         let mut marks: Marks = [0; SLOTS as usize];
-        for (slot, owner) in owners.range(block * SLOTS..(block + 1) * SLOTS) {
+        for (slot, owner) in owners.range(block.slots()) {
             let strand = local.strand(owner);
             let marked = random.below(64) < share;
             let mark = if marked { local.rule.invent(local.width(), &strand, random) } else { 0 };
-            marks[(slot % SLOTS) as usize] = mark;
+            marks[slot.at() as usize] = mark;
             change.remainders.push((*slot, local.rule.remainder(local.width(), &strand, mark)));
         }
         change
@@ -132,7 +133,7 @@ fn compare<R: Invents>(name: &str, slots: u64, width: u32, rule: &R, seed: u64) 
             met[usize::from(agreed(&local, &query, &context))] += 1;
             let Some(run) = local.run(local.quotient(&query)) else { continue };
             let slot = run.start + random.below(run.end - run.start);
-            let own = local.marks_of(slot..slot + 1)[0];
+            let own = local.marks_of(slot..slot.next())[0];
             let strand = local.strand(&query);
             for mark in [own, own.wrapping_add(1) % 8, local.rule.invent(width, &strand, &mut random), 0] {
                 let forged = local.rule.remainder(width, &strand, mark);
@@ -172,7 +173,7 @@ fn a_fast_look_up_agrees_about_codes_that_no_encoder_wrote() {
             full(200, width, TelescopingFilter::with_slots(1, width).spec.rule(width).unwrap(), 5);
         let (mut extension, _) = full(200, width, ExtensionSpec.rule(width).unwrap(), 5);
         for turn in 0..30 {
-            for block in 0..3 {
+            for block in (0..3).map(Block) {
                 let code = (random.next() >> 8 >> random.below(50)).min(crate::codes::ESCAPE - 1);
                 telescoping.marked.table.blocks.set_code(block, code);
                 extension.marked.table.blocks.set_code(block, code);

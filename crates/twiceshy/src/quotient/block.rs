@@ -12,6 +12,7 @@
 //! costs w + 2.125 bits without either, w + 3 with the code, w + 10.125 with the marks. Everything is little-endian and
 //! read with unaligned loads, so a block needs no alignment, and its bytes are the same on every platform.
 
+use super::numbers::{Block, Quotient, Slot, blocks_between};
 use super::shift::Shift;
 use crate::touched::note_slice;
 use std::ops::Range;
@@ -27,33 +28,33 @@ pub(crate) const PADDING: usize = 7;
 /// Each method returns `len` bytes of a block from its byte `at` on. Up to [`PADDING`] of them may lie after the block's
 /// end, and these must not be changed. Accesses to L are recorded as touched; a draft's copies are not L.
 pub(crate) trait BlockBytes {
-    fn part(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8];
+    fn part(&self, block: Block, stride: usize, at: usize, len: usize) -> &[u8];
 
-    fn part_mut(&mut self, block: u64, stride: usize, at: usize, len: usize) -> &mut [u8];
+    fn part_mut(&mut self, block: Block, stride: usize, at: usize, len: usize) -> &mut [u8];
 
     /// The same as `part`, for a caller that reads only some of the bytes and records these itself.
-    fn view(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8];
+    fn view(&self, block: Block, stride: usize, at: usize, len: usize) -> &[u8];
 }
 
 impl BlockBytes for Vec<u8> {
     #[inline(always)]
-    fn part(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8] {
+    fn part(&self, block: Block, stride: usize, at: usize, len: usize) -> &[u8] {
         let bytes = self.view(block, stride, at, len);
         note_slice(bytes);
         bytes
     }
 
     #[inline(always)]
-    fn part_mut(&mut self, block: u64, stride: usize, at: usize, len: usize) -> &mut [u8] {
-        let at = block as usize * stride + at;
+    fn part_mut(&mut self, block: Block, stride: usize, at: usize, len: usize) -> &mut [u8] {
+        let at = block.index() * stride + at;
         let bytes = &mut self[at..at + len];
         note_slice(bytes);
         bytes
     }
 
     #[inline(always)]
-    fn view(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8] {
-        let at = block as usize * stride + at;
+    fn view(&self, block: Block, stride: usize, at: usize, len: usize) -> &[u8] {
+        let at = block.index() * stride + at;
         &self[at..at + len]
     }
 }
@@ -110,10 +111,10 @@ pub(crate) struct Remainders<'a> {
 }
 
 impl Remainders<'_> {
-    /// The remainder of a slot, counted within the block.
+    /// The remainder of the slot at this place.
     #[inline(always)]
-    pub(crate) fn get(&self, slot: u64) -> u32 {
-        let bit = slot as usize * self.width as usize;
+    pub(crate) fn get(&self, at: u64) -> u32 {
+        let bit = at as usize * self.width as usize;
         let bytes = &self.bytes[bit / 8..bit / 8 + 8];
         note_slice(bytes);
         let mut word = [0; 8];
@@ -188,63 +189,74 @@ impl<B: BlockBytes> Blocks<B> {
         self.len
     }
 
+    /// The block after the last.
+    #[inline(always)]
+    pub(crate) fn end(&self) -> Block {
+        Block(self.len)
+    }
+
+    /// The numbers of all blocks.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = Block> + use<B> {
+        Block::each(Block(0)..self.end())
+    }
+
     pub(crate) fn width(&self) -> u32 {
         self.layout.width
     }
 
     #[inline(always)]
-    fn load(&self, block: u64, at: usize) -> u64 {
+    fn load(&self, block: Block, at: usize) -> u64 {
         let mut word = [0; 8];
         word.copy_from_slice(self.bytes.part(block, self.layout.stride, at, 8));
         u64::from_le_bytes(word)
     }
 
     #[inline(always)]
-    fn store(&mut self, block: u64, at: usize, word: u64) {
+    fn store(&mut self, block: Block, at: usize, word: u64) {
         self.bytes.part_mut(block, self.layout.stride, at, 8).copy_from_slice(&word.to_le_bytes());
     }
 
     #[inline(always)]
-    pub(crate) fn offset(&self, block: u64) -> u8 {
+    pub(crate) fn offset(&self, block: Block) -> u8 {
         self.bytes.part(block, self.layout.stride, 0, 1)[0]
     }
 
-    pub(crate) fn set_offset(&mut self, block: u64, offset: u8) {
+    pub(crate) fn set_offset(&mut self, block: Block, offset: u8) {
         self.bytes.part_mut(block, self.layout.stride, 0, 1)[0] = offset;
     }
 
     /// The code of a block: its header's upper seven bytes.
     #[inline(always)]
-    pub(crate) fn code(&self, block: u64) -> u64 {
+    pub(crate) fn code(&self, block: Block) -> u64 {
         self.load(block, 0) >> 8
     }
 
-    pub(crate) fn set_code(&mut self, block: u64, code: u64) {
+    pub(crate) fn set_code(&mut self, block: Block, code: u64) {
         let offset = u64::from(self.offset(block));
         self.store(block, 0, code << 8 | offset);
     }
 
     #[inline(always)]
-    pub(crate) fn occupieds(&self, block: u64) -> u64 {
+    pub(crate) fn occupieds(&self, block: Block) -> u64 {
         self.load(block, self.layout.header)
     }
 
-    pub(crate) fn set_occupied(&mut self, slot: u64, occupied: bool) {
-        let (block, at) = (slot / SLOTS, self.layout.header);
-        self.store(block, at, with_bit(self.load(block, at), slot % SLOTS, occupied));
+    pub(crate) fn set_occupied(&mut self, quotient: Quotient, occupied: bool) {
+        let (block, at) = (quotient.block(), self.layout.header);
+        self.store(block, at, with_bit(self.load(block, at), quotient.at(), occupied));
     }
 
     #[inline(always)]
-    pub(crate) fn runends(&self, block: u64) -> u64 {
+    pub(crate) fn runends(&self, block: Block) -> u64 {
         self.load(block, self.layout.header + 8)
     }
 
-    fn set_runends(&mut self, block: u64, runends: u64) {
+    fn set_runends(&mut self, block: Block, runends: u64) {
         self.store(block, self.layout.header + 8, runends);
     }
 
-    pub(crate) fn set_runend(&mut self, slot: u64, runend: bool) {
-        self.set_runends(slot / SLOTS, with_bit(self.runends(slot / SLOTS), slot % SLOTS, runend));
+    pub(crate) fn set_runend(&mut self, slot: Slot, runend: bool) {
+        self.set_runends(slot.block(), with_bit(self.runends(slot.block()), slot.at(), runend));
     }
 
     #[inline(always)]
@@ -254,78 +266,79 @@ impl<B: BlockBytes> Blocks<B> {
 
     /// The byte of its block where a slot's remainder begins, and the bit in it.
     #[inline(always)]
-    fn remainder_at(&self, slot: u64) -> (usize, u32) {
-        let bit = (slot % SLOTS) as usize * self.layout.width as usize;
+    fn remainder_at(&self, slot: Slot) -> (usize, u32) {
+        let bit = slot.at() as usize * self.layout.width as usize;
         (self.layout.remainders() + bit / 8, (bit % 8) as u32)
     }
 
     /// The remainders of a block, so that a look-up finds the block only once for all slots of a run.
     #[inline(always)]
-    pub(crate) fn remainders(&self, block: u64) -> Remainders<'_> {
+    pub(crate) fn remainders(&self, block: Block) -> Remainders<'_> {
         let Layout { width, stride, .. } = self.layout;
         let bytes = self.bytes.view(block, stride, self.layout.remainders(), 8 * width as usize + PADDING);
         Remainders { bytes, width }
     }
 
     #[inline(always)]
-    pub(crate) fn remainder(&self, slot: u64) -> u32 {
+    pub(crate) fn remainder(&self, slot: Slot) -> u32 {
         let (at, bit) = self.remainder_at(slot);
-        (self.load(slot / SLOTS, at) >> bit & self.mask()) as u32
+        (self.load(slot.block(), at) >> bit & self.mask()) as u32
     }
 
-    pub(crate) fn set_remainder(&mut self, slot: u64, remainder: u32) {
-        let (block, (at, bit)) = (slot / SLOTS, self.remainder_at(slot));
+    pub(crate) fn set_remainder(&mut self, slot: Slot, remainder: u32) {
+        let (block, (at, bit)) = (slot.block(), self.remainder_at(slot));
         let others = self.load(block, at) & !(self.mask() << bit);
         self.store(block, at, others | (u64::from(remainder) & self.mask()) << bit);
     }
 
     /// The marks of a block that stores them plainly.
-    pub(crate) fn mark_bytes(&self, block: u64) -> &[u8] {
+    pub(crate) fn mark_bytes(&self, block: Block) -> &[u8] {
         self.bytes.part(block, self.layout.stride, self.layout.marks(), SLOTS as usize)
     }
 
-    pub(crate) fn mark_bytes_mut(&mut self, block: u64) -> &mut [u8] {
+    pub(crate) fn mark_bytes_mut(&mut self, block: Block) -> &mut [u8] {
         self.bytes.part_mut(block, self.layout.stride, self.layout.marks(), SLOTS as usize)
     }
 
     /// Moves the contents of slots `from..to`, remainders and runends, one slot up. The content of `to` is lost, and `from`
     /// is empty.
-    pub(crate) fn shift_up(&mut self, from: u64, to: u64) {
-        for block in (from / SLOTS..=to / SLOTS).rev() {
-            let lowest = from.max(block * SLOTS);
-            let highest = to.min(block * SLOTS + SLOTS - 1);
+    pub(crate) fn shift_up(&mut self, from: Slot, to: Slot) {
+        for block in blocks_between(from, to).rev() {
+            let lowest = from.max(block.first_slot());
+            let highest = to.min(block.last_slot());
             // What is shifted in from below: the last slot of the block before, unless the move begins here.
-            let (carried, runend) = match lowest.checked_sub(1) {
-                Some(below) if lowest > from => (self.remainder(below), self.runends(block - 1) >> 63),
-                _ => (0, 0),
+            let (carried, runend) = if lowest > from {
+                (self.remainder(lowest.before()), self.runends(block.before()) >> 63)
+            } else {
+                (0, 0)
             };
-            self.shift_remainders(block, lowest..highest + 1, true);
+            self.shift_remainders(block, lowest..highest.next(), true);
             self.set_remainder(lowest, carried);
-            let region = bits(lowest % SLOTS, highest % SLOTS);
+            let region = bits(lowest.at(), highest.at());
             let runends = self.runends(block);
-            let first = lowest % SLOTS;
+            let first = lowest.at();
             self.set_runends(block, runends & !region | (runends << 1 & region & !(1 << first)) | runend << first);
         }
     }
 
     /// Moves the contents of slots `from + 1..=to` one slot down. The content of `from` is lost, and `to` is empty.
-    pub(crate) fn shift_down(&mut self, from: u64, to: u64) {
-        for block in from / SLOTS..=to / SLOTS {
-            let lowest = from.max(block * SLOTS);
-            let highest = to.min(block * SLOTS + SLOTS - 1);
+    pub(crate) fn shift_down(&mut self, from: Slot, to: Slot) {
+        for block in blocks_between(from, to) {
+            let lowest = from.max(block.first_slot());
+            let highest = to.min(block.last_slot());
             let (carried, runend) =
-                if highest < to { (self.remainder(highest + 1), self.runends(block + 1) & 1) } else { (0, 0) };
-            self.shift_remainders(block, lowest..highest + 1, false);
+                if highest < to { (self.remainder(highest.next()), self.runends(block.next()) & 1) } else { (0, 0) };
+            self.shift_remainders(block, lowest..highest.next(), false);
             self.set_remainder(highest, carried);
-            let region = bits(lowest % SLOTS, highest % SLOTS);
+            let region = bits(lowest.at(), highest.at());
             let runends = self.runends(block);
-            let last = highest % SLOTS;
+            let last = highest.at();
             self.set_runends(block, runends & !region | (runends >> 1 & region & !(1 << last)) | runend << last);
         }
     }
 
     /// Moves remainders within one block, up or down.
-    fn shift_remainders(&mut self, block: u64, slots: Range<u64>, up: bool) {
+    fn shift_remainders(&mut self, block: Block, slots: Range<Slot>, up: bool) {
         let shift = Shift::new(self.layout.width, slots);
         let Range { start, end } = shift.bytes();
         let at = self.layout.remainders() + start;
@@ -353,19 +366,20 @@ mod tests {
     /// Three blocks with random content.
     fn scribbled(width: u32, annex: Annex, rng: &mut SplitMix64) -> Blocks {
         let mut blocks = Blocks::new(3, Layout::new(width, annex)).unwrap();
-        for slot in 0..192 {
+        for slot in (0..192).map(Slot) {
             blocks.set_remainder(slot, rng.next() as u32);
             blocks.set_runend(slot, rng.next() & 1 == 1);
-            blocks.set_occupied(slot, rng.next() & 1 == 1);
+            blocks.set_occupied(slot.block().quotient(slot.at()), rng.next() & 1 == 1);
         }
-        for block in 0..3 {
+        for block in blocks.numbers() {
             blocks.set_offset(block, rng.next() as u8);
         }
         blocks
     }
 
     fn row(blocks: &Blocks) -> Vec<(u32, bool)> {
-        (0..192).map(|slot| (blocks.remainder(slot), blocks.runends(slot / 64) >> (slot % 64) & 1 == 1)).collect()
+        let is_end = |slot: Slot| blocks.runends(slot.block()) >> slot.at() & 1 == 1;
+        (0..192).map(Slot).map(|slot| (blocks.remainder(slot), is_end(slot))).collect()
     }
 
     #[test]
@@ -378,8 +392,8 @@ mod tests {
                     let (a, b) = (rng.below(192), rng.below(192));
                     let (from, to) = (a.min(b), a.max(b));
                     let (mut up, mut down) = (blocks.clone(), blocks.clone());
-                    up.shift_up(from, to);
-                    down.shift_down(from, to);
+                    up.shift_up(Slot(from), Slot(to));
+                    down.shift_down(Slot(from), Slot(to));
                     let mut expected = row(&blocks);
                     expected.remove(to as usize);
                     expected.insert(from as usize, (0, false));
@@ -388,7 +402,7 @@ mod tests {
                     expected.remove(from as usize);
                     expected.insert(to as usize, (0, false));
                     assert_eq!(row(&down), expected, "down, width {width}, {from}..{to}");
-                    for block in 0..3 {
+                    for block in blocks.numbers() {
                         assert_eq!(up.occupieds(block), blocks.occupieds(block));
                         assert_eq!(down.offset(block), blocks.offset(block));
                     }
@@ -401,18 +415,21 @@ mod tests {
     fn code_offset_and_marks_do_not_touch_their_neighbours() {
         let mut rng = SplitMix64::from_state(2);
         let mut coded = scribbled(7, Annex::Code, &mut rng);
-        let before = (row(&coded), coded.offset(1), coded.occupieds(1));
-        coded.set_code(1, (1 << 56) - 1);
-        assert_eq!(coded.code(1), (1 << 56) - 1);
-        coded.set_offset(1, before.1);
-        assert_eq!((row(&coded), coded.offset(1), coded.occupieds(1)), before);
-        assert_eq!((coded.code(0), coded.code(2)), (0, 0));
+        let before = (row(&coded), coded.offset(Block(1)), coded.occupieds(Block(1)));
+        coded.set_code(Block(1), (1 << 56) - 1);
+        assert_eq!(coded.code(Block(1)), (1 << 56) - 1);
+        coded.set_offset(Block(1), before.1);
+        assert_eq!((row(&coded), coded.offset(Block(1)), coded.occupieds(Block(1))), before);
+        assert_eq!((coded.code(Block(0)), coded.code(Block(2))), (0, 0));
 
         let mut plain = scribbled(7, Annex::Bytes, &mut rng);
-        let before = (row(&plain), plain.offset(2));
-        plain.mark_bytes_mut(1).fill(255);
-        assert_eq!((row(&plain), plain.offset(2)), before);
-        assert_eq!([0, 1, 2].map(|block| plain.mark_bytes(block).to_vec()), [0, 255, 0].map(|mark| vec![mark; 64]));
+        let before = (row(&plain), plain.offset(Block(2)));
+        plain.mark_bytes_mut(Block(1)).fill(255);
+        assert_eq!((row(&plain), plain.offset(Block(2))), before);
+        assert_eq!(
+            [0, 1, 2].map(Block).map(|block| plain.mark_bytes(block).to_vec()),
+            [0, 255, 0].map(|mark| vec![mark; 64])
+        );
     }
 
     #[cfg(feature = "count-words")]
@@ -422,19 +439,19 @@ mod tests {
         type Access = (&'static str, fn(&mut Blocks), u64);
         // Each access with the number of bytes that it touches at least.
         let accesses: [Access; 13] = [
-            ("offset", |blocks| _ = blocks.offset(1), 1),
-            ("set_offset", |blocks| blocks.set_offset(1, 1), 1),
-            ("code", |blocks| _ = blocks.code(1), 8),
-            ("set_code", |blocks| blocks.set_code(1, 1), 8),
-            ("occupieds", |blocks| _ = blocks.occupieds(1), 8),
-            ("set_occupied", |blocks| blocks.set_occupied(64, true), 8),
-            ("runends", |blocks| _ = blocks.runends(1), 8),
-            ("set_runend", |blocks| blocks.set_runend(64, true), 8),
-            ("remainder", |blocks| _ = blocks.remainder(64), 1),
-            ("remainders", |blocks| _ = blocks.remainders(1).get(0), 1),
-            ("set_remainder", |blocks| blocks.set_remainder(64, 1), 1),
-            ("shift_up", |blocks| blocks.shift_up(64, 191), 2 * (8 + 56)),
-            ("shift_down", |blocks| blocks.shift_down(64, 191), 2 * (8 + 56)),
+            ("offset", |blocks| _ = blocks.offset(Block(1)), 1),
+            ("set_offset", |blocks| blocks.set_offset(Block(1), 1), 1),
+            ("code", |blocks| _ = blocks.code(Block(1)), 8),
+            ("set_code", |blocks| blocks.set_code(Block(1), 1), 8),
+            ("occupieds", |blocks| _ = blocks.occupieds(Block(1)), 8),
+            ("set_occupied", |blocks| blocks.set_occupied(Quotient(64), true), 8),
+            ("runends", |blocks| _ = blocks.runends(Block(1)), 8),
+            ("set_runend", |blocks| blocks.set_runend(Slot(64), true), 8),
+            ("remainder", |blocks| _ = blocks.remainder(Slot(64)), 1),
+            ("remainders", |blocks| _ = blocks.remainders(Block(1)).get(0), 1),
+            ("set_remainder", |blocks| blocks.set_remainder(Slot(64), 1), 1),
+            ("shift_up", |blocks| blocks.shift_up(Slot(64), Slot(191)), 2 * (8 + 56)),
+            ("shift_down", |blocks| blocks.shift_down(Slot(64), Slot(191)), 2 * (8 + 56)),
         ];
         let mut coded = Blocks::new(3, Layout::new(7, Annex::Code)).unwrap();
         for (name, access, bytes) in accesses {
@@ -443,7 +460,8 @@ mod tests {
             assert!(touched::words() * 8 >= bytes, "{name}: {} words", touched::words());
         }
         let mut plain = Blocks::new(3, Layout::new(7, Annex::Bytes)).unwrap();
-        let marks: [fn(&mut Blocks); 2] = [|blocks| _ = blocks.mark_bytes(1), |blocks| _ = blocks.mark_bytes_mut(1)];
+        let marks: [fn(&mut Blocks); 2] =
+            [|blocks| _ = blocks.mark_bytes(Block(1)), |blocks| _ = blocks.mark_bytes_mut(Block(1))];
         for access in marks {
             touched::reset();
             access(&mut plain);

@@ -2,6 +2,7 @@
 
 use super::block::SLOTS;
 use super::local::{Change, Kept, Replaced, Shift, UNMARKED};
+use super::numbers::{Block, Quotient, Slot, blocks_between};
 use super::plan::Cost;
 use super::rank_select::RankSelectFilter;
 use super::rule::Rule;
@@ -56,16 +57,16 @@ impl<R: Rule> RankSelectFilter<R> {
         if !self.accepts(&edit) {
             return None;
         }
-        let mut blocks: Vec<u64> = edit.change.marks.iter().map(|(block, _)| *block).collect();
+        let mut blocks: Vec<Block> = edit.change.marks.iter().map(|(block, _)| *block).collect();
         match edit.change.shift {
             Shift::Nothing => {}
             Shift::Insert(Room { slot, free: end, .. }, _) | Shift::Remove(Gap { slot, freed: end, .. }) => {
-                blocks.extend(slot / SLOTS..=end / SLOTS);
+                blocks.extend(blocks_between(slot, end));
             }
         }
         let undo = self.make(edit);
         let local = &self.local;
-        let whole = |block: &u64| check_block(local, *block, local.table().used_in(*block)).is_ok();
+        let whole = |block: &Block| check_block(local, *block, local.table().used_in(*block)).is_ok();
         if blocks.iter().all(whole) {
             return Some(undo);
         }
@@ -76,20 +77,20 @@ impl<R: Rule> RankSelectFilter<R> {
     /// `true` if the edit fits this table: its slots are where the table has them, and its marks fit.
     fn accepts(&self, edit: &Edit) -> bool {
         let local = &self.local;
-        let (slots, blocks) = (local.table().all_slots(), local.table().blocks.len());
+        let (slots, blocks) = (local.table().end(), local.table().blocks.end());
         let fits = |remainder: &u32| u64::from(*remainder) < 1 << local.width();
         let shifts = match edit.change.shift {
             Shift::Nothing => true,
             Shift::Insert(room, remainder) => {
-                room.quotient < local.slots()
+                room.quotient.0 < local.slots()
                     && local.keys < sizing::quotient_most(local.slots())
                     && local.table().room(room.quotient) == Some(room)
                     && fits(&remainder)
             }
-            Shift::Remove(gap) => gap.quotient < local.slots() && self.is_gap(gap),
+            Shift::Remove(gap) => gap.quotient.0 < local.slots() && self.is_gap(gap),
         };
-        let whole = |(block, kept): &(u64, Kept)| *block < blocks && local.can_keep(kept);
-        let beside = |(block, kept): &&(u64, Kept)| matches!(kept, Kept::Plain(_)) && local.is_coded(*block);
+        let whole = |(block, kept): &(Block, Kept)| *block < blocks && local.can_keep(kept);
+        let beside = |(block, kept): &&(Block, Kept)| matches!(kept, Kept::Plain(_)) && local.is_coded(*block);
         let remainders = &edit.change.remainders;
         shifts
             && edit.change.marks.iter().all(whole)
@@ -109,17 +110,17 @@ impl Edit {
             Shift::Nothing => out.u8(0),
             Shift::Insert(room, remainder) => {
                 out.u8(1);
-                [room.quotient, room.slot, room.free].into_iter().for_each(|number| out.u64(number));
+                [room.quotient.0, room.slot.0, room.free.0].into_iter().for_each(|number| out.u64(number));
                 out.u32(remainder);
             }
             Shift::Remove(gap) => {
                 out.u8(2);
-                [gap.quotient, gap.slot, gap.freed].into_iter().for_each(|number| out.u64(number));
+                [gap.quotient.0, gap.slot.0, gap.freed.0].into_iter().for_each(|number| out.u64(number));
             }
         }
         out.u64(self.change.marks.len() as u64);
         for (block, kept) in &self.change.marks {
-            out.u64(*block);
+            out.u64(block.0);
             match kept {
                 Kept::Code(code) => {
                     out.u8(0);
@@ -133,7 +134,7 @@ impl Edit {
         }
         out.u64(self.change.remainders.len() as u64);
         for (slot, remainder) in &self.change.remainders {
-            out.u64(*slot);
+            out.u64(slot.0);
             out.u32(*remainder);
         }
         let (code, cost) = match self.counted {
@@ -150,15 +151,19 @@ impl Edit {
         let shift = match from.u8()? {
             0 => Shift::Nothing,
             1 => {
-                let room = Room { quotient: from.u64()?, slot: from.u64()?, free: from.u64()? };
+                let (quotient, slot) = (Quotient(from.u64()?), Slot(from.u64()?));
+                let room = Room { quotient, slot, free: Slot(from.u64()?) };
                 Shift::Insert(room, from.u32()?)
             }
-            2 => Shift::Remove(Gap { quotient: from.u64()?, slot: from.u64()?, freed: from.u64()? }),
+            2 => {
+                let (quotient, slot) = (Quotient(from.u64()?), Slot(from.u64()?));
+                Shift::Remove(Gap { quotient, slot, freed: Slot(from.u64()?) })
+            }
             other => return Err(LoadError::invalid(format!("its shift is of kind {other}"))),
         };
         let mut change = Change { shift, ..Change::default() };
         for _ in 0..from.u64()? {
-            let block = from.u64()?;
+            let block = Block(from.u64()?);
             let kept = match from.u8()? {
                 0 => Kept::Code(from.u64()?),
                 1 => {
@@ -173,7 +178,7 @@ impl Edit {
             change.marks.push((block, kept));
         }
         for _ in 0..from.u64()? {
-            change.remainders.push((from.u64()?, from.u32()?));
+            change.remainders.push((Slot(from.u64()?), from.u32()?));
         }
         let code = from.u8()?;
         let cost = Cost { shifted: from.u64()?, resets: from.u64()?, reset_reads: from.u64()? };

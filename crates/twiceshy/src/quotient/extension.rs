@@ -2,6 +2,7 @@
 
 use super::block::Annex;
 use super::local::Marked;
+use super::numbers::{Block, Slot};
 use super::options::{Coded, RuleSpec};
 use super::rank_select::RankSelectFilter;
 use super::rule::{Marking, Rule};
@@ -126,15 +127,15 @@ impl Marking for Extensions {
     }
 
     #[inline(always)]
-    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
+    fn matches(&self, table: &Marked, run: Range<Slot>, key: &Strand<'_>) -> bool {
         let width = table.width();
         let remainder = key.remainder(width, 0);
-        Marked::any_piece(run, |block, slots| {
+        Marked::any_piece(run, |block, places| {
             let remainders = table.table.blocks.remainders(block);
             let mut reader = None;
-            slots.into_iter().any(|slot| {
-                remainders.get(slot) == remainder && self.extension_matches(table, block, slot, key, &mut reader)
-            })
+            places
+                .into_iter()
+                .any(|at| remainders.get(at) == remainder && self.extension_matches(table, block, at, key, &mut reader))
         })
     }
 }
@@ -145,20 +146,20 @@ impl Extensions {
     fn extension_matches<'a>(
         &'a self,
         table: &Marked,
-        block: u64,
-        slot: u64,
+        block: Block,
+        at: u64,
         key: &Strand<'_>,
         reader: &mut Option<codes::Reader<'a, ExtensionCode>>,
     ) -> bool {
         let mark = match table.table.blocks.code(block) {
             0 => return true,
             code if code >= ESCAPE => match table.side.get(code) {
-                Some(entry) => entry.marks[slot as usize],
+                Some(entry) => entry.marks[at as usize],
                 None => return true,
             },
             code => {
                 let reader = reader.get_or_insert_with(|| codes::Reader::new(&ExtensionCode, &self.zeros, code));
-                reader.mark(slot as usize)
+                reader.mark(at as usize)
             }
         };
         self.agrees(table.width(), key, mark)

@@ -1,6 +1,7 @@
 //! L: the table, its marks, and look-ups.
 
 use super::block::{Annex, Layout, SLOTS};
+use super::numbers::{Block, Quotient, Slot};
 use super::rule::Rule;
 use super::side::{Entry, Side};
 use super::strand::{Strand, quotient_of};
@@ -28,19 +29,19 @@ impl Marked {
     }
 
     /// `true` if `holds` is true for some part of a run. A run is cut at the ends of blocks, since each block has its own
-    /// marks. Slots are counted within the block.
+    /// marks. `holds` gets the places of its slots in the block.
     #[inline(always)]
-    pub(crate) fn any_piece(run: Range<u64>, mut holds: impl FnMut(u64, Range<u64>) -> bool) -> bool {
-        let (mut block, mut first) = (run.start / SLOTS, run.start % SLOTS);
+    pub(crate) fn any_piece(run: Range<Slot>, mut holds: impl FnMut(Block, Range<u64>) -> bool) -> bool {
+        let (mut block, mut first) = (run.start.block(), run.start.at());
         loop {
-            let last = run.end - block * SLOTS;
+            let last = run.end - block.first_slot();
             if holds(block, first..last.min(SLOTS)) {
                 return true;
             }
             if last <= SLOTS {
                 return false;
             }
-            block += 1;
+            block = block.next();
             first = 0;
         }
     }
@@ -78,16 +79,16 @@ pub(crate) enum Shift {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     pub(crate) shift: Shift,
-    pub(crate) marks: Vec<(u64, Kept)>,
-    pub(crate) remainders: Vec<(u64, u32)>,
+    pub(crate) marks: Vec<(Block, Kept)>,
+    pub(crate) remainders: Vec<(Slot, u32)>,
 }
 
 /// What a change has replaced, in order.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     shift: Unshift,
-    marks: Vec<(u64, Before)>,
-    remainders: Vec<(u64, u32)>,
+    marks: Vec<(Block, Before)>,
+    remainders: Vec<(Slot, u32)>,
     keys: u64,
 }
 
@@ -149,11 +150,11 @@ impl<R: Rule> Local<R> {
         Strand::of(&self.hash, key)
     }
 
-    pub(crate) fn quotient(&self, key: &[u8]) -> u64 {
+    pub(crate) fn quotient(&self, key: &[u8]) -> Quotient {
         quotient_of(self.hash.words(key).word(0), self.slots())
     }
 
-    pub(crate) fn run(&self, quotient: u64) -> Option<Range<u64>> {
+    pub(crate) fn run(&self, quotient: Quotient) -> Option<Range<Slot>> {
         self.table().run::<Portable>(quotient)
     }
 
@@ -164,9 +165,9 @@ impl<R: Rule> Local<R> {
     }
 
     /// Where to ask the remote about the keys of these quotients.
-    pub(crate) fn place(&self, first: u64, last: u64, slot: u64) -> Place {
-        let words = words_of(first, last, self.slots());
-        Place { generation: self.generation, order: Order(0), words, cell: CellId(slot) }
+    pub(crate) fn place(&self, first: Quotient, last: Quotient, slot: Slot) -> Place {
+        let words = words_of(first.0, last.0, self.slots());
+        Place { generation: self.generation, order: Order(0), words, cell: CellId(slot.0) }
     }
 
     /// `true` if a slot with this content could belong to the key.
@@ -176,14 +177,14 @@ impl<R: Rule> Local<R> {
 
     /// The slots of a run that match a key, compared one by one. [`Marking::matches`](super::rule::Marking::matches) must
     /// agree with it.
-    pub(crate) fn hits(&self, run: Range<u64>, key: &Strand<'_>) -> Vec<u64> {
+    pub(crate) fn hits(&self, run: Range<Slot>, key: &Strand<'_>) -> Vec<Slot> {
         let marks = self.marks_of(run.clone());
-        let fits = |(slot, mark): &(u64, Mark)| self.fits(key, *mark, self.table().blocks.remainder(*slot));
-        run.zip(marks).filter(fits).map(|(slot, _)| slot).collect()
+        let fits = |(slot, mark): &(Slot, Mark)| self.fits(key, *mark, self.table().blocks.remainder(*slot));
+        Slot::each(run).zip(marks).filter(fits).map(|(slot, _)| slot).collect()
     }
 
     /// The marks of some slots.
-    pub(crate) fn marks_of(&self, slots: Range<u64>) -> Vec<Mark> {
+    pub(crate) fn marks_of(&self, slots: Range<Slot>) -> Vec<Mark> {
         let mut marks = Vec::with_capacity((slots.end - slots.start) as usize);
         Marked::any_piece(slots, |block, piece| {
             marks.extend_from_slice(&self.marks(block)[piece.start as usize..piece.end as usize]);
@@ -193,7 +194,7 @@ impl<R: Rule> Local<R> {
     }
 
     /// `true` if some slot of a block has learned something.
-    pub(crate) fn is_marked(&self, block: u64) -> bool {
+    pub(crate) fn is_marked(&self, block: Block) -> bool {
         match R::ANNEX {
             Annex::Nothing => false,
             Annex::Code => self.table().blocks.code(block) != 0,
@@ -202,12 +203,12 @@ impl<R: Rule> Local<R> {
     }
 
     /// `true` if plain marks would need a new entry in the side table for this block.
-    pub(crate) fn is_coded(&self, block: u64) -> bool {
+    pub(crate) fn is_coded(&self, block: Block) -> bool {
         R::ANNEX == Annex::Code && self.table().blocks.code(block) < ESCAPE
     }
 
     /// The marks of a block.
-    pub(crate) fn marks(&self, block: u64) -> Marks {
+    pub(crate) fn marks(&self, block: Block) -> Marks {
         let blocks = &self.table().blocks;
         match R::ANNEX {
             Annex::Nothing => UNMARKED,
@@ -228,7 +229,7 @@ impl<R: Rule> Local<R> {
 
     /// The form in which a block can store these marks. `on_the_side` counts the entries that the plan adds to the side
     /// table. `None` if there is no room: the block must be reset.
-    pub(crate) fn keep(&self, block: u64, marks: &Marks, on_the_side: &mut usize) -> Option<Kept> {
+    pub(crate) fn keep(&self, block: Block, marks: &Marks, on_the_side: &mut usize) -> Option<Kept> {
         match R::ANNEX {
             Annex::Nothing => (marks == &UNMARKED).then_some(Kept::Code(0)),
             Annex::Bytes => marks.iter().all(|mark| *mark <= u8::MAX.into()).then(|| Kept::Plain(Box::new(*marks))),
@@ -261,7 +262,7 @@ impl<R: Rule> Local<R> {
     }
 
     /// Replaces the marks of a block, and returns the old ones.
-    fn set_marks(&mut self, block: u64, kept: Kept) -> Before {
+    fn set_marks(&mut self, block: Block, kept: Kept) -> Before {
         let Marked { table, side } = &mut self.marked;
         match (R::ANNEX, kept) {
             (Annex::Nothing, _) => Before::Kept(Kept::Code(0)),
@@ -307,7 +308,7 @@ impl<R: Rule> Local<R> {
         }
     }
 
-    fn put_back(&mut self, block: u64, before: Before) {
+    fn put_back(&mut self, block: Block, before: Before) {
         match before {
             Before::Kept(kept) => drop(self.set_marks(block, kept)),
             Before::OnTheSide(code, marks) => {

@@ -2,6 +2,7 @@
 
 use super::local::Local;
 use super::matching::assign;
+use super::numbers::{Block, Quotient, Slot};
 use super::rule::Rule;
 use super::strand::Strand;
 use crate::error::PlanError;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A run with its quotient.
-pub(crate) type Run = (u64, Range<u64>);
+pub(crate) type Run = (Quotient, Range<Slot>);
 
 /// The keys of L's set with their quotients, as the remote knows them.
 ///
@@ -18,17 +19,17 @@ pub(crate) type Run = (u64, Range<u64>);
 pub(crate) fn keys_of<R: Rule>(
     local: &Local<R>,
     remote: &dyn Keys,
-    first: u64,
-    last: u64,
-) -> Result<BTreeMap<u64, Vec<Key>>, PlanError> {
-    let mut keys: BTreeMap<u64, Vec<Key>> = BTreeMap::new();
+    first: Quotient,
+    last: Quotient,
+) -> Result<BTreeMap<Quotient, Vec<Key>>, PlanError> {
+    let mut keys: BTreeMap<Quotient, Vec<Key>> = BTreeMap::new();
     let mut found = |key: &[u8]| {
         let quotient = local.quotient(key);
         if (first..=last).contains(&quotient) {
             keys.entry(quotient).or_default().push(key.into());
         }
     };
-    remote.candidates(&local.place(first, last, first), &mut found)?;
+    remote.candidates(&local.place(first, last, first.slot()), &mut found)?;
     // Sorted, since the order of the remote may vary: a run must have the same matching throughout a plan.
     for run in keys.values_mut() {
         run.sort_unstable();
@@ -41,10 +42,10 @@ pub(crate) fn keys_of<R: Rule>(
 /// different sets.
 pub(crate) fn match_run<R: Rule>(
     local: &Local<R>,
-    run: Range<u64>,
+    run: Range<Slot>,
     keys: &[Key],
-) -> Result<Vec<(u64, Key)>, PlanError> {
-    let slots: Vec<u64> = run.clone().collect();
+) -> Result<Vec<(Slot, Key)>, PlanError> {
+    let slots: Vec<Slot> = Slot::each(run.clone()).collect();
     if slots.len() != keys.len() {
         return Err(PlanError::Disagree);
     }
@@ -60,8 +61,8 @@ pub(crate) fn match_run<R: Rule>(
 pub(crate) fn owners_over<R: Rule>(
     local: &Local<R>,
     remote: &dyn Keys,
-    blocks: Range<u64>,
-) -> Result<BTreeMap<u64, Key>, PlanError> {
+    blocks: Range<Block>,
+) -> Result<BTreeMap<Slot, Key>, PlanError> {
     let runs: Vec<Run> = local.table().runs_over(blocks).collect();
     let (Some((first, _)), Some((last, _))) = (runs.first(), runs.last()) else { return Ok(BTreeMap::new()) };
     let mut keys = keys_of(local, remote, *first, *last)?;

@@ -2,6 +2,7 @@
 
 use super::block::Annex;
 use super::local::{Marked, UNMARKED};
+use super::numbers::Slot;
 use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
 use super::rule::{Marking, Rule};
@@ -117,11 +118,11 @@ impl Marking for PlainRemainders {
     }
 
     #[inline(always)]
-    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
+    fn matches(&self, table: &Marked, run: Range<Slot>, key: &Strand<'_>) -> bool {
         let remainder = key.remainder(table.width(), 0);
-        Marked::any_piece(run, |block, mut slots| {
+        Marked::any_piece(run, |block, mut places| {
             let remainders = table.table.blocks.remainders(block);
-            slots.any(|slot| remainders.get(slot) == remainder)
+            places.any(|at| remainders.get(at) == remainder)
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::block::SLOTS;
 use super::local::{Change, Local, Shift, UNMARKED};
+use super::numbers::{Block, Slot};
 use super::owners::owners_over;
 use super::rule::Rule;
 use super::strand::Strand;
@@ -28,7 +29,7 @@ pub(crate) struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// The current content of this slot.
-    Slot(u64),
+    Slot(Slot),
     /// The key that is inserted.
     Inserted,
     Nobody,
@@ -44,7 +45,7 @@ pub(crate) fn insertion<R: Rule>(
     let strand = local.strand(key);
     let mut change = Change::insert(room, unmarked(local, &strand));
     let mut cost = Cost { shifted: room.free - room.slot, ..Cost::default() };
-    let touched = room.slot / SLOTS..room.free / SLOTS + 1;
+    let touched = room.slot.block()..room.free.block().next();
     carry_marks(local, &mut change, &mut cost, touched, Some(key), keys, |row, first| {
         row.remove((room.free - first) as usize);
         row.insert((room.slot - first) as usize, (0, Origin::Inserted));
@@ -66,7 +67,7 @@ pub(crate) fn unmarked<R: Rule>(local: &Local<R>, key: &Strand<'_>) -> u32 {
 pub(crate) fn removal<R: Rule>(local: &Local<R>, gap: Gap, keys: &dyn Keys) -> Result<(Change, Cost), PlanError> {
     let mut change = Change { shift: Shift::Remove(gap), ..Change::default() };
     let mut cost = Cost { shifted: gap.freed - gap.slot, ..Cost::default() };
-    let touched = gap.slot / SLOTS..gap.freed / SLOTS + 1;
+    let touched = gap.slot.block()..gap.freed.block().next();
     carry_marks(local, &mut change, &mut cost, touched, None, keys, |row, first| {
         row.remove((gap.slot - first) as usize);
         row.insert((gap.freed - first) as usize, (0, Origin::Nobody));
@@ -82,21 +83,21 @@ fn carry_marks<R: Rule>(
     local: &Local<R>,
     change: &mut Change,
     cost: &mut Cost,
-    touched: Range<u64>,
+    touched: Range<Block>,
     newcomer: Option<&[u8]>,
     keys: &dyn Keys,
-    moved: impl FnOnce(&mut Vec<(Mark, Origin)>, u64),
+    moved: impl FnOnce(&mut Vec<(Mark, Origin)>, Slot),
 ) -> Result<(), PlanError> {
-    if !touched.clone().any(|block| local.is_marked(block)) {
+    if !Block::each(touched.clone()).any(|block| local.is_marked(block)) {
         return Ok(());
     }
-    let slots = touched.start * SLOTS..touched.end * SLOTS;
+    let slots = touched.start.first_slot()..touched.end.first_slot();
     let marks = local.marks_of(slots.clone());
-    let mut row: Vec<(Mark, Origin)> = marks.iter().copied().zip(slots.clone().map(Origin::Slot)).collect();
+    let mut row: Vec<(Mark, Origin)> = marks.iter().copied().zip(Slot::each(slots.clone()).map(Origin::Slot)).collect();
     moved(&mut row, slots.start);
     let mut overflown = Vec::new();
     let mut on_the_side = 0;
-    for (block, chunk) in touched.clone().zip(row.chunks_exact(SLOTS as usize)) {
+    for (block, chunk) in Block::each(touched).zip(row.chunks_exact(SLOTS as usize)) {
         let mut marks = UNMARKED;
         marks.iter_mut().zip(chunk).for_each(|(mark, (carried, _))| *mark = *carried);
         if marks == local.marks(block) {
@@ -114,11 +115,11 @@ fn carry_marks<R: Rule>(
         return Ok(());
     }
     // The new contents of these blocks come from them and from their neighbours.
-    let around = first.saturating_sub(1)..(last + 2).min(local.table().all_slots() / SLOTS);
+    let around = Block(first.0.saturating_sub(1))..(*last + 2).min(local.table().blocks.end());
     let owners = owners_over(local, keys, around)?;
     cost.reset_reads += 1;
     for (block, chunk) in overflown {
-        for (slot, (_, origin)) in (block * SLOTS..).zip(chunk) {
+        for (slot, (_, origin)) in Slot::each(block.slots()).zip(chunk) {
             let owner: Option<&[u8]> = match origin {
                 Origin::Slot(before) => owners.get(before).map(|key| &**key),
                 Origin::Inserted => newcomer,
@@ -147,16 +148,16 @@ pub(crate) struct Fix {
 pub(crate) fn adaptation<R: Rule>(
     local: &Local<R>,
     query: &[u8],
-    owners: &[(u64, Key)],
+    owners: &[(Slot, Key)],
     keys: &dyn Keys,
 ) -> Result<Fix, PlanError> {
     let query = local.strand(query);
     let mut fix = Fix::default();
     let mut on_the_side = 0;
-    for piece in owners.chunk_by(|(a, _), (b, _)| a / SLOTS == b / SLOTS) {
+    for piece in owners.chunk_by(|(a, _), (b, _)| a.block() == b.block()) {
         let Some((slot, _)) = piece.first() else { continue };
-        let block = slot / SLOTS;
-        let remainder = |slot: u64| local.table().blocks.remainder(slot);
+        let block = slot.block();
+        let remainder = |slot: Slot| local.table().blocks.remainder(slot);
         let mut draft = Draft { local, marks: local.marks(block), remainders: BTreeMap::new(), alike: false };
         if !draft.tell_apart(&query, piece, remainder) {
             continue;
@@ -184,17 +185,17 @@ pub(crate) fn adaptation<R: Rule>(
 /// The remainders that a block's keys had before anything was learned, if they differ from the current ones.
 fn first_remainders<R: Rule>(
     local: &Local<R>,
-    block: u64,
+    block: Block,
     keys: &dyn Keys,
     cost: &mut Cost,
-) -> Result<BTreeMap<u64, u32>, PlanError> {
+) -> Result<BTreeMap<Slot, u32>, PlanError> {
     cost.resets += 1;
     if !R::REMAINDER_FOLLOWS_MARK {
         return Ok(BTreeMap::new());
     }
     cost.reset_reads += 1;
-    let owners = owners_over(local, keys, block..block + 1)?;
-    let here = owners.into_iter().filter(|(slot, _)| slot / SLOTS == block);
+    let owners = owners_over(local, keys, block..block.next())?;
+    let here = owners.into_iter().filter(|(slot, _)| slot.block() == block);
     Ok(here.map(|(slot, key)| (slot, unmarked(local, &local.strand(&key)))).collect())
 }
 
@@ -202,18 +203,18 @@ fn first_remainders<R: Rule>(
 struct Draft<'a, R> {
     local: &'a Local<R>,
     marks: Marks,
-    remainders: BTreeMap<u64, u32>,
+    remainders: BTreeMap<Slot, u32>,
     /// `true` if some key could not be distinguished from the query.
     alike: bool,
 }
 
 impl<R: Rule> Draft<'_, R> {
     /// Gives every key that the query matches another mark. `true` if there was one.
-    fn tell_apart(&mut self, query: &Strand<'_>, piece: &[(u64, Key)], remainder: impl Fn(u64) -> u32) -> bool {
+    fn tell_apart(&mut self, query: &Strand<'_>, piece: &[(Slot, Key)], remainder: impl Fn(Slot) -> u32) -> bool {
         let (rule, width) = (&self.local.rule, self.local.width());
         let mut changed = false;
         for (slot, key) in piece {
-            let mark = &mut self.marks[(slot % SLOTS) as usize];
+            let mark = &mut self.marks[slot.at() as usize];
             if !self.local.fits(query, *mark, remainder(*slot)) {
                 continue;
             }
@@ -231,11 +232,11 @@ impl<R: Rule> Draft<'_, R> {
     }
 
     /// The number of slots in the piece that the query will match.
-    fn matched(&self, query: &Strand<'_>, piece: &[(u64, Key)]) -> u64 {
-        let matches = |slot: u64| {
+    fn matched(&self, query: &Strand<'_>, piece: &[(Slot, Key)]) -> u64 {
+        let matches = |slot: Slot| {
             let now = || self.local.table().blocks.remainder(slot);
             let remainder = self.remainders.get(&slot).copied().unwrap_or_else(now);
-            self.local.fits(query, self.marks[(slot % SLOTS) as usize], remainder)
+            self.local.fits(query, self.marks[slot.at() as usize], remainder)
         };
         piece.iter().filter(|(slot, _)| matches(*slot)).count() as u64
     }

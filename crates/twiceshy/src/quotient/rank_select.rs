@@ -2,6 +2,7 @@
 
 use super::edit::{Counted, Edit};
 use super::local::{Change, Local};
+use super::numbers::Block;
 use super::options::{Options, RuleSpec};
 use super::owners::{keys_of, match_run};
 use super::plan::{self, Cost};
@@ -109,12 +110,12 @@ impl<R: Rule> RankSelectFilter<R> {
     /// # Panics
     /// If there is no such block.
     pub fn marks(&self, block: u64) -> [u16; 64] {
-        self.local.marks(block)
+        self.local.marks(Block(block))
     }
 
     /// The slots that a look-up of `key` compares; `None` if its quotient has no key. For experiments.
     pub fn run(&self, key: &[u8]) -> Option<Range<u64>> {
-        self.local.run(self.local.quotient(key))
+        self.local.run(self.local.quotient(key)).map(|run| run.start.0..run.end.0)
     }
 
     /// The keys of a matched key's run, by one read of the remote, and `true` if the key is among them.
@@ -243,7 +244,7 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
             return Vec::new();
         }
         let quotient = self.local.quotient(key);
-        let slot = self.local.run(quotient).map_or(quotient, |run| run.start);
+        let slot = self.local.run(quotient).map_or(quotient.slot(), |run| run.start);
         vec![self.local.place(quotient, quotient, slot)]
     }
 

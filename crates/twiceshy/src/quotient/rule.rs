@@ -2,6 +2,7 @@
 
 use super::block::Annex;
 use super::local::Marked;
+use super::numbers::Slot;
 use super::options::RuleSpec;
 use super::strand::Strand;
 use crate::codes::{Mark, Marks};
@@ -51,5 +52,5 @@ pub trait Marking {
 
     /// `true` if a slot of the run matches the key: the inner loop of every look-up. Agrees with comparing each slot's mark
     /// and remainder one by one, but is faster.
-    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool;
+    fn matches(&self, table: &Marked, run: Range<Slot>, key: &Strand<'_>) -> bool;
 }

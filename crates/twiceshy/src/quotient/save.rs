@@ -2,6 +2,7 @@
 
 use super::block::Layout;
 use super::local::{Local, Marked};
+use super::numbers::Block;
 use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
 use super::rule::Rule;
@@ -64,7 +65,7 @@ fn write_side(side: &Side, out: &mut Writer<'_>) {
     out.u32(side.most());
     let mut bytes = Vec::with_capacity(side.entries().len() * ENTRY);
     for entry in side.entries() {
-        bytes.extend(entry.block.to_le_bytes());
+        bytes.extend(entry.block.0.to_le_bytes());
         entry.marks.iter().for_each(|mark| bytes.extend(mark.to_le_bytes()));
     }
     out.bytes(bytes);
@@ -89,7 +90,7 @@ fn read_side(from: &mut Reader) -> Result<Side, LoadError> {
         for (mark, pair) in read.iter_mut().zip(marks.as_chunks::<2>().0) {
             *mark = u16::from_le_bytes(*pair);
         }
-        side.add(Entry { block: u64::from_le_bytes(block_bytes), marks: read });
+        side.add(Entry { block: Block(u64::from_le_bytes(block_bytes)), marks: read });
     }
     Ok(side)
 }
@@ -98,8 +99,8 @@ fn read_side(from: &mut Reader) -> Result<Side, LoadError> {
 mod tests {
     use super::*;
     use crate::hash::HashKey;
-    use crate::quotient::block::SLOTS;
     use crate::quotient::local::{Change, UNMARKED};
+    use crate::quotient::numbers::{Quotient, Slot};
     use crate::quotient::rule::Marking;
     use crate::quotient::{SelectorCode, TelescopingFilter};
 
@@ -111,21 +112,22 @@ mod tests {
         let options = TelescopingFilter::with_slots(slots, 2).code(SelectorCode::Tuned);
         let mut filter = options.make(HashKey::fixed(1), Generation(0)).unwrap();
         let local = &mut filter.local;
-        let first = local.table().room(0).unwrap();
+        let first = local.table().room(Quotient(0)).unwrap();
         // One run of quotient 0, slot after slot: the runend moves on with each key.
         local.apply(Change::insert(first, 1));
         let blocks = &mut local.marked.table.blocks;
         let keys = sizing::quotient_most(slots);
-        blocks.set_runend(0, false);
-        blocks.set_runend(keys - 1, true);
-        for block in 1..=(keys - 1) / SLOTS {
-            blocks.set_offset(block, (keys - block * SLOTS).min(255) as u8);
+        let last = Slot(keys - 1);
+        blocks.set_runend(Slot(0), false);
+        blocks.set_runend(last, true);
+        for block in Block::each(Block(1)..last.block().next()) {
+            blocks.set_offset(block, (last.next() - block.first_slot()).min(255) as u8);
         }
         local.keys = keys;
         let mut marks = UNMARKED;
         marks[0] = 1;
         let code = local.rule.encode(&marks).unwrap();
-        for block in 0..=(keys - 1) / SLOTS {
+        for block in Block::each(Block(0)..last.block().next()) {
             local.marked.table.blocks.set_code(block, code);
         }
         let mut file = Vec::new();

@@ -1,6 +1,6 @@
 //! Moves packed numbers by one slot, a word at a time.
 
-use super::block::SLOTS;
+use super::numbers::Slot;
 use std::ops::Range;
 
 /// A move within the 64 packed numbers of a block, of `width` bits each.
@@ -13,9 +13,9 @@ pub(crate) struct Shift {
 
 impl Shift {
     /// A move between slots of one block, from the first to the last.
-    pub(crate) fn new(width: u32, slots: Range<u64>) -> Shift {
+    pub(crate) fn new(width: u32, slots: Range<Slot>) -> Shift {
         let width = u64::from(width);
-        let (first, last) = (slots.start % SLOTS, (slots.end - 1) % SLOTS);
+        let (first, last) = (slots.start.at(), slots.end.before().at());
         Shift { width, low: first * width, high: (last + 1) * width - 1 }
     }
 
@@ -51,10 +51,4 @@ impl Shift {
             words[at] = (old & !region | (old >> self.width | above) & region).to_le_bytes();
         }
     }
-}
-
-/// The slots of a range, grouped by block in ascending order.
-pub(crate) fn by_block(slots: Range<u64>) -> impl DoubleEndedIterator<Item = (u64, Range<u64>)> {
-    let blocks = slots.start / SLOTS..slots.end.div_ceil(SLOTS);
-    blocks.map(move |block| (block, slots.start.max(block * SLOTS)..slots.end.min((block + 1) * SLOTS)))
 }

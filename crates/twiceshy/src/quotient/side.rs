@@ -3,6 +3,7 @@
 //! Not in the paper, where a block that overflows loses what it has learned. A block whose marks are here has a number from
 //! [`ESCAPE`] on instead of its code: the index of its entry. No search, no hashing.
 
+use super::numbers::Block;
 use crate::codes::{ESCAPE, Marks};
 
 /// The maximum number of entries: the count of numbers from [`ESCAPE`] on.
@@ -11,7 +12,7 @@ pub(crate) const MOST: u32 = 1 << 25;
 /// The marks of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) block: u64,
+    pub(crate) block: Block,
     pub(crate) marks: Marks,
 }
 
@@ -62,7 +63,7 @@ impl Side {
     }
 
     /// Removes an entry. The last entry takes its number; its block is returned, so that the caller can update it.
-    pub(crate) fn remove(&mut self, code: u64) -> Option<u64> {
+    pub(crate) fn remove(&mut self, code: u64) -> Option<Block> {
         let index = code.checked_sub(ESCAPE)? as usize;
         if index >= self.entries.len() {
             return None;
@@ -73,7 +74,7 @@ impl Side {
 
     /// Puts back the entry that [`Side::remove`] removed last, under its old number. The entry that has this number now
     /// becomes the last one again: its block and new number are returned.
-    pub(crate) fn put_back(&mut self, code: u64, entry: Entry) -> Option<(u64, u64)> {
+    pub(crate) fn put_back(&mut self, code: u64, entry: Entry) -> Option<(Block, u64)> {
         let index = code.checked_sub(ESCAPE)? as usize;
         let last = self.add(entry);
         let (own, other) = ((last - ESCAPE) as usize, index);

@@ -1,5 +1,6 @@
 //! The hash bits of a key after its quotient.
 
+use super::numbers::Quotient;
 use crate::hash::{HashKey, Words, reduce};
 
 /// A key as the quotient family sees it: the quotient from hash word 0, then an endless string of bits, the words 1, 2, …
@@ -60,8 +61,8 @@ impl<'k> Strand<'k> {
 
 /// The quotient that a hash word leads to: its high bits decide, whatever the number of slots.
 #[inline(always)]
-pub(crate) fn quotient_of(word: u64, slots: u64) -> u64 {
-    reduce(word, slots)
+pub(crate) fn quotient_of(word: u64, slots: u64) -> Quotient {
+    Quotient(reduce(word, slots))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 //! only earlier runs can reach. See [`spare_slots`].
 
 use super::block::{BlockBytes, Blocks, Layout, SLOTS};
+use super::numbers::{Block, Quotient, Slot};
 use crate::packed::word::{Portable, Word64};
 use std::ops::Range;
 
@@ -43,32 +44,32 @@ pub(crate) struct Table<B = Vec<u8>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Malformed {
     #[error("quotient {0} is occupied, but is past the last one")]
-    Quotient(u64),
+    Quotient(Quotient),
     #[error("a run ends at slot {0}, where no run can end")]
-    StrayRunend(u64),
+    StrayRunend(Slot),
     #[error("the run of quotient {0} has no end")]
-    Endless(u64),
+    Endless(Quotient),
     #[error("the offset of block {0} does not match its runs")]
-    Offset(u64),
+    Offset(Block),
 }
 
 /// Where a new remainder goes, and which slots must move for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    pub(crate) quotient: u64,
+    pub(crate) quotient: Quotient,
     /// The slot of the new remainder: the end of its run.
-    pub(crate) slot: u64,
+    pub(crate) slot: Slot,
     /// The first free slot from there: `slot..free` move up by one.
-    pub(crate) free: u64,
+    pub(crate) free: Slot,
 }
 
 /// A slot to remove, and which slots can move down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
-    pub(crate) quotient: u64,
-    pub(crate) slot: u64,
+    pub(crate) quotient: Quotient,
+    pub(crate) slot: Slot,
     /// The last slot whose content moves down. It is free afterwards.
-    pub(crate) freed: u64,
+    pub(crate) freed: Slot,
 }
 
 impl Table {
@@ -96,19 +97,19 @@ impl<B: BlockBytes> Table<B> {
         self.slots
     }
 
-    /// All slots, including the spare ones at the end.
-    pub(crate) fn all_slots(&self) -> u64 {
-        self.blocks.len() * SLOTS
+    /// The slot after all slots, including the spare ones.
+    pub(crate) fn end(&self) -> Slot {
+        self.blocks.end().first_slot()
     }
 
     #[inline(always)]
-    pub(crate) fn is_occupied(&self, quotient: u64) -> bool {
-        self.blocks.occupieds(quotient / SLOTS) >> (quotient % SLOTS) & 1 == 1
+    pub(crate) fn is_occupied(&self, quotient: Quotient) -> bool {
+        self.blocks.occupieds(quotient.block()) >> quotient.at() & 1 == 1
     }
 
     /// The true offset of a block.
     #[inline(always)]
-    fn offset<W: Word64>(&self, block: u64) -> u64 {
+    fn offset<W: Word64>(&self, block: Block) -> u64 {
         match self.blocks.offset(block) {
             SATURATED => self.walked_offset::<W>(block),
             offset => u64::from(offset),
@@ -117,13 +118,13 @@ impl<B: BlockBytes> Table<B> {
 
     /// The offset of a block, found by walking from the last block before it whose offset is exact.
     #[cold]
-    fn walked_offset<W: Word64>(&self, block: u64) -> u64 {
+    fn walked_offset<W: Word64>(&self, block: Block) -> u64 {
         let mut known = block;
-        while known > 0 && self.blocks.offset(known) == SATURATED {
-            known -= 1;
+        while known > Block(0) && self.blocks.offset(known) == SATURATED {
+            known = known.before();
         }
         let mut offset = u64::from(self.blocks.offset(known));
-        for at in known..block {
+        for at in Block::each(known..block) {
             offset = self.next_offset::<W>(at, offset);
         }
         offset
@@ -131,31 +132,31 @@ impl<B: BlockBytes> Table<B> {
 
     /// Where the first `runs` runs of a block's quotients end: the slot after the last of them.
     #[inline(always)]
-    fn end_after<W: Word64>(&self, block: u64, offset: u64, runs: u32) -> u64 {
-        let first = block * SLOTS + offset;
+    fn end_after<W: Word64>(&self, block: Block, offset: u64, runs: u32) -> Slot {
+        let first = block.slot(offset);
         match runs.checked_sub(1) {
             None => first,
-            Some(nth) => self.runend_from::<W>(first, nth) + 1,
+            Some(nth) => self.runend_from::<W>(first, nth).next(),
         }
     }
 
     /// The slot of runend number `nth` (from 0) at or after `first`; the table's end if there are fewer.
     #[inline(always)]
-    fn runend_from<W: Word64>(&self, first: u64, mut nth: u32) -> u64 {
-        let mut block = first / SLOTS;
-        if block >= self.blocks.len() {
-            return self.all_slots();
+    fn runend_from<W: Word64>(&self, first: Slot, mut nth: u32) -> Slot {
+        let mut block = first.block();
+        if block >= self.blocks.end() {
+            return self.end();
         }
-        let mut runends = self.blocks.runends(block) & (u64::MAX << (first % SLOTS));
+        let mut runends = self.blocks.runends(block) & (u64::MAX << first.at());
         loop {
             let at = W::select(runends, nth);
             if at < 64 {
-                return block * SLOTS + u64::from(at);
+                return block.slot(at.into());
             }
             nth -= W::rank(runends, 64);
-            block += 1;
-            if block >= self.blocks.len() {
-                return self.all_slots();
+            block = block.next();
+            if block >= self.blocks.end() {
+                return self.end();
             }
             runends = self.blocks.runends(block);
         }
@@ -163,59 +164,60 @@ impl<B: BlockBytes> Table<B> {
 
     /// The slots of a quotient's run; `None` if it has none.
     #[inline(always)]
-    pub(crate) fn run<W: Word64>(&self, quotient: u64) -> Option<Range<u64>> {
-        let (block, bit) = (quotient / SLOTS, quotient % SLOTS);
+    pub(crate) fn run<W: Word64>(&self, quotient: Quotient) -> Option<Range<Slot>> {
+        let (block, bit) = (quotient.block(), quotient.at());
         let occupieds = self.blocks.occupieds(block);
         if occupieds >> bit & 1 == 0 {
             return None;
         }
         // The number of occupied quotients before this one in the block is the number of runends to skip.
         let mut nth = W::rank(occupieds, bit as u32);
-        let mut free = block * SLOTS + self.offset::<W>(block);
-        let mut at = free / SLOTS;
-        let mut first = free % SLOTS;
-        while at < self.blocks.len() {
-            let runends = self.blocks.runends(at) & (u64::MAX << first);
+        let mut free = block.slot(self.offset::<W>(block));
+        let mut block = free.block();
+        let mut first = free.at();
+        while block < self.blocks.end() {
+            let runends = self.blocks.runends(block) & (u64::MAX << first);
             let last = W::select(runends, nth);
             let earlier = if last < 64 { runends & ((1 << last) - 1) } else { runends };
             if earlier != 0 {
-                free = at * SLOTS + 64 - u64::from(earlier.leading_zeros());
+                free = Slot(block.slot(SLOTS).0 - u64::from(earlier.leading_zeros()));
             }
             if last < 64 {
-                return Some(free.max(quotient)..at * SLOTS + u64::from(last) + 1);
+                return Some(free.max(quotient.slot())..block.slot(last.into()).next());
             }
             nth -= W::rank(runends, 64);
-            at += 1;
+            block = block.next();
             first = 0;
         }
         // Impossible in a table that was checked. Return the rest of the table: rather too much than too little.
-        Some(free.max(quotient)..self.all_slots())
+        Some(free.max(quotient.slot())..self.end())
     }
 
     /// Where the runs of all quotients up to this one end: the slot after the last of them. At most `quotient` if slot
     /// `quotient` is free.
-    fn end_up_to(&self, quotient: u64) -> u64 {
-        let (block, bit) = (quotient / SLOTS, quotient % SLOTS);
-        let runs = Portable::rank(self.blocks.occupieds(block), bit as u32 + 1);
+    fn end_up_to(&self, quotient: Quotient) -> Slot {
+        let block = quotient.block();
+        let runs = Portable::rank(self.blocks.occupieds(block), quotient.at() as u32 + 1);
         self.end_after::<Portable>(block, self.offset::<Portable>(block), runs)
     }
 
     /// The offset of the next block, from a known offset.
     #[inline(always)]
-    fn next_offset<W: Word64>(&self, block: u64, offset: u64) -> u64 {
+    fn next_offset<W: Word64>(&self, block: Block, offset: u64) -> u64 {
         let end = self.end_after::<W>(block, offset, self.blocks.occupieds(block).count_ones());
-        end.saturating_sub((block + 1) * SLOTS)
+        let next = block.next().first_slot();
+        end.max(next) - next
     }
 
     /// The first free slot at or after this one and before `limit`.
-    fn first_free(&self, mut slot: u64, limit: u64) -> Option<u64> {
-        let mut block = slot / SLOTS;
+    fn first_free(&self, mut slot: Slot, limit: Slot) -> Option<Slot> {
+        let mut block = slot.block();
         if slot >= limit {
             return None;
         }
         let mut offset = self.offset::<Portable>(block);
         loop {
-            let runs = Portable::rank(self.blocks.occupieds(block), (slot % SLOTS) as u32 + 1);
+            let runs = Portable::rank(self.blocks.occupieds(block), slot.at() as u32 + 1);
             let end = self.end_after::<Portable>(block, offset, runs);
             if end <= slot {
                 return Some(slot);
@@ -225,22 +227,21 @@ impl<B: BlockBytes> Table<B> {
             if slot >= limit {
                 return None;
             }
-            while block < slot / SLOTS {
+            while block < slot.block() {
                 offset = self.next_offset::<Portable>(block, offset);
-                block += 1;
+                block = block.next();
             }
         }
     }
 
     /// The room for one more in the run of a quotient; `None` if the table is full up to its end.
-    pub(crate) fn room(&self, quotient: u64) -> Option<Room> {
-        self.room_within(quotient, u64::MAX)
+    pub(crate) fn room(&self, quotient: Quotient) -> Option<Room> {
+        self.room_before(quotient, self.end())
     }
 
-    /// The same, if the free slot is among the first `window` from the quotient on.
-    pub(crate) fn room_within(&self, quotient: u64, window: u64) -> Option<Room> {
-        let slot = self.end_up_to(quotient).max(quotient);
-        let limit = quotient.saturating_add(window).min(self.all_slots());
+    /// The same, if the free slot is before `limit`, which is at most the table's end.
+    pub(crate) fn room_before(&self, quotient: Quotient, limit: Slot) -> Option<Room> {
+        let slot = self.end_up_to(quotient).max(quotient.slot());
         Some(Room { quotient, slot, free: self.first_free(slot, limit)? })
     }
 
@@ -250,76 +251,76 @@ impl<B: BlockBytes> Table<B> {
         self.blocks.set_remainder(room.slot, remainder);
         self.blocks.set_runend(room.slot, true);
         if self.is_occupied(room.quotient) {
-            self.blocks.set_runend(room.slot - 1, false);
+            self.blocks.set_runend(room.slot.before(), false);
         }
         self.blocks.set_occupied(room.quotient, true);
         self.count_one_more(room.quotient, room.free);
     }
 
     /// Increments the offset of every block between the quotient and the slot that was free.
-    fn count_one_more(&mut self, quotient: u64, free: u64) {
-        for block in quotient / SLOTS + 1..=free / SLOTS {
+    fn count_one_more(&mut self, quotient: Quotient, free: Slot) {
+        for block in Block::each(quotient.block().next()..free.block().next()) {
             self.blocks.set_offset(block, self.blocks.offset(block).saturating_add(1));
         }
     }
 
     /// The effect of removing a slot of a quotient's run.
-    pub(crate) fn gap(&self, quotient: u64, run: &Range<u64>, slot: u64) -> Gap {
+    pub(crate) fn gap(&self, quotient: Quotient, run: &Range<Slot>, slot: Slot) -> Gap {
         let mut end = run.end;
-        let mut block = (quotient + 1) / SLOTS;
-        let mut left = self.occupieds_from(quotient + 1);
+        let mut block = quotient.next().block();
+        let mut left = self.occupieds_from(quotient.next());
         // A run must not begin before its quotient's own slot: it moves down unless it begins there.
         'runs: loop {
             while left == 0 {
-                block += 1;
-                if block * SLOTS >= end {
+                block = block.next();
+                if block.first_slot() >= end {
                     break 'runs;
                 }
-                left = self.occupieds_from(block * SLOTS);
+                left = self.occupieds_from(block.quotient(0));
             }
-            if block * SLOTS + u64::from(left.trailing_zeros()) >= end {
+            if block.slot(left.trailing_zeros().into()) >= end {
                 break;
             }
             left &= left - 1;
-            end = self.next_runend(end) + 1;
+            end = self.next_runend(end).next();
         }
-        Gap { quotient, slot, freed: end - 1 }
+        Gap { quotient, slot, freed: end.before() }
     }
 
-    /// The occupieds of a slot's block, from the slot on; 0 after the last block.
-    fn occupieds_from(&self, slot: u64) -> u64 {
-        let block = slot / SLOTS;
-        if block < self.blocks.len() { self.blocks.occupieds(block) & (u64::MAX << (slot % SLOTS)) } else { 0 }
+    /// The occupieds of a quotient's block, from the quotient on; 0 after the last block.
+    fn occupieds_from(&self, quotient: Quotient) -> u64 {
+        let block = quotient.block();
+        if block < self.blocks.end() { self.blocks.occupieds(block) & (u64::MAX << quotient.at()) } else { 0 }
     }
 
     /// The first runend at or after a slot; the table's end if there is none.
-    fn next_runend(&self, slot: u64) -> u64 {
-        let mut at = slot;
-        while at < self.all_slots() {
-            let runends = self.blocks.runends(at / SLOTS) & (u64::MAX << (at % SLOTS));
+    fn next_runend(&self, mut slot: Slot) -> Slot {
+        while slot < self.end() {
+            let block = slot.block();
+            let runends = self.blocks.runends(block) & (u64::MAX << slot.at());
             if runends != 0 {
-                return at / SLOTS * SLOTS + u64::from(runends.trailing_zeros());
+                return block.slot(runends.trailing_zeros().into());
             }
-            at = (at / SLOTS + 1) * SLOTS;
+            slot = block.next().first_slot();
         }
-        self.all_slots()
+        self.end()
     }
 
     /// Removes what [`Table::gap`] has found. `true` if the slot was the last of its run.
     pub(crate) fn remove(&mut self, gap: Gap) -> bool {
-        let is_last = self.blocks.runends(gap.slot / SLOTS) >> (gap.slot % SLOTS) & 1 == 1;
+        let is_last = self.blocks.runends(gap.slot.block()) >> gap.slot.at() & 1 == 1;
         let is_first = self.run::<Portable>(gap.quotient).is_none_or(|run| run.start == gap.slot);
         if is_last && is_first {
             self.blocks.set_occupied(gap.quotient, false);
         } else if is_last {
-            self.blocks.set_runend(gap.slot - 1, true);
+            self.blocks.set_runend(gap.slot.before(), true);
         }
         self.blocks.shift_down(gap.slot, gap.freed);
-        let first = gap.quotient / SLOTS;
+        let first = gap.quotient.block();
         let mut offset = self.offset::<Portable>(first);
-        for block in first + 1..=gap.freed / SLOTS {
-            offset = self.next_offset::<Portable>(block - 1, offset);
-            self.blocks.set_offset(block, offset.min(SATURATED.into()) as u8);
+        for block in Block::each(first..gap.freed.block()) {
+            offset = self.next_offset::<Portable>(block, offset);
+            self.blocks.set_offset(block.next(), offset.min(SATURATED.into()) as u8);
         }
         is_last
     }
@@ -330,48 +331,48 @@ impl<B: BlockBytes> Table<B> {
         self.blocks.set_remainder(gap.slot, remainder);
         self.blocks.set_runend(gap.slot, last);
         if last && self.is_occupied(gap.quotient) {
-            self.blocks.set_runend(gap.slot - 1, false);
+            self.blocks.set_runend(gap.slot.before(), false);
         }
         self.blocks.set_occupied(gap.quotient, true);
         self.count_one_more(gap.quotient, gap.freed);
     }
 
     /// The occupied quotients from this one on.
-    fn occupied_from(&self, first: u64) -> impl Iterator<Item = u64> + '_ {
-        let mut block = first / SLOTS;
+    fn occupied_from(&self, first: Quotient) -> impl Iterator<Item = Quotient> + '_ {
+        let mut block = first.block();
         let mut left = self.occupieds_from(first);
         std::iter::from_fn(move || {
             while left == 0 {
-                block += 1;
-                if block >= self.blocks.len() {
+                block = block.next();
+                if block >= self.blocks.end() {
                     return None;
                 }
                 left = self.blocks.occupieds(block);
             }
             let bit = u64::from(left.trailing_zeros());
             left &= left - 1;
-            Some(block * SLOTS + bit)
+            Some(block.quotient(bit))
         })
     }
 
     /// All runs with their quotients, from a block's first quotient on.
-    fn runs_from(&self, block: u64) -> impl Iterator<Item = (u64, Range<u64>)> + '_ {
+    fn runs_from(&self, block: Block) -> impl Iterator<Item = (Quotient, Range<Slot>)> + '_ {
         let mut end = self.end_after::<Portable>(block, self.offset::<Portable>(block), 0);
-        self.occupied_from(block * SLOTS).map(move |quotient| {
-            let start = end.max(quotient);
-            end = self.next_runend(start) + 1;
+        self.occupied_from(block.quotient(0)).map(move |quotient| {
+            let start = end.max(quotient.slot());
+            end = self.next_runend(start).next();
             (quotient, start..end)
         })
     }
 
     /// The runs that have a slot in these blocks.
-    pub(crate) fn runs_over(&self, blocks: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> + '_ {
-        let slots = blocks.start * SLOTS..blocks.end * SLOTS;
+    pub(crate) fn runs_over(&self, blocks: Range<Block>) -> impl Iterator<Item = (Quotient, Range<Slot>)> + '_ {
+        let slots = blocks.start.first_slot()..blocks.end.first_slot();
         // Start at a block whose earlier quotients' runs all end before it, known without a walk.
         let mut from = blocks.start;
-        let reaches = |offset: u8, from: u64| offset == SATURATED || from * SLOTS + u64::from(offset) > slots.start;
-        while from > 0 && reaches(self.blocks.offset(from), from) {
-            from -= 1;
+        let reaches = |offset: u8, from: Block| offset == SATURATED || from.slot(offset.into()) > slots.start;
+        while from > Block(0) && reaches(self.blocks.offset(from), from) {
+            from = from.before();
         }
         self.runs_from(from)
             .skip_while(move |(_, run)| run.end <= slots.start)
@@ -379,42 +380,42 @@ impl<B: BlockBytes> Table<B> {
     }
 
     /// The slots of one block that are in use.
-    pub(crate) fn used_in(&self, block: u64) -> u64 {
-        let is_used = |slot: &u64| self.end_up_to(block * SLOTS + slot) > block * SLOTS + slot;
-        (0..SLOTS).filter(is_used).fold(0, |used, slot| used | 1 << slot)
+    pub(crate) fn used_in(&self, block: Block) -> u64 {
+        let is_used = |at: &u64| self.end_up_to(block.quotient(*at)) > block.slot(*at);
+        (0..SLOTS).filter(is_used).fold(0, |used, at| used | 1 << at)
     }
 
     /// The slots in use, a word for each block.
     pub(crate) fn used(&self) -> Vec<u64> {
         let mut used = vec![0; self.blocks.len() as usize];
-        for (_, run) in self.runs_from(0) {
-            run.for_each(|slot| used[(slot / SLOTS) as usize] |= 1 << (slot % SLOTS));
+        for (_, run) in self.runs_from(Block(0)) {
+            Slot::each(run).for_each(|slot| used[slot.block().index()] |= 1 << slot.at());
         }
         used
     }
 
     /// Checks every bit of metadata, and counts the slots in use.
     pub(crate) fn check(&self) -> Result<u64, Malformed> {
-        if let Some(quotient) = self.occupied_from(self.slots).next() {
+        if let Some(quotient) = self.occupied_from(Quotient(self.slots)).next() {
             return Err(Malformed::Quotient(quotient));
         }
         let mut used = 0;
-        let mut end = 0;
+        let mut end = Slot(0);
         let mut runends = self.runend_slots();
-        let mut quotients = self.occupied_from(0).peekable();
-        for block in 0..self.blocks.len() {
-            let offset: u64 = end.max(block * SLOTS) - block * SLOTS;
+        let mut quotients = self.occupied_from(Quotient(0)).peekable();
+        for block in self.blocks.numbers() {
+            let offset = end.max(block.first_slot()) - block.first_slot();
             if u64::from(self.blocks.offset(block)) != offset.min(SATURATED.into()) {
                 return Err(Malformed::Offset(block));
             }
-            while let Some(quotient) = quotients.next_if(|quotient| quotient / SLOTS == block) {
-                let start = quotient.max(end);
+            while let Some(quotient) = quotients.next_if(|quotient| quotient.block() == block) {
+                let start = end.max(quotient.slot());
                 let last = runends.next().ok_or(Malformed::Endless(quotient))?;
                 if last < start {
                     return Err(Malformed::StrayRunend(last));
                 }
-                used += last + 1 - start;
-                end = last + 1;
+                end = last.next();
+                used += end - start;
             }
         }
         match runends.next() {
@@ -423,13 +424,13 @@ impl<B: BlockBytes> Table<B> {
         }
     }
 
-    fn runend_slots(&self) -> impl Iterator<Item = u64> + '_ {
-        (0..self.blocks.len()).flat_map(|block| {
+    fn runend_slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.blocks.numbers().flat_map(|block| {
             let mut left = self.blocks.runends(block);
             std::iter::from_fn(move || {
                 let bit = (left != 0).then(|| u64::from(left.trailing_zeros()))?;
                 left &= left - 1;
-                Some(block * SLOTS + bit)
+                Some(block.slot(bit))
             })
         })
     }

@@ -2,6 +2,7 @@
 
 use super::block::{Annex, Remainders};
 use super::local::Marked;
+use super::numbers::Slot;
 use super::options::{Coded, Options, RuleSpec};
 use super::rank_select::RankSelectFilter;
 use super::rule::{Marking, Rule};
@@ -121,16 +122,16 @@ impl Selectors {
         model: &M,
         code: u64,
         remainders: Remainders<'_>,
-        slots: Range<u64>,
+        places: Range<u64>,
         width: u32,
         key: &Strand<'_>,
     ) -> bool {
         let mut reader = None;
-        for slot in slots {
-            let remainder = remainders.get(slot);
+        for at in places {
+            let remainder = remainders.get(at);
             if self.may_match(width, key, remainder) {
                 let reader = reader.get_or_insert_with(|| codes::Reader::new(model, &self.zeros, code));
-                let selector = reader.mark(slot as usize);
+                let selector = reader.mark(at as usize);
                 if key.remainder(width, selector.into()) == remainder {
                     return true;
                 }
@@ -176,21 +177,21 @@ impl Marking for Selectors {
     }
 
     #[inline(always)]
-    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
+    fn matches(&self, table: &Marked, run: Range<Slot>, key: &Strand<'_>) -> bool {
         let width = table.width();
-        Marked::any_piece(run, |block, mut slots| {
+        Marked::any_piece(run, |block, mut places| {
             let remainders = table.table.blocks.remainders(block);
             match table.table.blocks.code(block) {
                 0 => {
                     let first = key.remainder(width, 0);
-                    slots.any(|slot| remainders.get(slot) == first)
+                    places.any(|at| remainders.get(at) == first)
                 }
                 code if code >= ESCAPE => table.side.get(code).is_none_or(|entry| {
-                    slots.any(|slot| key.remainder(width, entry.marks[slot as usize].into()) == remainders.get(slot))
+                    places.any(|at| key.remainder(width, entry.marks[at as usize].into()) == remainders.get(at))
                 }),
                 code => match &self.code {
-                    Code::Tuned(model) => self.any(model, code, remainders, slots, width, key),
-                    Code::General(model) => self.any(model, code, remainders, slots, width, key),
+                    Code::Tuned(model) => self.any(model, code, remainders, places, width, key),
+                    Code::General(model) => self.any(model, code, remainders, places, width, key),
                 },
             }
         })

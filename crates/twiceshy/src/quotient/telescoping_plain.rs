@@ -2,6 +2,7 @@
 
 use super::block::Annex;
 use super::local::{Marked, UNMARKED};
+use super::numbers::Slot;
 use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
 use super::rule::{Marking, Rule};
@@ -70,11 +71,11 @@ impl Marking for PlainSelectors {
     }
 
     #[inline(always)]
-    fn matches(&self, table: &Marked, run: Range<u64>, key: &Strand<'_>) -> bool {
+    fn matches(&self, table: &Marked, run: Range<Slot>, key: &Strand<'_>) -> bool {
         let (blocks, width) = (&table.table.blocks, table.width());
-        Marked::any_piece(run, |block, mut slots| {
+        Marked::any_piece(run, |block, mut places| {
             let (remainders, selectors) = (blocks.remainders(block), blocks.mark_bytes(block));
-            slots.any(|slot| remainders.get(slot) == key.remainder(width, selectors[slot as usize].into()))
+            places.any(|at| remainders.get(at) == key.remainder(width, selectors[at as usize].into()))
         })
     }
 }

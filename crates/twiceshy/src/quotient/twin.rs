@@ -1,6 +1,7 @@
 //! The table's naive twin: a sorted list of runs, laid out again for every question.
 
 use super::block::{Annex, Layout, SLOTS};
+use super::numbers::{Quotient, Slot};
 use super::table::{Table, spare_slots};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::rng::SplitMix64;
@@ -9,30 +10,34 @@ use std::ops::Range;
 
 #[derive(Clone, Debug, Default)]
 struct Twin {
-    runs: BTreeMap<u64, Vec<u32>>,
+    runs: BTreeMap<Quotient, Vec<u32>>,
 }
 
 impl Twin {
-    fn layout(&self) -> Vec<(u64, Range<u64>)> {
-        let mut end = 0;
-        let place = |(quotient, run): (&u64, &Vec<u32>)| {
-            let start = end.max(*quotient);
+    fn layout(&self) -> Vec<(Quotient, Range<Slot>)> {
+        let mut end = Slot(0);
+        let place = |(quotient, run): (&Quotient, &Vec<u32>)| {
+            let start = end.max(quotient.slot());
             end = start + run.len() as u64;
             (*quotient, start..end)
         };
         self.runs.iter().map(place).collect()
     }
 
-    fn first_free(&self, from: u64) -> u64 {
-        let taken: Vec<u64> = self.layout().into_iter().flat_map(|(_, run)| run).collect();
-        (from..).find(|slot| taken.binary_search(slot).is_err()).unwrap()
+    fn taken(&self) -> Vec<Slot> {
+        self.layout().into_iter().flat_map(|(_, run)| Slot::each(run)).collect()
     }
 
-    fn insert(&mut self, quotient: u64, remainder: u32) {
+    fn first_free(&self, from: Slot) -> Slot {
+        let taken = self.taken();
+        (from.0..).map(Slot).find(|slot| taken.binary_search(slot).is_err()).unwrap()
+    }
+
+    fn insert(&mut self, quotient: Quotient, remainder: u32) {
         self.runs.entry(quotient).or_default().push(remainder);
     }
 
-    fn remove(&mut self, quotient: u64, nth: usize) {
+    fn remove(&mut self, quotient: Quotient, nth: usize) {
         let run = self.runs.get_mut(&quotient).unwrap();
         run.remove(nth);
         if run.is_empty() {
@@ -42,10 +47,10 @@ impl Twin {
 }
 
 /// Finds the run of a quotient with the fast instructions.
-struct Run<'a>(&'a Table, u64);
+struct Run<'a>(&'a Table, Quotient);
 
 impl Work for Run<'_> {
-    type Output = Option<Range<u64>>;
+    type Output = Option<Range<Slot>>;
 
     fn run<W: Word64>(self) -> Self::Output {
         self.0.run::<W>(self.1)
@@ -54,26 +59,27 @@ impl Work for Run<'_> {
 
 fn compare(table: &Table, twin: &Twin) {
     let layout = twin.layout();
-    let runs: BTreeMap<u64, Range<u64>> = layout.iter().cloned().collect();
-    for quotient in 0..table.slots() {
+    let runs: BTreeMap<Quotient, Range<Slot>> = layout.iter().cloned().collect();
+    for quotient in (0..table.slots()).map(Quotient) {
         let run = table.run::<Portable>(quotient);
         assert_eq!(run, runs.get(&quotient).cloned(), "the run of {quotient}");
         assert_eq!(run, dispatch(Run(table, quotient)), "the run of {quotient}, fast");
-        let remainders = run.map(|run| run.map(|slot| table.blocks.remainder(slot)).collect::<Vec<_>>());
+        let remainders = run.map(|run| Slot::each(run).map(|slot| table.blocks.remainder(slot)).collect::<Vec<_>>());
         assert_eq!(remainders.as_ref(), twin.runs.get(&quotient), "what the run of {quotient} holds");
     }
-    for block in 0..table.all_slots() / SLOTS {
-        let over = |(_, run): &(u64, Range<u64>)| run.end > block * SLOTS && run.start < (block + 1) * SLOTS;
+    for block in table.blocks.numbers() {
+        let slots = block.slots();
+        let over = |(_, run): &(Quotient, Range<Slot>)| run.end > slots.start && run.start < slots.end;
         let expected: Vec<_> = layout.iter().filter(|run| over(run)).cloned().collect();
-        assert_eq!(table.runs_over(block..block + 1).collect::<Vec<_>>(), expected, "the runs over block {block}");
+        assert_eq!(table.runs_over(block..block.next()).collect::<Vec<_>>(), expected, "the runs over block {block}");
     }
     assert_eq!(table.check(), Ok(twin.runs.values().map(|run| run.len() as u64).sum()));
 }
 
 /// Writes garbage to every slot that no run holds.
 fn fill_free_slots_with_garbage(table: &mut Table, twin: &Twin, rng: &mut SplitMix64) {
-    let taken: Vec<u64> = twin.layout().into_iter().flat_map(|(_, run)| run).collect();
-    for slot in (0..table.all_slots()).filter(|slot| taken.binary_search(slot).is_err()) {
+    let taken = twin.taken();
+    for slot in Slot::each(Slot(0)..table.end()).filter(|slot| taken.binary_search(slot).is_err()) {
         table.blocks.set_remainder(slot, rng.next() as u32);
     }
 }
@@ -91,22 +97,23 @@ fn insert_and_remove(
     let mut rng = SplitMix64::from_state(seed);
     let mut table = Table::new(slots, Layout::new(width, annex)).unwrap();
     let mut twin = Twin::default();
-    let mut fullest = 0;
+    let mut fullest = Slot(0);
     for step in 0..steps {
         fill_free_slots_with_garbage(&mut table, &twin, &mut rng);
         let grows = rng.below(10) < if (step / (steps / 3)).is_multiple_of(2) { 9 } else { 2 };
-        let quotient = rng.below(spread);
+        let quotient = Quotient(rng.below(spread));
         if grows {
             let remainder = rng.next() as u32 & (u32::MAX >> (32 - width));
-            let home = twin.layout().iter().rfind(|(at, _)| *at <= quotient).map_or(0, |(_, run)| run.end);
-            let free = twin.first_free(home.max(quotient));
+            let home = twin.layout().iter().rfind(|(at, _)| *at <= quotient).map_or(Slot(0), |(_, run)| run.end);
+            let slot = home.max(quotient.slot());
+            let free = twin.first_free(slot);
             match table.room(quotient) {
                 Some(room) => {
-                    assert_eq!((room.slot, room.free), (home.max(quotient), free));
+                    assert_eq!((room.slot, room.free), (slot, free));
                     table.insert(room, remainder);
                     twin.insert(quotient, remainder);
                 }
-                None => assert!(free >= table.all_slots(), "there is room at {free}"),
+                None => assert!(free >= table.end(), "there is room at {free}"),
             }
         } else if let Some(run) = table.run::<Portable>(quotient) {
             let nth = rng.below(run.end - run.start);
@@ -114,13 +121,13 @@ fn insert_and_remove(
             table.remove(gap);
             twin.remove(quotient, nth as usize);
         }
-        fullest = fullest.max(twin.layout().last().map_or(0, |(_, run)| run.end));
+        fullest = fullest.max(twin.layout().last().map_or(Slot(0), |(_, run)| run.end));
         if step % check_every == 0 {
             compare(&table, &twin);
         }
     }
     compare(&table, &twin);
-    fullest
+    fullest.0
 }
 
 #[test]
@@ -146,11 +153,11 @@ fn runs_and_clusters_of_many_blocks_and_saturated_offsets_agree_with_the_twin() 
 fn a_full_table_refuses_a_key_and_does_not_change() {
     let mut table = Table::new(100, Layout::new(9, Annex::Nothing)).unwrap();
     let mut stored = 0;
-    while let Some(room) = table.room(99) {
+    while let Some(room) = table.room(Quotient(99)) {
         table.insert(room, stored);
         stored += 1;
     }
-    assert_eq!(u64::from(stored), table.all_slots() - 99);
+    assert_eq!(u64::from(stored), table.end() - Slot(99));
     assert_eq!(table.check(), Ok(u64::from(stored)));
 }
 
@@ -170,7 +177,7 @@ fn ninety_nine_percent_of_the_slots_can_be_filled_every_time() {
             let mut rng = SplitMix64::from_state(slots * 1_000 + trial);
             let mut table = Table::new(slots, Layout::new(2, Annex::Nothing)).unwrap();
             for stored in 0..slots * 99 / 100 {
-                let room = table.room(rng.below(slots));
+                let room = table.room(Quotient(rng.below(slots)));
                 let Some(room) = room else { panic!("full after {stored} of {slots}, trial {trial}") };
                 table.insert(room, 1);
             }
@@ -183,13 +190,13 @@ fn damaged_metadata_is_never_accepted() {
     let mut rng = SplitMix64::from_state(5);
     let mut table = Table::new(300, Layout::new(3, Annex::Nothing)).unwrap();
     for _ in 0..280 {
-        table.insert(table.room(rng.below(300)).unwrap(), 1);
+        table.insert(table.room(Quotient(rng.below(300))).unwrap(), 1);
     }
     let (mut refused, mut tried) = (0, 0);
-    for block in 0..table.all_slots() / SLOTS {
+    for block in table.blocks.numbers() {
         for bit in 0..8 * 17 {
             let mut bytes = table.blocks.as_bytes().to_vec();
-            bytes[block as usize * (17 + 24) + bit / 8] ^= 1 << (bit % 8);
+            bytes[block.index() * (17 + 24) + bit / 8] ^= 1 << (bit % 8);
             let loaded = Table::from_bytes(300, Layout::new(3, Annex::Nothing), bytes).unwrap();
             tried += 1;
             // A runend more or less in the middle of a run is also a valid table if an occupied bit changes with it; a

@@ -2,6 +2,7 @@
 
 use super::block::Annex;
 use super::local::{Local, UNMARKED};
+use super::numbers::{Block, Quotient};
 use super::owners::match_run;
 use super::rule::Rule;
 use crate::codes::ESCAPE;
@@ -18,7 +19,7 @@ pub(crate) fn check<R: Rule>(local: &Local<R>, keys: &[Key]) -> Result<(), Strin
         return Err(format!("{used} slots are in use for {} keys", local.keys));
     }
     check_marks(local)?;
-    let mut by_quotient: BTreeMap<u64, Vec<Key>> = BTreeMap::new();
+    let mut by_quotient: BTreeMap<Quotient, Vec<Key>> = BTreeMap::new();
     for key in keys {
         let quotient = local.quotient(key);
         let slowly = local.run(quotient).is_some_and(|run| !local.hits(run, &local.strand(key)).is_empty());
@@ -43,14 +44,14 @@ pub(crate) fn check_marks<R: Rule>(local: &Local<R>) -> Result<(), String> {
     if side.len() > local.marked.side.most() as usize {
         return Err(format!("the side table has {} blocks, but room for {}", side.len(), local.marked.side.most()));
     }
-    for (block, used) in (0..).zip(local.table().used()) {
+    for (block, used) in local.table().blocks.numbers().zip(local.table().used()) {
         on_the_side += usize::from(check_block(local, block, used)?);
     }
     if on_the_side == side.len() { Ok(()) } else { Err("the side table has entries that no block points to".into()) }
 }
 
 /// Checks the marks of a block whose slots in use are `used`. `true` if they are in the side table.
-pub(crate) fn check_block<R: Rule>(local: &Local<R>, block: u64, used: u64) -> Result<bool, String> {
+pub(crate) fn check_block<R: Rule>(local: &Local<R>, block: Block, used: u64) -> Result<bool, String> {
     if !local.is_marked(block) {
         return Ok(false);
     }

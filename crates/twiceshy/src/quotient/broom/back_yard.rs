@@ -14,6 +14,7 @@ use super::level::{Behind, Hash};
 use super::overlay::{ChangedMap, ChangedRow, DraftMap, DraftRow, Drafted, exchange_map, exchange_row};
 use super::storage::{Map, Owned, Row, Storage};
 use crate::hash::{mix, reduce};
+use crate::quotient::numbers::Quotient;
 use crate::touched;
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ pub(crate) fn buckets(slots: u64, signature: u32) -> u64 {
 }
 
 /// A hash that its buckets had no room for: the quotient, and the remainder with the bits after it.
-pub(crate) type Overflown = (u64, u64);
+pub(crate) type Overflown = (Quotient, u64);
 
 /// The memory of one entry in the set, including unused space in its node.
 const OVERFLOWN_BITS: u64 = 200;
@@ -119,7 +120,7 @@ impl BackYard {
         (self.used + came).checked_sub(went) == Some(edit.used)
             && edit.buckets.keys().all(|bucket| *bucket < self.buckets.len())
             && edit.buckets.values().flatten().all(hash_or_nothing)
-            && edit.overflow.keys().all(|(quotient, _)| *quotient < slots)
+            && edit.overflow.keys().all(|(quotient, _)| quotient.0 < slots)
     }
 }
 
@@ -142,8 +143,8 @@ impl<S: Storage> BackYard<S> {
 
     /// The common prefix of all words with this quotient and remainder, and its length in bits.
     #[inline]
-    fn head(&self, quotient: u64, remainder: u32) -> (u64, u32) {
-        let low = quotient & ((1 << QUOTIENT_BITS) - 1);
+    fn head(&self, quotient: Quotient, remainder: u32) -> (u64, u32) {
+        let low = quotient.0 & ((1 << QUOTIENT_BITS) - 1);
         (low | u64::from(remainder) << QUOTIENT_BITS, QUOTIENT_BITS + self.width)
     }
 
@@ -157,7 +158,7 @@ impl<S: Storage> BackYard<S> {
     }
 
     /// The overflowed hashes of a quotient and remainder, each as the remainder with the bits after it.
-    fn overflown_at(&self, quotient: u64, remainder: u32) -> impl Iterator<Item = u64> + '_ {
+    fn overflown_at(&self, quotient: Quotient, remainder: u32) -> impl Iterator<Item = u64> + '_ {
         let of_quotient = self.overflow.among((quotient, 0)..=(quotient, u64::MAX)).map(|(overflown, ())| overflown);
         let alike = (1u64 << self.width) - 1;
         let rests = of_quotient.inspect(|overflown| touched::note_one(*overflown)).map(|(_, rest)| *rest);
@@ -165,8 +166,8 @@ impl<S: Storage> BackYard<S> {
     }
 
     #[inline]
-    fn choices(&self, quotient: u64) -> impl Iterator<Item = usize> + use<S> {
-        let (mixed, buckets) = (mix(quotient), self.buckets.len() as u64);
+    fn choices(&self, quotient: Quotient) -> impl Iterator<Item = usize> + use<S> {
+        let (mixed, buckets) = (mix(quotient.0), self.buckets.len() as u64);
         let choices = [mixed, mixed.rotate_left(32)].map(|word| reduce(word, buckets) as usize);
         let some = if buckets == 0 { 0 } else { 2 };
         choices.into_iter().take(some)
@@ -174,7 +175,7 @@ impl<S: Storage> BackYard<S> {
 
     /// `true` if the yard holds a hash. The bits after its quotient are computed only if they are needed.
     #[inline]
-    pub(crate) fn contains<B: Behind>(&self, quotient: u64, behind: impl FnOnce() -> B) -> bool {
+    pub(crate) fn contains<B: Behind>(&self, quotient: Quotient, behind: impl FnOnce() -> B) -> bool {
         if self.used() == 0 {
             return false;
         }
@@ -255,7 +256,7 @@ mod tests {
     use crate::rng::SplitMix64;
 
     fn hash(rng: &mut SplitMix64, slots: u64, width: u32) -> Hash {
-        Hash { quotient: rng.below(slots), remainder: rng.below(1 << width) as u32, tail: rng.next() }
+        Hash { quotient: Quotient(rng.below(slots)), remainder: rng.below(1 << width) as u32, tail: rng.next() }
     }
 
     #[test]
@@ -308,12 +309,12 @@ mod tests {
     fn a_fingerprint_gets_as_many_bits_as_tell_it_from_the_hashes_here() {
         for buckets in [4, 0] {
             let mut yard = BackYard::new(buckets, 10).expect("a small one");
-            let stored = Hash { quotient: 70_000, remainder: 5, tail: 0b1011_0110 };
+            let stored = Hash { quotient: Quotient(70_000), remainder: 5, tail: 0b1011_0110 };
             assert!(yard.insert(stored) && !yard.insert(stored), "the same hash does not come in twice");
             assert_eq!(yard.apart(Hash { tail: 0b1011_0111, ..stored }), Some(1));
             assert_eq!(yard.apart(Hash { tail: 0b1011_1110, ..stored }), Some(4));
             assert_eq!(yard.apart(Hash { remainder: 4, ..stored }), Some(0));
-            assert_eq!(yard.apart(Hash { quotient: 70_001, ..stored }), Some(0));
+            assert_eq!(yard.apart(Hash { quotient: Quotient(70_001), ..stored }), Some(0));
             assert_eq!(yard.apart(stored), None);
         }
     }
@@ -323,13 +324,13 @@ mod tests {
         let mut words = vec![0; 4 * BUCKET];
         words[5] = TAKEN | 77;
         words[31] = u64::MAX;
-        let overflown = [(3, 9), (3, 11), (70, 2)];
+        let overflown = [(3, 9), (3, 11), (70, 2)].map(|(quotient, rest)| (Quotient(quotient), rest));
         let yard = BackYard::from_words(&words, &overflown, 4, 9).expect("each is a hash or nothing");
         assert!(yard.used() == 5 && yard.words().eq(words.iter().copied()) && yard.overflown().eq(overflown));
         assert!(BackYard::from_words(&words, &[], 3, 9).is_none(), "a bucket too many");
         assert!(BackYard::from_words(&words, &[], 5, 9).is_none(), "a bucket too few");
         assert!(BackYard::from_words(&words[..31], &[], 3, 9).is_none(), "three buckets and some words");
-        assert!(BackYard::from_words(&words, &[(3, 11), (3, 11)], 4, 9).is_none(), "the same hash twice");
+        assert!(BackYard::from_words(&words, &[overflown[1]; 2], 4, 9).is_none(), "the same hash twice");
         words[6] = 1;
         assert!(BackYard::from_words(&words, &[], 4, 9).is_none(), "a word that is neither a hash nor nothing");
     }

@@ -16,6 +16,7 @@ use super::rebuild::{Rebuild, Stage};
 use super::spilled::Spilled;
 use super::tables::Tables;
 use crate::persist::{LoadError, Reader, Writer, hash_key};
+use crate::quotient::numbers::{Block, Quotient};
 use crate::remote::{Frontier, Generation};
 use crate::sizing;
 use std::collections::BTreeMap;
@@ -131,7 +132,7 @@ fn write_table<'a>(table: &'a PrintsEdit, out: &mut Writer<'a>) {
         write_bytes(&level.rests, out);
         write_map(&level.groups, out, |block, group, out| write_words([*block as u64].iter().chain(group), out));
         write_map(&level.spilled, out, |block, spilled, out| {
-            out.u64(*block);
+            out.u64(block.0);
             write_option(spilled, out, |spilled, out| out.bytes(spilled.as_bytes()));
         });
         out.u64(level.used);
@@ -139,14 +140,14 @@ fn write_table<'a>(table: &'a PrintsEdit, out: &mut Writer<'a>) {
     let yard = &table.yard;
     write_map(&yard.buckets, out, |at, words, out| write_words([*at as u64].iter().chain(words), out));
     write_map(&yard.overflow, out, |(quotient, rest), there, out| {
-        write_words([quotient, rest], out);
+        write_words([&quotient.0, rest], out);
         out.u8(there.is_some().into());
     });
     out.u64(yard.used);
     for ghosts in &table.ghosts {
         write_map(&ghosts.strings, out, |base, string, out| {
             out.u8(base.level);
-            out.u64(base.quotient);
+            out.u64(base.quotient.0);
             out.u32(base.remainder);
             write_option(string, out, |string, out| out.bytes(&**string));
         });
@@ -178,10 +179,10 @@ fn read_levels(from: &mut Reader) -> Result<Few<LevelEdit>, LoadError> {
 
 fn read_level(from: &mut Reader) -> Result<LevelEdit, LoadError> {
     Ok(LevelEdit {
-        blocks: read_map(from, |from| Ok((from.u64()?, from.bytes()?)))?,
-        rests: read_map(from, |from| Ok((from.u64()?, from.bytes()?)))?,
+        blocks: read_map(from, |from| Ok((Block(from.u64()?), from.bytes()?)))?,
+        rests: read_map(from, |from| Ok((Block(from.u64()?), from.bytes()?)))?,
         groups: read_map(from, |from| Ok((read_index(from)?, read_words(from)?)))?,
-        spilled: read_map(from, |from| Ok((from.u64()?, read_option(from, read_spilled)?)))?,
+        spilled: read_map(from, |from| Ok((Block(from.u64()?), read_option(from, read_spilled)?)))?,
         used: from.u64()?,
     })
 }
@@ -193,14 +194,14 @@ fn read_spilled(from: &mut Reader) -> Result<Spilled, LoadError> {
 fn read_yard(from: &mut Reader) -> Result<YardEdit, LoadError> {
     Ok(YardEdit {
         buckets: read_map(from, |from| Ok((read_index(from)?, read_words::<BUCKET>(from)?)))?,
-        overflow: read_map(from, |from| Ok(((from.u64()?, from.u64()?), from.flag()?.then_some(()))))?,
+        overflow: read_map(from, |from| Ok(((Quotient(from.u64()?), from.u64()?), from.flag()?.then_some(()))))?,
         used: from.u64()?,
     })
 }
 
 fn read_ghosts(from: &mut Reader) -> Result<HauntedEdit, LoadError> {
     let strings = read_map(from, |from| {
-        let base = Base { level: from.u8()?, quotient: from.u64()?, remainder: from.u32()? };
+        let base = Base { level: from.u8()?, quotient: Quotient(from.u64()?), remainder: from.u32()? };
         Ok((base, read_option(from, |from| Ok(from.bytes()?.into_boxed_slice()))?))
     })?;
     Ok(HauntedEdit { strings, len: from.u64()? })
@@ -208,7 +209,7 @@ fn read_ghosts(from: &mut Reader) -> Result<HauntedEdit, LoadError> {
 
 fn write_bytes<'a>(blocks: &'a ChangedBytes, out: &mut Writer<'a>) {
     write_map(blocks, out, |block, bytes, out| {
-        out.u64(*block);
+        out.u64(block.0);
         out.bytes(bytes);
     });
 }

@@ -2,8 +2,9 @@
 
 use super::level::{Behind, Hash};
 use super::shape::Shape;
-use crate::hash::{HashKey, Words, reduce};
-use crate::quotient::strand::Strand;
+use crate::hash::{HashKey, Words};
+use crate::quotient::numbers::Quotient;
+use crate::quotient::strand::{Strand, quotient_of};
 use crate::remote::{Frontier, Generation, Order, OrderWords};
 
 /// Which function a key has.
@@ -136,16 +137,16 @@ impl Functions {
     }
 
     /// A key's quotient in a level, under the function that it has.
-    pub(crate) fn quotient(&self, key: &[u8], level: usize, shape: &Shape) -> (Age, u64) {
+    pub(crate) fn quotient(&self, key: &[u8], level: usize, shape: &Shape) -> (Age, Quotient) {
         let (age, words, _) = self.words(key);
-        (age, reduce(words.word(FIRST_WORD[level]), shape.slots_of(level, self.slots[age as usize])))
+        (age, quotient_of(words.word(FIRST_WORD[level]), shape.slots_of(level, self.slots[age as usize])))
     }
 }
 
 /// A key's hash in a level. Everything but the quotient is computed on demand: most look-ups do not need it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Print<'k> {
-    pub(crate) quotient: u64,
+    pub(crate) quotient: Quotient,
     words: Words<'k>,
     level: usize,
     width: u32,
@@ -161,7 +162,7 @@ impl<'k> Print<'k> {
     /// The same, if the level's first word is known.
     #[inline]
     pub(crate) fn with_first(words: Words<'k>, first: u64, level: usize, slots: u64, width: u32) -> Print<'k> {
-        Print { quotient: reduce(first, slots), words, level, width }
+        Print { quotient: quotient_of(first, slots), words, level, width }
     }
 
     #[inline]

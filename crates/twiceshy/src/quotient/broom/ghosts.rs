@@ -151,13 +151,14 @@ impl<S: Storage> Ghosts<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quotient::numbers::Quotient;
 
     fn bits(len: u32, bits: u64) -> Bits {
         Bits { len, bits }
     }
 
     fn base(level: u8, quotient: u64, remainder: u32) -> Base {
-        Base { level, quotient, remainder }
+        Base { level, quotient: Quotient(quotient), remainder }
     }
 
     #[test]

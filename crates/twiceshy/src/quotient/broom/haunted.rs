@@ -9,6 +9,7 @@ use super::bit_string::{BitReader, BitWriter};
 use super::overlay::{ChangedMap, DraftMap, Drafted, exchange_map};
 use super::storage::{Map, Owned, Storage};
 use super::strings::Bits;
+use crate::quotient::numbers::Quotient;
 use crate::touched;
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Base {
     pub(crate) level: u8,
-    pub(crate) quotient: u64,
+    pub(crate) quotient: Quotient,
     pub(crate) remainder: u32,
 }
 
@@ -117,7 +118,7 @@ impl Haunted {
             let slots = slots.get(usize::from(base.level)).copied().unwrap_or(0);
             ghosts.first().is_some_and(|(first, _)| first == base)
                 && ghosts.is_sorted_by(|a, b| a < b)
-                && ghosts.iter().all(|(base, _)| base.quotient < slots)
+                && ghosts.iter().all(|(base, _)| base.quotient.0 < slots)
         };
         let known = |base: &Base| usize::from(base.level) < slots.len();
         let strings = || edit.strings.iter();
@@ -230,7 +231,7 @@ struct Unpacked<'a> {
     from: BitReader<'a>,
     width: u32,
     level: u8,
-    last: u64,
+    last: Quotient,
 }
 
 impl Iterator for Unpacked<'_> {
@@ -245,7 +246,7 @@ impl Iterator for Unpacked<'_> {
             FAR.. => from.take(FAR_BITS),
             high => u64::from(high) << RICE | from.take(RICE),
         };
-        self.last = self.last.saturating_add(distance);
+        self.last = Quotient(self.last.0.saturating_add(distance));
         let remainder = from.take(self.width) as u32;
         let len = from.take_zeros() + 1;
         let bits = Bits { len, bits: from.take(len) };
@@ -256,7 +257,7 @@ impl Iterator for Unpacked<'_> {
 /// Packs sorted ghosts of one level.
 fn packed(ghosts: &[Ghost], width: u32) -> Box<[u8]> {
     let mut out = BitWriter::default();
-    let mut last = ghosts.first().map_or(0, |(base, _)| base.quotient);
+    let mut last = ghosts.first().map_or(Quotient(0), |(base, _)| base.quotient);
     for (base, string) in ghosts {
         let distance = base.quotient - last;
         last = base.quotient;
@@ -292,7 +293,7 @@ mod tests {
         let quotient = if far { rng.below(1 << 36) } else { rng.below(quotients) };
         let remainder = rng.below(if level == 0 { 4 } else { 1 << 32 }) as u32;
         let len = if rng.below(20) == 0 { 1 + rng.below(64) as u32 } else { 1 + rng.below(3) as u32 };
-        (Base { level, quotient, remainder }, Bits::prefix(rng.next(), len))
+        (Base { level, quotient: Quotient(quotient), remainder }, Bits::prefix(rng.next(), len))
     }
 
     #[test]
@@ -337,7 +338,7 @@ mod tests {
         let bits = haunted.allocated_bits() as f64 / haunted.len() as f64;
         // Half of them have remainders of 32 bits, the others 5, 18.5 on average; and a few have long strings.
         assert!(bits < 40.0, "{bits} bits a ghost");
-        let one = Base { level: 0, quotient: 7, remainder: 1 };
+        let one = Base { level: 0, quotient: Quotient(7), remainder: 1 };
         let mut single = Haunted::new(WIDTHS);
         (0..1_000u64).for_each(|at| assert!(single.add((one, Bits::prefix(at, 10 + (at % 50) as u32)))));
         assert_eq!(single.at(one).len(), 1_000);

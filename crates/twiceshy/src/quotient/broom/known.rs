@@ -5,13 +5,14 @@ use super::local::Local;
 use super::storage::Storage;
 use crate::error::PlanError;
 use crate::hash::words_of;
+use crate::quotient::numbers::Quotient;
 use crate::remote::{CellId, Key, Keys, Order, Place};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 /// A location of keys: age, level and quotient.
-type At = (Age, usize, u64);
+type At = (Age, usize, Quotient);
 
 /// The keys of L's set.
 ///
@@ -60,7 +61,7 @@ impl<'a> Known<'a> {
         local: &Local<S>,
         table: usize,
         level: usize,
-        quotient: u64,
+        quotient: Quotient,
     ) -> Result<Vec<Key>, PlanError> {
         let mut keys: Vec<Key> = Vec::new();
         for age in local.ages_in(table) {
@@ -78,7 +79,7 @@ impl<'a> Known<'a> {
         local: &Local<S>,
         age: Age,
         level: usize,
-        quotient: u64,
+        quotient: Quotient,
     ) -> Result<Vec<Key>, PlanError> {
         let place = (age, level, quotient);
         if !self.answers.borrow().contains_key(&place) {
@@ -90,9 +91,15 @@ impl<'a> Known<'a> {
     }
 
     /// Reads the remote.
-    fn ask<S: Storage>(&self, local: &Local<S>, age: Age, level: usize, quotient: u64) -> Result<Vec<Key>, PlanError> {
+    fn ask<S: Storage>(
+        &self,
+        local: &Local<S>,
+        age: Age,
+        level: usize,
+        quotient: Quotient,
+    ) -> Result<Vec<Key>, PlanError> {
         let slots = local.tables[local.table_of(age)].levels[level].slots();
-        let words = words_of(quotient, quotient, slots);
+        let words = words_of(quotient.0, quotient.0, slots);
         // A remote may return more than it was asked for.
         let own = |key: &[u8]| local.hash_at(key, age, level).quotient == quotient;
         self.read(local, age, Order(level as u8), words, own)

@@ -15,6 +15,7 @@ use super::storage::{Map, Owned, Row, Storage};
 use super::strings::{Bits, Strings};
 use crate::packed::word::{Portable, Word64};
 use crate::quotient::block::{Annex, Layout, SLOTS};
+use crate::quotient::numbers::{Block, Quotient, Slot, blocks_between};
 use crate::quotient::table::{Room, Table};
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ pub(crate) struct Level<S: Storage = Owned> {
     /// The strings of each block, three words.
     pub(super) groups: S::Row<[u64; 3]>,
     /// The strings that do not fit into their words.
-    pub(super) spilled: S::Map<u64, Spilled>,
+    pub(super) spilled: S::Map<Block, Spilled>,
     pub(super) used: u64,
     /// `true` if runs keep to their segments. `false` in a level that is nearly empty: its clusters are short, and a key at
     /// a segment's end must find room.
@@ -52,14 +53,14 @@ pub(crate) struct LevelEdit {
     pub(super) blocks: ChangedBytes,
     pub(super) rests: ChangedBytes,
     pub(super) groups: ChangedRow<[u64; 3]>,
-    pub(super) spilled: ChangedMap<u64, Spilled>,
+    pub(super) spilled: ChangedMap<Block, Spilled>,
     pub(super) used: u64,
 }
 
 /// A hash as a level sees it: its quotient, and the bits that follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hash {
-    pub(crate) quotient: u64,
+    pub(crate) quotient: Quotient,
     pub(crate) remainder: u32,
     /// The next 64 bits, the first one lowest. Adaptivity bits are taken from them.
     pub(crate) tail: u64,
@@ -122,16 +123,16 @@ impl Level {
 
     /// The number of adaptivity bits of all slots.
     pub(crate) fn adaptivity_bits(&self) -> u64 {
-        (0..self.table.blocks.len()).map(|block| u64::from(self.group_bits(block))).sum()
+        self.table.blocks.numbers().map(|block| u64::from(self.group_bits(block))).sum()
     }
 
     /// The largest number of adaptivity bits in a block.
     pub(crate) fn largest_group(&self) -> u32 {
-        (0..self.table.blocks.len()).map(|block| self.group_bits(block)).max().unwrap_or(0)
+        self.table.blocks.numbers().map(|block| self.group_bits(block)).max().unwrap_or(0)
     }
 
-    fn group_bits(&self, block: u64) -> u32 {
-        match (self.spilled.get(&block), Strings::from_words(self.groups[block as usize])) {
+    fn group_bits(&self, block: Block) -> u32 {
+        match (self.spilled.get(&block), Strings::from_words(self.groups[block.index()])) {
             (Some(spilled), _) => spilled.iter().map(|string| string.len).sum(),
             (None, Some(strings)) => strings.total(),
             (None, None) => 0,
@@ -202,7 +203,7 @@ impl<S: Storage> Level<S> {
     }
 
     /// The remainder in a slot.
-    pub(super) fn remainder(&self, slot: u64) -> u32 {
+    pub(super) fn remainder(&self, slot: Slot) -> u32 {
         let rest = self.rests.as_ref().map_or(0, |rests| rests.get(slot));
         (u64::from(rest) << self.table.blocks.width()) as u32 | self.table.blocks.remainder(slot)
     }
@@ -210,27 +211,25 @@ impl<S: Storage> Level<S> {
     /// The slot whose fingerprint is a prefix of a hash. There is at most one. The bits after the quotient are requested
     /// only if the quotient has a run, since they cost a hash word.
     #[inline]
-    pub(crate) fn find<W: Word64, B: Behind>(&self, quotient: u64, behind: impl FnOnce() -> B) -> Option<u64> {
+    pub(crate) fn find<W: Word64, B: Behind>(&self, quotient: Quotient, behind: impl FnOnce() -> B) -> Option<Slot> {
         let run = self.table.run::<W>(quotient)?;
         let behind = behind();
         let (signature, rest) = self.parts(behind.remainder());
-        for block in run.start / SLOTS..=(run.end - 1) / SLOTS {
-            let first = block * SLOTS;
+        for block in blocks_between(run.start, run.end.before()) {
             let signatures = self.table.blocks.remainders(block);
-            let slots = run.start.max(first) - first..run.end.min(first + SLOTS) - first;
-            let mut equal =
-                slots.filter(|slot| signatures.get(*slot) == signature).fold(0u64, |mask, slot| mask | 1 << slot);
+            let places = block.places(&run);
+            let mut equal = places.filter(|at| signatures.get(*at) == signature).fold(0u64, |mask, at| mask | 1 << at);
             if let Some(rests) = &self.rests
                 && equal != 0
             {
                 // With a back yard, a run has only one such slot.
                 let at = u64::from(equal.trailing_zeros());
-                equal = u64::from(rests.get(first + at) == rest) << at;
+                equal = u64::from(rests.get(block.slot(at)) == rest) << at;
             }
             if equal != 0 {
                 let found = equal & self.prefixes::<W>(block, behind.tail());
                 if found != 0 {
-                    return Some(first + u64::from(found.trailing_zeros()));
+                    return Some(block.slot(found.trailing_zeros().into()));
                 }
             }
         }
@@ -238,8 +237,8 @@ impl<S: Storage> Level<S> {
     }
 
     /// The slots of a block whose adaptivity bits are a prefix of these.
-    fn prefixes<W: Word64>(&self, block: u64, tail: u64) -> u64 {
-        match Strings::from_words_unchecked(*self.groups.at(block as usize)) {
+    fn prefixes<W: Word64>(&self, block: Block, tail: u64) -> u64 {
+        match Strings::from_words_unchecked(*self.groups.at(block.index())) {
             Some(strings) => strings.prefixes::<W>(tail),
             None => {
                 let spilled = self.spilled.get(&block).into_iter().flat_map(|strings| (0u32..).zip(strings.iter()));
@@ -252,37 +251,37 @@ impl<S: Storage> Level<S> {
 
     /// The strings of all slots with this quotient and remainder: the hard collisions of a hash.
     pub(crate) fn hard_collisions(&self, hash: Hash) -> impl Iterator<Item = Bits> + '_ {
-        let run = self.table.run::<Portable>(hash.quotient).unwrap_or_default();
+        let run = self.table.run::<Portable>(hash.quotient).into_iter().flat_map(Slot::each);
         run.filter(move |slot| self.remainder(*slot) == hash.remainder).map(|slot| self.string::<Portable>(slot))
     }
 
     /// The adaptivity bits of a slot.
     #[inline]
-    pub(crate) fn string<W: Word64>(&self, slot: u64) -> Bits {
-        let (block, at) = (slot / SLOTS, slot % SLOTS);
-        match Strings::from_words_unchecked(*self.groups.at(block as usize)) {
+    pub(crate) fn string<W: Word64>(&self, slot: Slot) -> Bits {
+        let (block, at) = (slot.block(), slot.at());
+        match Strings::from_words_unchecked(*self.groups.at(block.index())) {
             Some(strings) => strings.get::<W>(at as u32),
             None => self.spilled.get(&block).map_or(Bits::EMPTY, |strings| strings.get(at as u32)),
         }
     }
 
     /// `true` if a key of this quotient has the signature of this remainder (a *partial collision*).
-    pub(crate) fn has_signature(&self, quotient: u64, remainder: u32) -> bool {
+    pub(crate) fn has_signature(&self, quotient: Quotient, remainder: u32) -> bool {
         let (signature, _) = self.parts(remainder);
-        let mut run = self.table.run::<Portable>(quotient).unwrap_or_default();
+        let mut run = self.table.run::<Portable>(quotient).into_iter().flat_map(Slot::each);
         run.any(|slot| self.table.blocks.remainder(slot) == signature)
     }
 
     /// The end (exclusive) of the slots that a run of this quotient may take.
-    pub(super) fn limit(&self, quotient: u64) -> u64 {
-        let segment = (quotient / SEGMENT + 1) * SEGMENT;
-        let end = if !self.segmented || segment >= self.slots() { self.table.all_slots() } else { segment };
-        end.min(quotient + WINDOW)
+    pub(super) fn limit(&self, quotient: Quotient) -> Slot {
+        let segment = (quotient.0 / SEGMENT + 1) * SEGMENT;
+        let end = if !self.segmented || segment >= self.slots() { self.table.end() } else { Slot(segment) };
+        end.min(quotient.slot() + WINDOW)
     }
 
     /// The room for another key of this quotient.
-    pub(crate) fn room(&self, quotient: u64) -> Option<Room> {
-        self.table.room_within(quotient, self.limit(quotient) - quotient)
+    pub(crate) fn room(&self, quotient: Quotient) -> Option<Room> {
+        self.table.room_before(quotient, self.limit(quotient))
     }
 
     /// Inserts a fingerprint where there is room.
@@ -293,16 +292,16 @@ impl<S: Storage> Level<S> {
             rests.insert(room.slot, room.free, rest);
         }
         let mut carried = string;
-        for block in room.slot / SLOTS..=room.free / SLOTS {
-            let first = room.slot.max(block * SLOTS) % SLOTS;
-            let last = room.free.min(block * SLOTS + SLOTS - 1) % SLOTS;
+        for block in blocks_between(room.slot, room.free) {
+            let first = room.slot.max(block.first_slot()).at();
+            let last = room.free.min(block.last_slot()).at();
             carried = self.shift(block, last, first, carried);
         }
         self.used += 1;
     }
 
     /// Removes the fingerprint in a slot, and returns its adaptivity bits.
-    pub(crate) fn remove(&mut self, quotient: u64, slot: u64) -> Option<Bits> {
+    pub(crate) fn remove(&mut self, quotient: Quotient, slot: Slot) -> Option<Bits> {
         let run = self.table.run::<Portable>(quotient)?;
         let gap = self.table.gap(quotient, &run, slot);
         self.table.remove(gap);
@@ -310,9 +309,9 @@ impl<S: Storage> Level<S> {
             rests.remove(slot, gap.freed);
         }
         let mut carried = Bits::EMPTY;
-        for block in (slot / SLOTS..=gap.freed / SLOTS).rev() {
-            let first = slot.max(block * SLOTS) % SLOTS;
-            let last = gap.freed.min(block * SLOTS + SLOTS - 1) % SLOTS;
+        for block in blocks_between(slot, gap.freed).rev() {
+            let first = slot.max(block.first_slot()).at();
+            let last = gap.freed.min(block.last_slot()).at();
             carried = self.shift(block, first, last, carried);
         }
         self.used = self.used.saturating_sub(1);
@@ -320,14 +319,14 @@ impl<S: Storage> Level<S> {
     }
 
     /// Replaces the adaptivity bits of a slot.
-    pub(crate) fn set_string(&mut self, slot: u64, string: Bits) {
-        self.shift(slot / SLOTS, slot % SLOTS, slot % SLOTS, string);
+    pub(crate) fn set_string(&mut self, slot: Slot, string: Bits) {
+        self.shift(slot.block(), slot.at(), slot.at(), string);
     }
 
     /// Removes a block's string number `from` and inserts another as number `to`. Strings that do not fit into three words
     /// are spilled, and return as soon as they fit.
-    fn shift(&mut self, block: u64, from: u64, to: u64, string: Bits) -> Bits {
-        let group = self.groups.at_mut(block as usize);
+    fn shift(&mut self, block: Block, from: u64, to: u64, string: Bits) -> Bits {
+        let group = self.groups.at_mut(block.index());
         let strings = Strings::from_words_unchecked(*group);
         let packed = strings.and_then(|mut strings| {
             let taken = strings.shift::<Portable>(from as u32, to as u32, string)?;
@@ -366,15 +365,15 @@ mod tests {
     use crate::rng::SplitMix64;
 
     /// The naive twin: fingerprints in the order of their quotients, then of insertion.
-    type Twin = Vec<(u64, u32, Bits)>;
+    type Twin = Vec<(Quotient, u32, Bits)>;
 
     fn check(level: &Level, twin: &Twin, rng: &mut SplitMix64) {
         assert_eq!(level.table.check(), Ok(twin.len() as u64));
         assert_eq!(level.used(), twin.len() as u64);
         let mut held: Twin = Vec::new();
-        for quotient in 0..level.slots() {
-            for slot in level.table.run::<Portable>(quotient).unwrap_or_default() {
-                assert!(slot < quotient + WINDOW, "slot {slot} of quotient {quotient}");
+        for quotient in (0..level.slots()).map(Quotient) {
+            for slot in level.table.run::<Portable>(quotient).into_iter().flat_map(Slot::each) {
+                assert!(slot < quotient.slot() + WINDOW, "slot {slot} of quotient {quotient}");
                 held.push((quotient, level.remainder(slot), level.string::<Portable>(slot)));
             }
         }
@@ -382,10 +381,10 @@ mod tests {
         expected.sort_by_key(|(quotient, ..)| *quotient);
         assert_eq!(held, expected);
         for _ in 0..8 {
-            let (quotient, remainder, _) =
-                twin.get(rng.below(twin.len().max(1) as u64) as usize).copied().unwrap_or_default();
+            let drawn = twin.get(rng.below(twin.len().max(1) as u64) as usize);
+            let (quotient, remainder) = drawn.map_or((Quotient(0), 0), |entry| (entry.0, entry.1));
             let hash = Hash { quotient, remainder, tail: rng.next() };
-            let matching = |entry: &&(u64, u32, Bits)| {
+            let matching = |entry: &&(Quotient, u32, Bits)| {
                 (entry.0, entry.1) == (quotient, remainder) && entry.2.is_prefix_of(hash.tail)
             };
             assert_eq!(
@@ -402,7 +401,7 @@ mod tests {
     /// One random change of both.
     fn step<S: Storage>(level: &mut Level<S>, twin: &mut Twin, rng: &mut SplitMix64) {
         let string = Bits::prefix(rng.next(), (rng.next() | 1 << 12).trailing_zeros() * 2);
-        let quotient = rng.below(level.slots());
+        let quotient = Quotient(rng.below(level.slots()));
         match rng.below(5) {
             0 | 1 => {
                 let remainder = rng.below(if level.rests.is_some() { 32 } else { 4 }) as u32;
@@ -437,12 +436,13 @@ mod tests {
     fn a_key_at_the_end_of_a_segment_finds_room_only_where_there_are_no_segments() {
         let mut segmented = Level::new(2 * SEGMENT, (5, 5)).expect("a small one");
         let mut whole = Level::new(2 * SEGMENT, (5, 5)).expect("a small one").without_segments();
+        let (last, next) = (Quotient(SEGMENT - 1), Quotient(SEGMENT));
         for level in [&mut segmented, &mut whole] {
-            let room = level.room(SEGMENT - 1).expect("an empty level");
+            let room = level.room(last).expect("an empty level");
             level.insert(room, 1, Bits::EMPTY);
         }
-        assert_eq!((segmented.room(SEGMENT - 1), segmented.room(SEGMENT).map(|room| room.slot)), (None, Some(SEGMENT)));
-        assert_eq!(whole.room(SEGMENT - 1).map(|room| room.slot), Some(SEGMENT));
+        assert_eq!((segmented.room(last), segmented.room(next).map(|room| room.slot)), (None, Some(next.slot())));
+        assert_eq!(whole.room(last).map(|room| room.slot), Some(next.slot()));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::strings::{Bits, Strings};
 use crate::packed::word::Portable;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::quotient::block::{Annex, Layout, SLOTS};
+use crate::quotient::numbers::{Block, Quotient, Slot};
 use crate::quotient::table::Table;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,7 +24,7 @@ impl Level {
         out.bytes(words.collect::<Vec<u8>>());
         let mut spilled = Vec::new();
         for (block, strings) in &self.spilled {
-            spilled.extend(block.to_le_bytes());
+            spilled.extend(block.0.to_le_bytes());
             for string in strings.iter() {
                 spilled.push(string.len as u8);
                 spilled.extend(string.bits.to_le_bytes());
@@ -75,14 +76,14 @@ impl Level {
                     return Err(LoadError::invalid("a slot has invalid adaptivity bits"));
                 }
             }
-            let block = number(block);
+            let block = Block(number(block));
             if spilled.last_key_value().is_some_and(|(last, _)| *last >= block) {
                 return Err(LoadError::invalid("adaptivity bits are not in the order of their blocks"));
             }
             spilled.insert(block, Spilled::new(&read));
         }
         let level: Level = Level { table, rests, groups: groups.to_vec(), spilled, used, segmented };
-        if level.spilled.keys().any(|block| *block >= level.table.blocks.len()) {
+        if level.spilled.keys().any(|block| *block >= level.table.blocks.end()) {
             return Err(LoadError::invalid("adaptivity bits belong to no block"));
         }
         level.check().map_err(LoadError::invalid)?;
@@ -91,14 +92,14 @@ impl Level {
 
     /// `true` if every number of an edit lies within this level.
     pub(crate) fn accepts(&self, edit: &LevelEdit) -> bool {
-        let (blocks, stride) = (self.table.blocks.len(), self.table.blocks.stride());
+        let (blocks, stride) = (self.table.blocks.end(), self.table.blocks.stride());
         let numbers = edit.blocks.keys().chain(edit.rests.keys()).chain(edit.spilled.keys());
         numbers.into_iter().all(|block| *block < blocks)
             && edit.blocks.values().all(|copy| copy.len() == stride)
             && self.rests.as_ref().map_or(edit.rests.is_empty(), |rests| rests.accept(&edit.rests))
-            && edit.groups.keys().all(|block| (*block as u64) < blocks)
+            && edit.groups.keys().all(|block| *block < blocks.index())
             && edit.groups.values().all(|group| *group == SPILLED || Strings::from_words(*group).is_some())
-            && edit.used <= self.table.all_slots()
+            && edit.used <= self.table.end().0
     }
 
     /// Checks the table, the strings, the window, and Invariant 7: no fingerprint is a prefix of another.
@@ -108,30 +109,28 @@ impl Level {
             return Err(format!("{used} slots are in use, and {} are counted", self.used));
         }
         let taken = self.table.used();
-        for (block, group) in (0..).zip(&self.groups) {
+        for (block, group) in self.table.blocks.numbers().zip(&self.groups) {
             let spilled = self.spilled.contains_key(&block);
             if spilled != (*group == SPILLED) || !spilled && Strings::from_words(*group).is_none() {
                 return Err(format!("the adaptivity bits of block {block} are invalid"));
             }
-            let free =
-                (0..SLOTS).filter(|slot| taken[block as usize] >> slot & 1 == 0).map(|slot| block * SLOTS + slot);
-            let holds = |slot: u64| self.rests.as_ref().is_some_and(|rests| rests.get(slot) != 0);
+            let free = (0..SLOTS).filter(|at| taken[block.index()] >> at & 1 == 0).map(|at| block.slot(at));
+            let holds = |slot: Slot| self.rests.as_ref().is_some_and(|rests| rests.get(slot) != 0);
             if free.into_iter().any(|slot| holds(slot) || self.string::<Portable>(slot) != Bits::EMPTY) {
                 return Err(format!("a free slot of block {block} is not empty"));
             }
         }
         // In order: finding each run by its quotient would walk back over all saturated offsets.
-        let mut runs = self.table.runs_over(0..self.table.blocks.len());
+        let mut runs = self.table.runs_over(Block(0)..self.table.blocks.end());
         runs.try_for_each(|(quotient, run)| self.check_run(quotient, run))
     }
 
-    fn check_run(&self, quotient: u64, run: Range<u64>) -> Result<(), String> {
+    fn check_run(&self, quotient: Quotient, run: Range<Slot>) -> Result<(), String> {
         if run.end > self.limit(quotient) {
             return Err(format!("the run of quotient {quotient} goes too far"));
         }
         // In the order of bit strings, a string comes after its prefixes, with only other extensions of them in between.
-        let mut prints: Vec<(u32, u64, u32)> = run
-            .clone()
+        let mut prints: Vec<(u32, u64, u32)> = Slot::each(run.clone())
             .map(|slot| (self.remainder(slot), self.string::<Portable>(slot)))
             .map(|(remainder, string)| (remainder, string.bits.reverse_bits(), string.len))
             .collect();
@@ -143,7 +142,7 @@ impl Level {
         if prints.windows(2).any(prefix) {
             return Err(format!("a fingerprint of quotient {quotient} is a prefix of another"));
         }
-        let mut signatures: Vec<u32> = run.map(|slot| self.table.blocks.remainder(slot)).collect();
+        let mut signatures: Vec<u32> = Slot::each(run).map(|slot| self.table.blocks.remainder(slot)).collect();
         signatures.sort_unstable();
         if self.rests.is_some() && signatures.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(format!("two remainders of quotient {quotient} have the same signature"));
@@ -159,7 +158,7 @@ mod tests {
 
     /// Inserts a fingerprint at any free slot, even out of bounds.
     fn push(level: &mut Level, quotient: u64, remainder: u32, string: Bits) {
-        let room = level.table.room(quotient).expect("a free slot");
+        let room = level.table.room(Quotient(quotient)).expect("a free slot");
         level.insert(room, remainder, string);
     }
 
@@ -228,10 +227,10 @@ mod tests {
     fn free_slots_that_hold_something_and_counts_that_lie_are_refused() {
         let sound = Level::new(90, (6, 4)).expect("a small one");
         let mut level = sound.clone();
-        level.set_string(20, Bits::prefix(1, 1));
+        level.set_string(Slot(20), Bits::prefix(1, 1));
         refused(&level, "a free slot of block 0 is not empty");
         let mut level = sound.clone();
-        level.rests.as_mut().expect("two bits").set(70, 1);
+        level.rests.as_mut().expect("two bits").set(Slot(70), 1);
         refused(&level, "a free slot of block 1 is not empty");
         let level = Level { used: 1, ..sound };
         refused(&level, "0 slots are in use, and 1 are counted");

@@ -14,6 +14,7 @@ use crate::error::PlanError;
 use crate::hash::{HashKey, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::quotient::matching::assign;
+use crate::quotient::numbers::{Quotient, Slot};
 use crate::remote::{CellId, Key, Order, Place, Schema, Write};
 
 #[derive(Clone, Debug)]
@@ -34,8 +35,8 @@ pub(crate) struct Local<S: Storage = Owned> {
 pub(crate) struct Spot {
     pub(crate) table: usize,
     pub(crate) level: usize,
-    pub(crate) slot: u64,
-    pub(crate) quotient: u64,
+    pub(crate) slot: Slot,
+    pub(crate) quotient: Quotient,
 }
 
 impl Local {
@@ -148,14 +149,14 @@ impl<S: Storage> Local<S> {
     /// ones.
     pub(crate) fn places(&self, key: &[u8], level: usize, functions: &Functions) -> impl Iterator<Item = Place> {
         let (own, quotient) = functions.quotient(key, level, &self.shape);
-        let words = words_of(quotient, quotient, self.shape.slots_of(level, functions.slots[own as usize]));
+        let words = words_of(quotient.0, quotient.0, self.shape.slots_of(level, functions.slots[own as usize]));
         let apart = functions.apart;
         let functions = *functions;
         Age::BOTH.into_iter().filter(move |age| !apart || *age == own).map(move |age| Place {
             generation: functions.generation_of(age),
             order: Order(level as u8),
             words: words.clone(),
-            cell: CellId(quotient),
+            cell: CellId(quotient.0),
         })
     }
 

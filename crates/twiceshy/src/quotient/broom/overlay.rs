@@ -5,13 +5,14 @@
 
 use super::storage::{Map, Row, Storage, Value};
 use crate::quotient::block::{BlockBytes, PADDING};
+use crate::quotient::numbers::Block;
 use crate::touched;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 /// Copies of blocks, by number.
-pub(crate) type ChangedBytes = BTreeMap<u64, Vec<u8>>;
+pub(crate) type ChangedBytes = BTreeMap<Block, Vec<u8>>;
 
 /// Copies of a row's values, by index.
 pub(crate) type ChangedRow<T> = BTreeMap<usize, T>;
@@ -50,7 +51,7 @@ impl<'a> DraftBytes<'a> {
 
 impl BlockBytes for DraftBytes<'_> {
     #[inline]
-    fn part(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8] {
+    fn part(&self, block: Block, stride: usize, at: usize, len: usize) -> &[u8] {
         match self.changed.get(&block) {
             Some(copy) => &copy[at..at + len],
             None => self.own.part(block, stride, at, len),
@@ -58,14 +59,14 @@ impl BlockBytes for DraftBytes<'_> {
     }
 
     #[inline]
-    fn part_mut(&mut self, block: u64, stride: usize, at: usize, len: usize) -> &mut [u8] {
+    fn part_mut(&mut self, block: Block, stride: usize, at: usize, len: usize) -> &mut [u8] {
         // A word at the block's end may reach into the padding, so the copy includes it.
         let copied = || self.own.part(block, stride, 0, stride + PADDING).to_vec();
         &mut self.changed.entry(block).or_insert_with(copied)[at..at + len]
     }
 
     #[inline]
-    fn view(&self, block: u64, stride: usize, at: usize, len: usize) -> &[u8] {
+    fn view(&self, block: Block, stride: usize, at: usize, len: usize) -> &[u8] {
         match self.changed.get(&block) {
             Some(copy) => &copy[at..at + len],
             None => self.own.view(block, stride, at, len),
@@ -178,7 +179,7 @@ impl<K: Ord + Copy, V> Map<K, V> for DraftMap<'_, K, V> {
 /// Swaps copies with the blocks of a filter. Copies of blocks that do not exist are ignored.
 pub(crate) fn exchange_bytes(own: &mut [u8], stride: usize, changed: &mut ChangedBytes) {
     for (block, copy) in changed {
-        let at = usize::try_from(*block).ok().and_then(|block| block.checked_mul(stride));
+        let at = usize::try_from(block.0).ok().and_then(|block| block.checked_mul(stride));
         let Some(bytes) = at.and_then(|at| own.get_mut(at..)?.get_mut(..stride)) else { continue };
         touched::note_slice(bytes);
         bytes.iter_mut().zip(copy).for_each(|(own, copy)| std::mem::swap(own, copy));
@@ -250,12 +251,12 @@ mod tests {
         let mut own: Vec<u8> = (0..3 * 20 + PADDING as u8).collect();
         let before = own.clone();
         let mut draft = DraftBytes::new(&own);
-        draft.part_mut(1, 20, 18, 8).copy_from_slice(&[200; 8]);
-        assert_eq!(draft.part(1, 20, 18, 8), [200; 8]);
-        assert_eq!(draft.view(2, 20, 0, 2), [40, 41], "what follows a block is not the block's");
+        draft.part_mut(Block(1), 20, 18, 8).copy_from_slice(&[200; 8]);
+        assert_eq!(draft.part(Block(1), 20, 18, 8), [200; 8]);
+        assert_eq!(draft.view(Block(2), 20, 0, 2), [40, 41], "what follows a block is not the block's");
         let mut changed = draft.finish(20);
-        changed.insert(3, vec![7; 20]);
-        changed.insert(u64::MAX, vec![7; 20]);
+        changed.insert(Block(3), vec![7; 20]);
+        changed.insert(Block(u64::MAX), vec![7; 20]);
         exchange_bytes(&mut own, 20, &mut changed);
         assert_eq!((&own[..38], &own[38..40], &own[40..]), (&before[..38], &[200, 200][..], &before[40..]));
         exchange_bytes(&mut own, 20, &mut changed);

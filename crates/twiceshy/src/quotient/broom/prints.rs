@@ -13,6 +13,7 @@ use super::storage::{Owned, Storage};
 use super::strings::Bits;
 use crate::hash::Words;
 use crate::packed::word::Word64;
+use crate::quotient::numbers::Slot;
 use crate::quotient::table::Room;
 use std::cell::OnceCell;
 
@@ -119,7 +120,7 @@ impl<S: Storage> Prints<S> {
 
     /// The slot whose fingerprint is a prefix of a hash.
     #[inline]
-    pub(crate) fn find<W: Word64>(&self, print: &Print<'_>, level: usize) -> Option<u64> {
+    pub(crate) fn find<W: Word64>(&self, print: &Print<'_>, level: usize) -> Option<Slot> {
         self.levels[level].find::<W, _>(print.quotient, || print.behind())
     }
 

@@ -1,8 +1,9 @@
 //! The remainders' bits after their signatures: a small number for each slot (001 section 5.4).
 
 use super::overlay::{ChangedBytes, DraftBytes, exchange_bytes};
-use crate::quotient::block::{BlockBytes, PADDING, SLOTS};
-use crate::quotient::shift::{Shift, by_block};
+use crate::quotient::block::{BlockBytes, PADDING};
+use crate::quotient::numbers::{Block, Slot, by_block};
+use crate::quotient::shift::Shift;
 use std::ops::Range;
 
 /// The numbers of 64 slots are packed in 8 bytes for each of their bits, in blocks like the signatures.
@@ -70,9 +71,9 @@ impl Rests<DraftBytes<'_>> {
 impl<B: BlockBytes> Rests<B> {
     /// The position of a slot's number: its block, the byte in it, and the bit in that.
     #[inline]
-    fn place(&self, slot: u64) -> (u64, usize, u32) {
-        let bit = (slot % SLOTS) as usize * self.width as usize;
-        (slot / SLOTS, bit / 8, (bit % 8) as u32)
+    fn place(&self, slot: Slot) -> (Block, usize, u32) {
+        let bit = slot.at() as usize * self.width as usize;
+        (slot.block(), bit / 8, (bit % 8) as u32)
     }
 
     #[inline]
@@ -81,7 +82,7 @@ impl<B: BlockBytes> Rests<B> {
     }
 
     #[inline]
-    fn load(&self, block: u64, at: usize) -> u64 {
+    fn load(&self, block: Block, at: usize) -> u64 {
         let mut word = [0; 8];
         word.copy_from_slice(self.bytes.part(block, stride(self.width), at, 8));
         u64::from_le_bytes(word)
@@ -89,27 +90,27 @@ impl<B: BlockBytes> Rests<B> {
 
     /// The number of a slot.
     #[inline]
-    pub(crate) fn get(&self, slot: u64) -> u32 {
+    pub(crate) fn get(&self, slot: Slot) -> u32 {
         let (block, at, bit) = self.place(slot);
         (self.load(block, at) >> bit & self.mask()) as u32
     }
 
-    pub(crate) fn set(&mut self, slot: u64, value: u32) {
+    pub(crate) fn set(&mut self, slot: Slot, value: u32) {
         let (block, at, bit) = self.place(slot);
         let word = self.load(block, at) & !(self.mask() << bit) | (u64::from(value) & self.mask()) << bit;
         self.bytes.part_mut(block, stride(self.width), at, 8).copy_from_slice(&word.to_le_bytes());
     }
 
-    fn words_mut(&mut self, block: u64, shift: &Shift) -> &mut [u8] {
+    fn words_mut(&mut self, block: Block, shift: &Shift) -> &mut [u8] {
         let Range { start, end } = shift.bytes();
         self.bytes.part_mut(block, stride(self.width), start, end - start)
     }
 
     /// Inserts a number at slot `from`. Those of `from..to` move one slot up, and that of `to` is lost.
-    pub(crate) fn insert(&mut self, from: u64, to: u64, value: u32) {
-        for (block, slots) in by_block(from..to + 1).rev() {
+    pub(crate) fn insert(&mut self, from: Slot, to: Slot, value: u32) {
+        for (block, slots) in by_block(from..to.next()).rev() {
             let first = slots.start;
-            let carried = if first > from { self.get(first - 1) } else { value };
+            let carried = if first > from { self.get(first.before()) } else { value };
             let shift = Shift::new(self.width, slots);
             shift.up(self.words_mut(block, &shift));
             self.set(first, carried);
@@ -117,10 +118,10 @@ impl<B: BlockBytes> Rests<B> {
     }
 
     /// Removes the number of slot `from`. Those of `from + 1..=to` move one slot down, and `to` becomes 0.
-    pub(crate) fn remove(&mut self, from: u64, to: u64) {
-        for (block, slots) in by_block(from..to + 1) {
-            let last = slots.end - 1;
-            let carried = if last < to { self.get(last + 1) } else { 0 };
+    pub(crate) fn remove(&mut self, from: Slot, to: Slot) {
+        for (block, slots) in by_block(from..to.next()) {
+            let last = slots.end.before();
+            let carried = if last < to { self.get(last.next()) } else { 0 };
             let shift = Shift::new(self.width, slots);
             shift.down(self.words_mut(block, &shift));
             self.set(last, carried);
@@ -144,15 +145,15 @@ mod tests {
                 let (a, b, value) = (rng.below(192), rng.below(192), rng.next() as u32);
                 let (from, to) = (a.min(b), a.max(b));
                 if rng.below(2) == 0 {
-                    rests.insert(from, to, value);
+                    rests.insert(Slot(from), Slot(to), value);
                     list.remove(to as usize);
                     list.insert(from as usize, (u64::from(value) & ((1 << width) - 1)) as u32);
                 } else {
-                    rests.remove(from, to);
+                    rests.remove(Slot(from), Slot(to));
                     list.remove(from as usize);
                     list.insert(to as usize, 0);
                 }
-                assert!((0..192).map(|slot| rests.get(slot)).eq(list.iter().copied()), "width {width}");
+                assert!((0..192).map(|slot| rests.get(Slot(slot))).eq(list.iter().copied()), "width {width}");
             }
         }
     }
@@ -168,9 +169,9 @@ mod tests {
                 let mut draft = rests.draft();
                 for _ in 0..10 {
                     let (slot, value) = (rng.below(192), rng.next() as u32);
-                    draft.set(slot, value);
+                    draft.set(Slot(slot), value);
                     cells.set(slot, value);
-                    assert!((0..192).all(|slot| draft.get(slot) == cells.get(slot)), "width {width}");
+                    assert!((0..192).all(|slot| draft.get(Slot(slot)) == cells.get(slot)), "width {width}");
                 }
                 let mut changed = draft.finish();
                 rests.exchange(&mut changed);

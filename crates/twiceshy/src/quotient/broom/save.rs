@@ -15,6 +15,7 @@ use super::shape::{BroomForm, Shape};
 use super::strings::Bits;
 use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, SaveError, Writer, hash_key};
+use crate::quotient::numbers::Quotient;
 use crate::remote::{Frontier, Generation};
 use crate::sizing;
 use std::io;
@@ -102,12 +103,12 @@ fn write_prints<'a>(prints: &'a Prints, fields: &mut Writer<'a>) {
         level.write(fields);
     }
     fields.bytes(prints.yard.words().flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
-    let overflown = prints.yard.overflown().flat_map(|(quotient, rest)| [quotient, rest]);
+    let overflown = prints.yard.overflown().flat_map(|(quotient, rest)| [quotient.0, rest]);
     fields.bytes(overflown.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
     let mut ghosts = Vec::new();
     for (age, (base, bits)) in prints.ghosts.iter() {
         ghosts.extend([age as u8, base.level]);
-        ghosts.extend(base.quotient.to_le_bytes());
+        ghosts.extend(base.quotient.0.to_le_bytes());
         ghosts.extend(base.remainder.to_le_bytes());
         ghosts.push(bits.len as u8);
         ghosts.extend(bits.bits.to_le_bytes());
@@ -148,8 +149,8 @@ fn number(bytes: &[u8]) -> u64 {
 fn read_yard(words: &[u8], overflown: &[u8], slots: u64, shape: &Shape) -> Result<BackYard, LoadError> {
     let ((words, rest), (entries, more)) = (words.as_chunks::<8>(), overflown.as_chunks::<OVERFLOWN>());
     let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    let overflown: Vec<_> = entries.iter().map(|entry| (number(&entry[..8]), number(&entry[8..]))).collect();
-    let sound = rest.is_empty() && more.is_empty() && overflown.iter().all(|(quotient, _)| *quotient < slots);
+    let overflown: Vec<_> = entries.iter().map(|entry| (Quotient(number(&entry[..8])), number(&entry[8..]))).collect();
+    let sound = rest.is_empty() && more.is_empty() && overflown.iter().all(|(quotient, _)| quotient.0 < slots);
     let yard = BackYard::from_words(&words, &overflown, shape.buckets(slots), shape.width).filter(|_| sound);
     yard.ok_or_else(|| LoadError::invalid("its back yard is invalid"))
 }
@@ -163,7 +164,7 @@ fn read_ghosts(bytes: &[u8], levels: &[Level], shape: &Shape) -> Result<Ghosts, 
     let mut ghosts = Vec::new();
     for entry in entries {
         let level = entry[1];
-        let (quotient, remainder) = (number(&entry[2..10]), number(&entry[10..14]));
+        let (quotient, remainder) = (Quotient(number(&entry[2..10])), number(&entry[10..14]));
         let bits = Bits { len: entry[14].into(), bits: number(&entry[15..]) };
         let age = match entry[0] {
             0 => Age::Old,
@@ -171,7 +172,7 @@ fn read_ghosts(bytes: &[u8], levels: &[Level], shape: &Shape) -> Result<Ghosts, 
             other => return Err(LoadError::invalid(format!("a ghost has the age {other}"))),
         };
         let slots = levels.get(usize::from(level)).map_or(0, Level::slots);
-        let in_table = quotient < slots && remainder >> widths[usize::from(level.min(1))] == 0;
+        let in_table = quotient.0 < slots && remainder >> widths[usize::from(level.min(1))] == 0;
         if !in_table || !(1..=64).contains(&bits.len) || Bits::prefix(bits.bits, bits.len) != bits {
             return Err(LoadError::invalid("a ghost belongs to no slot, or has invalid bits"));
         }

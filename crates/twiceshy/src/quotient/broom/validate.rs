@@ -6,6 +6,7 @@ use super::level::Level;
 use super::local::Local;
 use super::prints::Prints;
 use crate::packed::word::Portable;
+use crate::quotient::numbers::Slot;
 use crate::remote::{Key, Keys};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +34,7 @@ pub(crate) fn check(filter: &BroomFilter, stored: &[Key], keys: &dyn Keys) -> Re
 fn check_ghosts(prints: &Prints) -> Result<(), String> {
     for (_, (base, ghost)) in prints.ghosts.iter() {
         let level = &prints.levels[usize::from(base.level)];
-        let run = level.table.run::<Portable>(base.quotient).unwrap_or_default();
+        let run = level.table.run::<Portable>(base.quotient).into_iter().flat_map(Slot::each);
         let stored = run.filter(|slot| level.remainder(*slot) == base.remainder);
         let mut strings = stored.map(|slot| level.string::<Portable>(slot));
         if strings.any(|string| string.len < ghost.len && string.is_prefix_of(ghost.bits)) {
@@ -58,10 +59,10 @@ fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
     if in_yard.len() as u64 != yards {
         return Err(format!("{} keys match the {yards} hashes in the yard", in_yard.len()));
     }
-    let spots: Vec<Vec<(usize, usize, u64)>> =
+    let spots: Vec<Vec<(usize, usize, Slot)>> =
         in_slots.iter().map(|key| local.spots(key).map(|spot| (spot.table, spot.level, spot.slot)).collect()).collect();
-    let all: BTreeSet<(usize, usize, u64)> = spots.iter().flatten().copied().collect();
-    let numbers: BTreeMap<(usize, usize, u64), usize> = all.into_iter().zip(0..).collect();
+    let all: BTreeSet<(usize, usize, Slot)> = spots.iter().flatten().copied().collect();
+    let numbers: BTreeMap<(usize, usize, Slot), usize> = all.into_iter().zip(0..).collect();
     let slots: u64 = levels().map(Level::used).sum();
     if numbers.len() != spots.len() || slots != spots.len() as u64 || spots.iter().any(Vec::is_empty) {
         return Err(format!("{} keys match {} of {slots} slots", spots.len(), numbers.len()));

@@ -31,7 +31,7 @@ impl Pending {
 
     #[inline]
     pub(crate) fn holds(&self, key: &[u8]) -> bool {
-        self.now() % BEGUN != 0 && self.keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+        self.now() & (BEGUN - 1) != 0 && self.keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(key)
     }
 
     /// Stores the number of keys. Called under the lock of the keys.

@@ -106,13 +106,7 @@ impl Header {
         let payload_len = u64::from_le_bytes(field(bytes, PAYLOAD_LEN_AT)?);
         let kind = u16::from_le_bytes(field(bytes, KIND_AT)?);
         let stamp = if without { Stamp::new(&[payload_crc.into(), sequence, kind.into(), payload_len]) } else { stamp };
-        Ok(Self {
-            kind,
-            sequence,
-            stamp,
-            payload_len,
-            payload_crc,
-        })
+        Ok(Self { kind, sequence, stamp, payload_len, payload_crc })
     }
 }
 

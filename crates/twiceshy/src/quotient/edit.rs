@@ -64,10 +64,12 @@ impl<R: Rule> RankSelectFilter<R> {
                 blocks.extend(blocks_between(slot, end));
             }
         }
+        let rewritten: Vec<Slot> = edit.change.remainders.iter().map(|(slot, _)| *slot).collect();
         let undo = self.make(edit);
         let local = &self.local;
         let whole = |block: &Block| check_block(local, *block, local.table().used_in(*block)).is_ok();
-        if blocks.iter().all(whole) {
+        let in_use = |slot: &Slot| local.table().used_in(slot.block()) >> slot.at() & 1 == 1;
+        if blocks.iter().all(whole) && rewritten.iter().all(in_use) {
             return Some(undo);
         }
         self.unmake(undo);

@@ -78,6 +78,11 @@ impl BroomFilter {
 }
 
 impl Draft<'_> {
+    /// `true` if [`Draft::settle`] may move keys. Then it must know which keys this operation has added or removed.
+    pub(super) fn owes(&self) -> bool {
+        self.debt > 0 || self.local.extends > 0 || self.local.crowding > 0
+    }
+
     /// Advances the frontier by the share of the range in which `keys` keys are expected. The keys there take the new
     /// function.
     pub(super) fn pay(&mut self, keys: u64, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {

@@ -30,7 +30,9 @@ impl BroomFilter {
             return Err(PlanError::Full { keys: self.len(), cells: self.cells() });
         }
         let came = Key::from(key);
-        known.came(&draft.local, &came);
+        if draft.owes() {
+            known.came(&draft.local, &came);
+        }
         let mut deeds = Deeds { came: Some(came), ..Deeds::default() };
         draft.settle(&mut known, &mut deeds)?;
         draft.stats.insertions += 1;
@@ -46,7 +48,9 @@ impl BroomFilter {
         let mut draft = Draft::new(self);
         let gone = Key::from(key);
         draft.local.remove(key, &known)?;
-        known.went(&draft.local, &gone);
+        if draft.owes() {
+            known.went(&draft.local, &gone);
+        }
         let age = draft.local.functions.age(key);
         let mut deeds = Deeds { went: Some(draft.local.entry(&gone, age, false)), ..Deeds::default() };
         draft.settle(&mut known, &mut deeds)?;

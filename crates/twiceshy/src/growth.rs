@@ -24,6 +24,7 @@ pub struct Growth {
 
 /// What a change of the set does to the new filter.
 #[derive(Clone, Debug, Default)]
+#[doc(hidden)]
 pub struct Beside {
     plan: Option<Plan>,
     /// The remote must commit these.

@@ -43,7 +43,6 @@ pub use search::Search;
 pub use shape::Shape;
 pub use stats::Stats;
 pub use swapping::SwappingFilter;
-pub use table::CuckooTable;
 
 // Building blocks of the types above, and items that only experiments need.
 #[doc(hidden)]
@@ -63,4 +62,4 @@ pub use shape::{ShapeError, Spot};
 #[doc(hidden)]
 pub use swapping::{Swapping, SwappingSpec};
 #[doc(hidden)]
-pub use table::{Insertion, TableFull};
+pub use table::{CuckooTable, Insertion, TableFull};

@@ -142,6 +142,7 @@ impl fmt::Debug for HashKey {
 
 /// A key's endless string of words.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Words<'k>(State<'k>);
 
 #[derive(Clone, Copy, Debug)]

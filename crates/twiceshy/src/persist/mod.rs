@@ -165,6 +165,7 @@ impl LoadError {
 /// A part of a saved filter with its own checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum Part {
     /// The header, from the magic bytes up to its own checksum.
     Header,

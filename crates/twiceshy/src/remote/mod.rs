@@ -16,7 +16,10 @@ mod counting;
 mod mirror;
 
 pub use by_hash::ByHash;
+// For experiments.
+#[doc(hidden)]
 pub use counting::{Counting, Counts};
+#[doc(hidden)]
 pub use mirror::Mirror;
 
 use crate::hash::HashKey;
@@ -53,6 +56,7 @@ pub struct Place {
 }
 
 /// The most orders that a filter uses.
+#[doc(hidden)]
 pub const MAX_ORDERS: usize = 8;
 
 /// A key's hash words, one for each order in use.
@@ -329,6 +333,7 @@ forward!(Box<R>);
 /// An in-memory remote refused a commit that does not match its contents.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum MemoryError {
     /// The generation does not exist: it has not begun, or has ended.
     #[error("the remote has no generation {}: rebuild the filter from the remote", .0.0)]

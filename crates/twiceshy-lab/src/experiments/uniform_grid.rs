@@ -78,7 +78,7 @@ struct Effort {
 }
 
 impl Effort {
-    /// Cells of 8 bits make so many mistakes that no query is skipped.
+    /// With cells of 8 bits no query is skipped, because mistakes are frequent.
     fn of(size: Size, bits: u32) -> Effort {
         let queries = if bits > 8 { 2_000_000_000 } else { 100_000_000 };
         let quick = Effort { cells: 8_192, least_cells: 256, queries: 3_000_000, trials: 4, samples: 10_000 };

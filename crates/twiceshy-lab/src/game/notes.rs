@@ -77,7 +77,7 @@ impl<'a> Notes<'a> {
         (16.0 / self.epsilon).min(MOST_FRESH).ceil() as u64
     }
 
-    /// Asks fresh keys until one is a false positive; `None` if there is none among [`Notes::enough`] of them.
+    /// Asks fresh keys until one is a false positive; `None` if [`Notes::enough`] of them bring no false positive.
     pub(super) fn find_wrong(&mut self, oracle: &mut Oracle) -> Result<Option<Key>, GameError> {
         self.find_wrong_above(oracle, &LOWEST)
     }

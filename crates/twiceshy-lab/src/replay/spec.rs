@@ -187,7 +187,7 @@ impl FilterSpec {
 /// Whether an option was given, its name, and the filters that have it.
 type OwnedOption = (bool, &'static str, &'static [FilterName]);
 
-/// The error for the first given option that the filter does not have; `None` if there is none.
+/// The error for the first given option that the filter does not have; `None` if it has them all.
 fn unknown_option(name: FilterName, options: &[OwnedOption]) -> Option<String> {
     let (_, option, owners) = options.iter().find(|(given, _, owners)| *given && !owners.contains(&name))?;
     let owners: Vec<&str> = owners.iter().map(|owner| owner.as_str()).collect();

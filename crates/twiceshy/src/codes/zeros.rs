@@ -57,7 +57,7 @@ impl Zeros {
         Zeros { ranges, starts, fraction, top }
     }
 
-    /// The position of the first nonzero letter; 64 if there is none.
+    /// The position of the first nonzero letter; 64 if all letters are zero.
     #[inline]
     pub(crate) fn first_nonzero(&self, code: u64) -> usize {
         if code < self.ranges[SLOTS] {

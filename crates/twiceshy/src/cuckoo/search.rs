@@ -72,7 +72,7 @@ impl Search {
         Err(OptionsError::Bound(why))
     }
 
-    /// A path for a new key with these buckets; `None` if there is none within the bound.
+    /// A path for a new key with these buckets; `None` if the bound is too small to find one.
     pub(crate) fn find<T: Tables>(
         self,
         tables: &mut T,

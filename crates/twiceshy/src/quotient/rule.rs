@@ -44,7 +44,7 @@ pub trait Marking {
     /// `true` if false positives can be fixed.
     const LEARNS: bool;
 
-    /// The next mark that distinguishes the slot's owner from the query; `None` if there is none.
+    /// The next mark that distinguishes the slot's owner from the query; `None` if no mark does.
     fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
         let _ = (width, owner, query, mark);
         None

@@ -7,6 +7,7 @@ use crate::index::Failure;
 use crate::inner::{Doubt, Inner, Planned, Work, Writer};
 use crate::state::{Mark, State};
 use crate::store::{CommitError, Durability, Space, Store};
+use crate::sum;
 use twiceshy::filter::Operation;
 use twiceshy::remote::{Key, Write};
 
@@ -37,14 +38,16 @@ impl State {
             self.apply(write);
         }
         match &logged {
-            Logged::Added(_) => self.len += 1,
+            Logged::Added(_) => self.len = self.len.saturating_add(1),
             Logged::Removed(_) => self.len = self.len.saturating_sub(1),
             Logged::Other => {}
         }
         self.last = Mark { number: self.last.number.saturating_add(1), tag };
-        batch.put(Space::Log, Record::key(self.last.number), Record { tag, logged }.to_bytes());
+        let record = Record { tag, logged }.to_bytes(self.last.number, self.sums);
+        self.log_bytes = self.log_bytes.saturating_add(record.len() as u64);
+        batch.put(Space::Log, Record::key(self.last.number), record);
         let kept = self.log_from.number.saturating_add(1);
-        for number in self.log_oldest..kept.min(self.log_oldest + LOG_DELETIONS) {
+        for number in self.log_oldest..kept.min(self.log_oldest.saturating_add(LOG_DELETIONS)) {
             batch.delete(Space::Log, Record::key(number));
             self.log_oldest = number + 1;
         }
@@ -74,6 +77,9 @@ impl Draft {
 impl<S: Store> Inner<S> {
     /// Makes changes, all or none. Returns how many of the keys were stored before.
     pub(crate) fn change(&self, edits: &[Edit]) -> Result<u64, Error<S::Error>> {
+        if self.read_only {
+            return Err(Error::ReadOnly);
+        }
         let mut writer = self.lock()?;
         self.forget_stale_snapshot(&mut writer);
         self.make_room(&mut writer, edits.iter().filter(|edit| edit.value.is_some()).count() as u64)?;
@@ -112,21 +118,28 @@ impl<S: Store> Inner<S> {
         for edit in edits {
             let stored = match draft.batch.get(Space::Values, &edit.key) {
                 Some(value) => value.is_some(),
-                None => self.may_contain(&edit.key) && self.is_stored(&edit.key)?,
+                None => self.was_stored(edit)?,
             };
             stored_before += u64::from(stored);
             if stored != edit.value.is_some() {
                 self.draft_one(writer, draft, edit).map_err(Error::from)?;
             }
             if stored || edit.value.is_some() {
-                draft.batch.edit(edit);
+                draft.batch.edit(edit, draft.state.sums);
             }
         }
         Ok(stored_before)
     }
 
-    fn is_stored(&self, key: &[u8]) -> Result<bool, Error<S::Error>> {
-        self.store.contains(Space::Values, key).map_err(Error::Store)
+    /// `true` if the key of an edit is stored. An insertion does not rely on the filter: if it were wrong, the key would be
+    /// counted and indexed twice.
+    fn was_stored(&self, edit: &Edit) -> Result<bool, Error<S::Error>> {
+        let may_be = self.may_contain(&edit.key);
+        if !may_be && edit.value.is_none() {
+            return Ok(false);
+        }
+        let stored = self.store.contains(Space::Values, &edit.key).map_err(Error::Store)?;
+        if stored && !may_be { Err(Error::Inconsistent) } else { Ok(stored) }
     }
 
     /// Adds a change of the set to a draft. Grows the filter first if necessary.
@@ -168,20 +181,6 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 
-    /// Commits, and records whether the commit was synced.
-    pub(crate) fn commit_batch(
-        &self,
-        writer: &mut Writer,
-        batch: Batch,
-        durability: Durability,
-    ) -> Result<(), CommitError<S::Error>> {
-        // A commit whose answer is lost may have happened and not be synced.
-        writer.unsynced = true;
-        self.store.commit(&batch.into_changes(), durability)?;
-        writer.unsynced = durability == Durability::Seen;
-        Ok(())
-    }
-
     /// Commits a draft. Then applies its last plan, or takes all its plans back if the commit failed.
     pub(crate) fn commit(
         &self,
@@ -220,8 +219,9 @@ impl Edit {
 }
 
 impl Batch {
-    fn edit(&mut self, edit: &Edit) {
+    fn edit(&mut self, edit: &Edit, sums: bool) {
         match &edit.value {
+            Some(value) if sums => self.put(Space::Values, &*edit.key, sum::seal(&edit.key, value.clone())),
             Some(value) => self.put(Space::Values, &*edit.key, value.clone()),
             None => self.delete(Space::Values, &*edit.key),
         }
@@ -243,6 +243,31 @@ impl<E> From<CommitError<E>> for Error<E> {
         match error {
             CommitError::Failed(error) => Error::Store(error),
             CommitError::Unknown(error) => Error::Unknown(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::memory::MemoryStore;
+    use crate::options::Options;
+    use crate::{Checked, Kind};
+    use std::sync::PoisonError;
+    use twiceshy::hash::HashKey;
+    use twiceshy::remote::Generation;
+
+    /// The filter forgets everything, as one would that came from a snapshot with a wrong hash key.
+    #[test]
+    fn a_filter_that_has_lost_keys_does_not_make_an_insertion_count_them_twice() {
+        for kind in Kind::ALL {
+            let guard = Options::new().filter(*kind).background(false).open(MemoryStore::new()).expect("a store");
+            guard.insert_all((0..300u64).map(|key| (key.to_be_bytes(), b"1"))).expect("memory");
+            let wrong = kind.make(1_024, 1.0 / 256.0, HashKey::fixed(9), Generation(0)).expect("a filter");
+            *guard.inner().filter.write().unwrap_or_else(PoisonError::into_inner) = Some(wrong);
+            let new = guard.insert_all((0..310u64).map(|key| (key.to_be_bytes(), b"2"))).expect("memory");
+            assert_eq!((new, guard.len().expect("memory")), (10, 310), "{kind}");
+            assert_eq!(guard.check().expect("memory"), Checked::Sound, "{kind}");
+            assert!((0..310u64).all(|key| guard.remove(&key.to_be_bytes()).expect("memory")), "{kind}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The bytes of index entries and log records.
 
+use crate::sum;
 use std::ops::RangeInclusive;
 use twiceshy::remote::{Generation, Key, Order};
 
@@ -80,7 +81,8 @@ impl Record {
         Some(u64::from_be_bytes(key.try_into().ok()?))
     }
 
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// The record of a commit as bytes, with a checksum if `sums` is set.
+    pub(crate) fn to_bytes(&self, number: u64, sums: bool) -> Vec<u8> {
         let (kind, key): (u8, &[u8]) = match &self.logged {
             Logged::Added(key) => (0, key),
             Logged::Removed(key) => (1, key),
@@ -89,10 +91,12 @@ impl Record {
         let mut bytes = self.tag.to_le_bytes().to_vec();
         bytes.push(kind);
         bytes.extend(key);
-        bytes
+        if sums { sum::seal(&Record::key(number), bytes) } else { bytes }
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Record> {
+    /// Reads the record of a commit; `None` if it is damaged.
+    pub(crate) fn from_bytes(number: u64, bytes: &[u8], sums: bool) -> Option<Record> {
+        let bytes = if sums { sum::content(&Record::key(number), bytes)? } else { bytes };
         let (tag, rest) = bytes.split_first_chunk::<8>()?;
         let (kind, key) = rest.split_first()?;
         let logged = match kind {
@@ -149,11 +153,15 @@ mod tests {
         let key = Key::from(&b"key"[..]);
         for logged in [Logged::Added(key.clone()), Logged::Removed(Key::from(&b""[..])), Logged::Other] {
             let record = Record { tag: 0x1234_5678_9ABC_DEF0, logged };
-            assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record));
+            for sums in [false, true] {
+                let bytes = record.to_bytes(5, sums);
+                assert_eq!(Record::from_bytes(5, &bytes, sums).as_ref(), Some(&record));
+                assert_eq!(Record::from_bytes(6, &bytes, sums).is_some(), !sums, "another commit's record");
+            }
         }
-        assert_eq!(Record::from_bytes(&[0; 8]), None);
-        assert_eq!(Record::from_bytes(&[3; 9]), None);
-        assert_eq!(Record::from_bytes(&[0, 0, 0, 0, 0, 0, 0, 0, 2, 1]), None);
+        assert_eq!(Record::from_bytes(5, &[0; 8], false), None);
+        assert_eq!(Record::from_bytes(5, &[3; 9], false), None);
+        assert_eq!(Record::from_bytes(5, &[0, 0, 0, 0, 0, 0, 0, 0, 2, 1], false), None);
         assert_eq!(Record::number(&Record::key(77)), Some(77));
     }
 }

@@ -28,11 +28,20 @@ pub enum Error<E> {
         known: u16,
     },
     /// The store is not empty, but its state record is missing or damaged.
-    #[error("the store's state record is missing or damaged: restore the store from a backup")]
+    #[error("the store's state record is missing or damaged: repair the store with `twiceshy check --repair`")]
     Damaged,
-    /// The filter and the store's index disagree, also after the filter was rebuilt. Nothing was changed.
-    #[error("the filter and the store's index disagree: check the store, and restore it from a backup")]
+    /// The store's values and its index disagree. Nothing was changed.
+    #[error("the store's values and its index disagree: repair the store with `twiceshy check --repair`")]
     Inconsistent,
+    /// A value has a wrong checksum: its bytes have changed in the store.
+    #[error("the value of the key {key} is damaged: insert it again, or remove it")]
+    DamagedValue {
+        /// The beginning of the key, with bytes that are not printable as escapes.
+        key: String,
+    },
+    /// The store was opened for reading.
+    #[error("the store was opened for reading, so it cannot be changed")]
+    ReadOnly,
     /// The filter needs a larger table than memory or the format allows. Nothing was changed.
     #[error("the filter is full and cannot grow: there may not be enough memory")]
     NoRoom,

@@ -5,6 +5,7 @@ use crate::checking::Checked;
 use crate::choice::Choice;
 use crate::error::Error;
 use crate::inner::Inner;
+use crate::repairing::Repaired;
 use crate::stats::Stats;
 use crate::store::{Space, Store};
 use std::collections::VecDeque;
@@ -33,6 +34,9 @@ pub struct Guard<S: Store> {
 
 /// How many changes of a batch are committed together.
 const COMMITTED_AT_ONCE: usize = 1_000;
+
+/// How many bytes of keys and values are committed together. The last change may exceed it.
+const COMMITTED_BYTES: usize = 4 << 20;
 
 /// How many entries an iterator fetches at once.
 const FETCHED_AT_ONCE: usize = 256;
@@ -65,14 +69,15 @@ impl<S: Store> Guard<S> {
     }
 
     /// The store inside, for reading. Its four maps belong together: a change that bypasses the guard leads to wrong
-    /// answers.
+    /// answers. Each value ends with a checksum.
     pub fn store(&self) -> &S {
         &self.inner.store
     }
 
     /// The value of a key.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error<S::Error>> {
-        self.look_up(key, |store| store.get(Space::Values, key), Option::is_some).map(Option::flatten)
+        let value = self.look_up(key, |store| store.get(Space::Values, key), Option::is_some)?.flatten();
+        value.map(|bytes| self.inner.value(key, bytes)).transpose()
     }
 
     /// `true` if the key is stored.
@@ -126,7 +131,7 @@ impl<S: Store> Guard<S> {
     }
 
     /// Stores many values, and returns how many keys are new. If a key occurs twice, its last value is kept. Entries are
-    /// committed a thousand at a time: after an error, the batches before it are stored.
+    /// committed a thousand at a time, or fewer if they are large: after an error, the batches before it are stored.
     pub fn insert_all<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         entries: impl IntoIterator<Item = (K, V)>,
@@ -148,7 +153,12 @@ impl<S: Store> Guard<S> {
     fn change_all(&self, mut edits: impl Iterator<Item = Edit>) -> Result<(u64, u64), Error<S::Error>> {
         let (mut count, mut stored) = (0, 0);
         loop {
-            let some: Vec<Edit> = edits.by_ref().take(COMMITTED_AT_ONCE).collect();
+            let (mut some, mut bytes) = (Vec::new(), 0);
+            while some.len() < COMMITTED_AT_ONCE && bytes < COMMITTED_BYTES {
+                let Some(edit) = edits.next() else { break };
+                bytes += edit.key.len() + edit.value.as_ref().map_or(0, Vec::len);
+                some.push(edit);
+            }
             if some.is_empty() {
                 return Ok((count, stored));
             }
@@ -159,7 +169,7 @@ impl<S: Store> Guard<S> {
 
     /// All keys and values, in the order of the keys' bytes. Changes made meanwhile may or may not be seen.
     pub fn iter(&self) -> Entries<'_, S> {
-        Entries { store: &self.inner.store, fetched: VecDeque::new(), from: Some(Bound::Unbounded) }
+        Entries { inner: &self.inner, fetched: VecDeque::new(), from: Some(Bound::Unbounded) }
     }
 
     /// The number of stored keys.
@@ -204,11 +214,21 @@ impl<S: Store> Guard<S> {
         self.inner.save(&mut writer)
     }
 
-    /// Checks the filter against the index, every key against both, and every index entry against its key. Reads all of
-    /// them; changes wait meanwhile. A wrong filter is dropped, and rebuilt from the index before the next change.
+    /// Checks the store's own files, every value against its checksum, every key against the index and the filter, every
+    /// index entry against its key, and the log. Reads all of them; changes wait meanwhile. A wrong filter is dropped, and
+    /// rebuilt from the index before the next change. Nothing else is changed: see [`Guard::repair`].
     pub fn check(&self) -> Result<Checked, Error<S::Error>> {
-        let mut writer = self.inner.lock()?;
+        let mut writer = self.inner.lock_settled()?;
         self.inner.check(&mut writer)
+    }
+
+    /// Makes right from the values whatever is wrong: state record, index, log and filter. What cannot be made right is
+    /// named: values that have changed on disk, and keys that have lost their value. Changes wait meanwhile.
+    ///
+    /// To repair a store whose state record is damaged, open it with [`Options::open_damaged`](crate::Options::open_damaged).
+    pub fn repair(&self) -> Result<Repaired, Error<S::Error>> {
+        let mut writer = self.inner.lock_settled()?;
+        self.inner.repair(&mut writer)
     }
 
     /// Saves as [`Guard::save`] does, and closes the store. Waits for a filter that is being rebuilt. Dropping a guard does
@@ -243,7 +263,7 @@ impl<S: Store> Drop for Guard<S> {
 
 /// The entries of a guarded store: see [`Guard::iter`].
 pub struct Entries<'a, S> {
-    store: &'a S,
+    inner: &'a Inner<S>,
     fetched: VecDeque<(Vec<u8>, Vec<u8>)>,
     /// Where to go on; `None` at the end.
     from: Option<Bound<Vec<u8>>>,
@@ -257,7 +277,7 @@ impl<S: Store> Iterator for Entries<'_, S> {
             && let Some(from) = self.from.take()
         {
             let from = from.as_ref().map(Vec::as_slice);
-            let scanned = self.store.scan(Space::Values, from, &mut |key, value| {
+            let scanned = self.inner.store.scan(Space::Values, from, &mut |key, value| {
                 self.fetched.push_back((key.to_vec(), value.to_vec()));
                 self.fetched.len() < FETCHED_AT_ONCE
             });
@@ -268,6 +288,7 @@ impl<S: Store> Iterator for Entries<'_, S> {
                 self.from = self.fetched.back().map(|(key, _)| Bound::Excluded(key.clone()));
             }
         }
-        self.fetched.pop_front().map(Ok)
+        let (key, bytes) = self.fetched.pop_front()?;
+        Some(self.inner.value(&key, bytes).map(|value| (key, value)))
     }
 }

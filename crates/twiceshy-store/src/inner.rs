@@ -6,6 +6,7 @@ use crate::index::{Failure, Index};
 use crate::pending::Pending;
 use crate::policy::Policy;
 use crate::queue::Queue;
+use crate::saving::Unsynced;
 use crate::state::{Mark, State, StateError};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
@@ -46,6 +47,10 @@ pub(crate) struct Inner<S> {
     pub(crate) snapshot: Option<PathBuf>,
     /// How durable a change is when it returns.
     pub(crate) durability: Durability,
+    /// `true` if nothing may be written, neither to the store nor beside it.
+    pub(crate) read_only: bool,
+    /// `true` if each value ends with its checksum.
+    pub(crate) sums: AtomicBool,
 }
 
 /// What only the lock's holder may see.
@@ -60,14 +65,15 @@ pub(crate) struct Writer {
     pub(crate) tags: u64,
     /// What the snapshot on disk contains: the last commit, and the filter's stamp.
     pub(crate) saved: Option<(Mark, Stamp)>,
-    /// `true` if there are commits that are not synced.
-    pub(crate) unsynced: bool,
+    pub(crate) unsynced: Unsynced,
     /// `true` if a synced commit says that the filter has learned something that no snapshot has: see [`State::learned`].
     pub(crate) learning_synced: bool,
     /// `true` if there is a snapshot on disk that a later open must not find.
     pub(crate) stale_snapshot: bool,
     /// The filter's wish for a rebuild is ignored before this commit: repeated rebuilds would not help.
     pub(crate) no_rebuild_before: u64,
+    /// `true` if the store's state record is missing or damaged: it must be repaired before anything else is done.
+    pub(crate) damaged: bool,
 }
 
 /// A commit whose answer was lost.
@@ -129,6 +135,18 @@ pub(crate) fn capacity(keys: u64) -> u64 {
 impl<S: Store> Inner<S> {
     /// Takes the lock, settles any commit in doubt, and makes sure that there is a filter.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Writer>, Error<S::Error>> {
+        let mut writer = self.lock_settled()?;
+        if writer.damaged {
+            return Err(Error::Damaged);
+        }
+        if !self.has_filter() {
+            self.rebuild(&mut writer)?;
+        }
+        Ok(writer)
+    }
+
+    /// Takes the lock, and settles any commit in doubt.
+    pub(crate) fn lock_settled(&self) -> Result<MutexGuard<'_, Writer>, Error<S::Error>> {
         let mut writer = self.writer.lock().unwrap_or_else(|poisoned| {
             // A thread panicked half-way. The store is consistent, so reload from it.
             self.writer.clear_poison();
@@ -140,13 +158,10 @@ impl<S: Store> Inner<S> {
             writer
         });
         self.settle(&mut writer)?;
-        if !self.has_filter() {
-            self.rebuild(&mut writer)?;
-        }
         Ok(writer)
     }
 
-    fn has_filter(&self) -> bool {
+    pub(crate) fn has_filter(&self) -> bool {
         self.filter.read().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 

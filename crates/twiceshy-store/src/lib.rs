@@ -42,6 +42,7 @@ mod growing;
 mod guard;
 mod index;
 mod inner;
+mod layout;
 mod learning;
 mod memory;
 mod options;
@@ -51,6 +52,7 @@ mod queue;
 mod rebuilding;
 #[cfg(feature = "redb")]
 mod redb_store;
+mod repairing;
 mod rolling;
 mod saving;
 mod snapshot;
@@ -58,6 +60,7 @@ mod state;
 mod stats;
 mod store;
 mod striped;
+mod sum;
 
 pub use checking::Checked;
 pub use error::Error;
@@ -69,6 +72,7 @@ pub use options::Options;
 pub use policy::Adapt;
 #[cfg(feature = "redb")]
 pub use redb_store::{RedbError, RedbStore};
+pub use repairing::Repaired;
 pub use stats::Stats;
 pub use store::{Change, CommitError, Durability, Space, Store};
 pub use twiceshy::Kind;

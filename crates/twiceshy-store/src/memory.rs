@@ -26,6 +26,12 @@ impl Memory {
         Memory::default()
     }
 
+    /// A copy of the contents as they are now: what a crash would leave. It can be opened even while the original is open.
+    pub fn copy(&self) -> Memory {
+        let maps = self.shared.maps.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Memory { shared: Arc::new(Shared { maps: RwLock::new(maps), open: AtomicBool::new(false) }) }
+    }
+
     /// Opens it. Fails while it is open.
     pub fn open(&self) -> Result<MemoryStore, MemoryError> {
         if self.shared.open.swap(true, Ordering::AcqRel) {

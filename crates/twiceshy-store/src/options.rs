@@ -2,16 +2,16 @@
 
 use crate::batch::Batch;
 use crate::choice::Choice;
-use crate::entry::Logged;
+use crate::entry::{Logged, Record};
 use crate::error::Error;
 use crate::guard::Guard;
 use crate::inner::{Inner, Writer, capacity, read_state};
 use crate::pending::Pending;
 use crate::policy::{Adapt, Policy};
 use crate::queue::Queue;
-use crate::rolling::{self, Restored};
-use crate::snapshot::{self, Found};
-use crate::state::State;
+use crate::rolling;
+use crate::saving::Unsynced;
+use crate::state::{Secret, State};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
 use crossbeam_utils::sync::ShardedLock;
@@ -40,6 +40,8 @@ pub struct Options {
     snapshot: Option<PathBuf>,
     hash: Option<HashKey>,
     background: bool,
+    open_damaged: bool,
+    pub(crate) read_only: bool,
     pub(crate) create: bool,
     pub(crate) create_new: bool,
 }
@@ -64,6 +66,8 @@ impl Options {
             snapshot: None,
             hash: None,
             background: true,
+            open_damaged: false,
+            read_only: false,
             create: true,
             create_new: false,
         }
@@ -91,6 +95,20 @@ impl Options {
     #[must_use]
     pub fn create_new(self, create_new: bool) -> Self {
         Options { create_new, ..self }
+    }
+
+    /// `true` if the store is only read: changes fail, nothing is saved, and the store must exist. The filter learns in
+    /// memory. A broom filter does not, since its learning writes; and if it has no usable snapshot, the store answers alone.
+    #[must_use]
+    pub fn read_only(self, read_only: bool) -> Self {
+        Options { read_only, ..self }
+    }
+
+    /// `true` if a store is opened whose state record is missing or damaged. Look-ups are answered from its values, and
+    /// changes fail until [`Guard::repair`] was called. The repaired store gets the filter of these options.
+    #[must_use]
+    pub fn open_damaged(self, open_damaged: bool) -> Self {
+        Options { open_damaged, ..self }
     }
 
     /// The number of keys expected in a new store. The filter is sized for them.
@@ -142,25 +160,39 @@ impl Options {
 
     /// Guards a store: a new one, or one that was guarded before.
     pub fn open<S: Store>(self, store: S) -> Result<Guard<S>, Error<S::Error>> {
-        let (state, filter, rolled, stale_snapshot) = match read_state(&store)? {
-            None if !self.create && !self.create_new => return Err(Error::NoStore),
+        let mut damaged = false;
+        let found = match read_state(&store) {
+            Err(Error::Damaged) if self.open_damaged => None,
+            found => found?,
+        };
+        let (state, filter, rolled, stale_snapshot) = match found {
+            None if self.open_damaged && !is_empty(&store)? => {
+                damaged = true;
+                (self.new_state_of(&store)?, None, 0, true)
+            }
+            None if self.read_only || !self.create && !self.create_new => return Err(Error::NoStore),
             None => {
                 let (state, filter) = self.make(&store)?;
                 (state, Some(filter), 0, true)
             }
             Some(_) if self.create_new => return Err(Error::IsThere),
-            Some(state) => {
+            Some(mut state) => {
                 self.check(&state)?;
                 let (filter, rolled) = self.restore(&state, &store)?;
                 let stale = filter.is_none();
+                if state.secret.is_none() {
+                    state.secret = Secret::random()?;
+                }
                 (state, filter, rolled, stale)
             }
         };
         let tags = random_number()?;
         let saved =
             filter.as_ref().filter(|_| !stale_snapshot && rolled == 0).map(|filter| (state.last, filter.stamp()));
+        let sums = AtomicBool::new(state.sums);
         let Choice { kind, .. } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
-        let adapt = if kind.learns() { self.adapt } else { Adapt::Never };
+        let cannot = self.read_only && kind.learning_writes();
+        let adapt = if kind.learns() && !cannot { self.adapt } else { Adapt::Never };
         let inner = Inner {
             store,
             filter: ShardedLock::new(filter),
@@ -172,10 +204,11 @@ impl Options {
                 learning_synced: false,
                 doubt: None,
                 saved,
-                unsynced: false,
+                unsynced: Unsynced::default(),
                 tags,
                 stale_snapshot,
                 no_rebuild_before: 0,
+                damaged,
             }),
             queue: Mutex::new(Queue::new(self.queue)),
             queue_not_empty: Condvar::new(),
@@ -186,8 +219,13 @@ impl Options {
             counters: Counters::default(),
             snapshot: self.snapshot,
             durability: self.durability,
+            read_only: self.read_only,
+            sums,
         };
         inner.counters.rolled_forward.add(rolled);
+        if damaged {
+            inner.find_sums()?;
+        }
         Guard::start(inner)
     }
 
@@ -199,15 +237,7 @@ impl Options {
 
     /// A new guarded store.
     fn make<S: Store>(&self, store: &S) -> Result<(State, Filter), Error<S::Error>> {
-        let mut empty = true;
-        for space in Space::ALL {
-            let found = &mut |_: &[u8], _: &[u8]| {
-                empty = false;
-                false
-            };
-            store.scan(space, Bound::Unbounded, found).map_err(Error::Store)?;
-        }
-        if !empty {
+        if !is_empty(store)? {
             return Err(Error::Damaged);
         }
         let (choice, keys) = self.choice();
@@ -216,8 +246,7 @@ impl Options {
             None => HashKey::random()?,
         };
         let filter = choice.kind.make(keys, choice.rate, hash, Generation(0))?;
-        let identity = HashKey::random()?.to_bytes();
-        let (mut state, mut batch) = (State::new(identity, choice.to_bytes()), Batch::default());
+        let (mut state, mut batch) = (new_state(choice)?, Batch::default());
         state.advance(filter.opening().iter(), Logged::Other, random_number()?, &mut batch);
         state.write(&mut batch);
         store.commit(&batch.into_changes(), Durability::Synced)?;
@@ -241,23 +270,46 @@ impl Options {
         Ok(())
     }
 
-    /// The filter from its snapshot, if that can be trusted.
+    /// The state of a store that has lost it. Its numbers are above those of the log.
+    fn new_state_of<S: Store>(&self, store: &S) -> Result<State, Error<S::Error>> {
+        let mut state = new_state(self.choice().0)?;
+        let mut first = None;
+        let scanned = store.scan(Space::Log, Bound::Unbounded, &mut |key, _| {
+            if let Some(number) = Record::number(key) {
+                first.get_or_insert(number);
+                state.last.number = number;
+            }
+            true
+        });
+        scanned.map_err(Error::Store)?;
+        state.cut_log();
+        state.log_oldest = first.unwrap_or(1);
+        Ok(state)
+    }
+
+    /// The filter from its snapshot, if that can be trusted, and the number of commits replayed onto it.
     fn restore<S: Store>(&self, state: &State, store: &S) -> Result<(Option<Filter>, u64), Error<S::Error>> {
         let Some(path) = &self.snapshot else { return Ok((None, 0)) };
-        match snapshot::read(path) {
-            Found::Nothing => Ok((None, 0)),
-            Found::Newer(found) => {
-                Err(Error::Newer { what: path.display().to_string(), found, known: snapshot::VERSION })
-            }
-            Found::Whole(snapshot) => match rolling::restore(snapshot, state, store).map_err(Error::Store)? {
-                Restored::Filter(filter, rolled) => Ok((Some(filter), rolled)),
-                Restored::Refused => Ok((None, 0)),
-                Restored::Newer { found, known } => {
-                    Err(Error::Newer { what: path.display().to_string(), found, known })
-                }
-            },
-        }
+        let restored = rolling::restore(path, state, store).map_err(Error::Store)?;
+        Ok(restored.map_or((None, 0), |(filter, rolled)| (Some(filter), rolled)))
     }
+}
+
+/// The state of a new store.
+fn new_state(choice: Choice) -> Result<State, NoEntropy> {
+    Ok(State::new(HashKey::random()?.to_bytes(), Secret::random()?, choice.to_bytes()))
+}
+
+fn is_empty<S: Store>(store: &S) -> Result<bool, Error<S::Error>> {
+    let mut empty = true;
+    for space in Space::ALL {
+        let found = &mut |_: &[u8], _: &[u8]| {
+            empty = false;
+            false
+        };
+        store.scan(space, Bound::Unbounded, found).map_err(Error::Store)?;
+    }
+    Ok(empty)
 }
 
 /// A random number from the operating system, taken from a hash key that is thrown away.

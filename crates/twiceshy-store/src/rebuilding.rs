@@ -28,6 +28,10 @@ impl<S: Store> Inner<S> {
     /// A broom filter takes new functions, since what it learned may be lost. The index is then rewritten beside the old
     /// one, which is deleted once the new one is complete.
     pub(crate) fn rebuild(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+        if self.read_only && self.learning_writes {
+            // The store answers alone.
+            return Ok(());
+        }
         self.lose_filter(writer);
         self.forget_stale_snapshot(writer);
         self.delete_unused(writer)?;
@@ -46,7 +50,10 @@ impl<S: Store> Inner<S> {
     }
 
     /// Deletes the index entries of generations that are not in use, after a rebuild that ended or was interrupted.
-    fn delete_unused(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+    pub(crate) fn delete_unused(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+        if self.read_only {
+            return Ok(());
+        }
         let mut from = entry::index(Generation(0), Order(0), 0, &[]);
         loop {
             let mut batch = Batch::default();

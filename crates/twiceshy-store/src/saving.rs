@@ -1,15 +1,29 @@
-//! When the filter's snapshot is written, and when it is deleted.
+//! When the filter's snapshot is written, when it is deleted, and when commits are synced.
 
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::inner::{Inner, Writer};
-use crate::snapshot;
-use crate::store::{Durability, Store};
+use crate::rolling::{MOST_BYTES, MOST_RECORDS};
+use crate::snapshot::{self, SnapshotKey};
+use crate::store::{CommitError, Durability, Store};
 use std::path::Path;
 use std::sync::PoisonError;
 
 /// The log may always have this many records.
 const MIN_LOG_LIMIT: u64 = 10_000;
+
+/// A commit is synced after this many that are not: a store may keep something in memory for each of them.
+const MOST_UNSYNCED: u64 = 4_096;
+
+/// It is also synced after this many bytes.
+const MOST_UNSYNCED_BYTES: u64 = 32 << 20;
+
+/// Commits since the last one that was synced.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unsynced {
+    commits: u64,
+    bytes: u64,
+}
 
 impl<S: Store> Inner<S> {
     /// Runs after every change: keeps the log short, and learns from queued queries.
@@ -19,18 +33,44 @@ impl<S: Store> Inner<S> {
     }
 
     pub(crate) fn keep_log_short(&self, writer: &mut Writer) {
-        let most = (writer.state.len / 4).max(MIN_LOG_LIMIT);
-        if writer.state.last.number - writer.state.log_from.number > most {
+        let most = (writer.state.len / 4).clamp(MIN_LOG_LIMIT, MOST_RECORDS);
+        let records = writer.state.last.number.saturating_sub(writer.state.log_from.number);
+        if records > most || writer.state.log_bytes > MOST_BYTES {
             // A change does not fail because its snapshot could not be written: the next open rebuilds the filter.
             if self.snapshot.is_none() || self.save(writer).is_err() {
-                writer.state.log_from = writer.state.last;
+                writer.state.cut_log();
                 writer.stale_snapshot = self.snapshot.is_some();
             }
         }
     }
 
+    /// Commits, and records whether the commit was synced.
+    pub(crate) fn commit_batch(
+        &self,
+        writer: &mut Writer,
+        batch: Batch,
+        durability: Durability,
+    ) -> Result<(), CommitError<S::Error>> {
+        let changes = batch.into_changes();
+        let size = |value: &Option<Vec<u8>>| value.as_ref().map_or(0, Vec::len);
+        let bytes: usize = changes.iter().map(|change| change.key.len() + size(&change.value)).sum();
+        // A commit whose answer is lost may have happened and not be synced.
+        writer.unsynced.commits += 1;
+        writer.unsynced.bytes += bytes as u64;
+        let many = writer.unsynced.commits > MOST_UNSYNCED || writer.unsynced.bytes > MOST_UNSYNCED_BYTES;
+        let durability = if many { Durability::Synced } else { durability };
+        self.store.commit(&changes, durability)?;
+        if durability == Durability::Synced {
+            writer.unsynced = Unsynced::default();
+        }
+        Ok(())
+    }
+
     /// Saves the filter as of the last commit.
     pub(crate) fn save(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+        if self.read_only {
+            return Ok(());
+        }
         let Some(path) = &self.snapshot else { return self.sync(writer) };
         let mut bytes = Vec::new();
         let now = match &*self.filter.read().unwrap_or_else(PoisonError::into_inner) {
@@ -45,11 +85,11 @@ impl<S: Store> Inner<S> {
         // The commit must be durable before the snapshot is. Otherwise the snapshot could describe a set that the store has
         // lost.
         self.commit_state(writer, Durability::Synced)?;
-        let header = snapshot::header(writer.state.identity, writer.state.last, &bytes);
-        snapshot::write(path, &header, &bytes).map_err(|error| io_error(path, error))?;
+        let key = SnapshotKey::of(&writer.state);
+        snapshot::write(path, &key, writer.state.last, &bytes).map_err(|error| io_error(path, error))?;
         writer.stale_snapshot = false;
         writer.saved = Some(now);
-        writer.state.log_from = writer.state.last;
+        writer.state.cut_log();
         self.counters.snapshots.add(1);
         // Otherwise a crash would make a broom filter start over, although the snapshot has all that it has learned.
         let durability = if writer.state.learned { Durability::Synced } else { Durability::Seen };
@@ -59,11 +99,11 @@ impl<S: Store> Inner<S> {
     }
 
     /// Syncs all commits to disk.
-    fn sync(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        if writer.unsynced { self.commit_state(writer, Durability::Synced) } else { Ok(()) }
+    pub(crate) fn sync(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+        if writer.unsynced.commits > 0 { self.commit_state(writer, Durability::Synced) } else { Ok(()) }
     }
 
-    fn commit_state(&self, writer: &mut Writer, durability: Durability) -> Result<(), Error<S::Error>> {
+    pub(crate) fn commit_state(&self, writer: &mut Writer, durability: Durability) -> Result<(), Error<S::Error>> {
         let mut batch = Batch::default();
         writer.state.write(&mut batch);
         Ok(self.commit_batch(writer, batch, durability)?)
@@ -72,7 +112,7 @@ impl<S: Store> Inner<S> {
     /// Deletes a refused snapshot before the next change, because its commit number may be used again. If it cannot be
     /// deleted, its tag still gives it away, and the next change tries again.
     pub(crate) fn forget_stale_snapshot(&self, writer: &mut Writer) {
-        if let Some(path) = self.snapshot.as_ref().filter(|_| writer.stale_snapshot) {
+        if let Some(path) = self.snapshot.as_ref().filter(|_| writer.stale_snapshot && !self.read_only) {
             writer.saved = None;
             writer.stale_snapshot = snapshot::delete(path).is_err();
         }

@@ -2,15 +2,20 @@
 
 use crate::batch::Batch;
 use crate::store::Space;
-use twiceshy::hash::{HashKey, HashKind};
+use std::fmt;
+use twiceshy::hash::{HashKey, HashKind, NoEntropy};
 use twiceshy::remote::{Frontier, Generation, Phase, Schema, Write};
 
 /// The record's key.
 const STATE: &[u8] = b"state";
 
 /// The version of the record and of everything else in the store. In version 1 a broom filter kept its frontier in byte
-/// order, in a separate record; such an index is rewritten when the store is opened.
-const VERSION: u8 = 2;
+/// order, in a separate record; such an index is rewritten when the store is opened. Version 2 had no secret, and no checksums
+/// in values and log records.
+const VERSION: u8 = 3;
+
+/// The most generations that a record can have.
+const MOST_GENERATIONS: usize = 4;
 
 /// A commit: its number, and a random tag that distinguishes it from a lost commit with the same number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,19 +24,53 @@ pub(crate) struct Mark {
     pub(crate) tag: u64,
 }
 
+/// A store's secret. It is never shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Secret(pub(crate) [u8; 32]);
+
+impl Secret {
+    /// In records of older versions.
+    const NONE: Secret = Secret([0; 32]);
+
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Secret::NONE
+    }
+
+    /// A secret from the operating system.
+    pub(crate) fn random() -> Result<Secret, NoEntropy> {
+        let mut bytes = [0; 32];
+        bytes[..16].copy_from_slice(&HashKey::random()?.to_bytes());
+        bytes[16..].copy_from_slice(&HashKey::random()?.to_bytes());
+        Ok(Secret(bytes))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
 /// The state of a guarded store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     /// Drawn when the store was created. A snapshot of another store has another identity.
     pub(crate) identity: [u8; 16],
+    /// Drawn when the store was created. Only who knows it can make a snapshot that is trusted. A record of an older version
+    /// has none: then one is drawn when the store is opened.
+    pub(crate) secret: Secret,
     /// The last commit.
     pub(crate) last: Mark,
     /// The commit after which the log begins.
     pub(crate) log_from: Mark,
     /// The oldest record that may still be in the log. Those up to `log_from` are being deleted.
     pub(crate) log_oldest: u64,
+    /// The bytes of the log records after `log_from`.
+    pub(crate) log_bytes: u64,
     /// The number of keys.
     pub(crate) len: u64,
+    /// `true` if each value ends with its checksum. Stores of older versions have none.
+    pub(crate) sums: bool,
     /// The filter that the store was created with: the bytes of a `Choice`.
     pub(crate) choice: Vec<u8>,
     pub(crate) in_use: Option<Generation>,
@@ -58,13 +97,16 @@ impl StateError {
 }
 
 impl State {
-    pub(crate) fn new(identity: [u8; 16], choice: Vec<u8>) -> State {
+    pub(crate) fn new(identity: [u8; 16], secret: Secret, choice: Vec<u8>) -> State {
         State {
             identity,
+            secret,
             last: Mark::default(),
             log_from: Mark::default(),
             log_oldest: 1,
+            log_bytes: 0,
             len: 0,
+            sums: true,
             choice,
             in_use: None,
             generations: Vec::new(),
@@ -109,6 +151,11 @@ impl State {
         Some(Phase { old, new, frontier: self.frontier })
     }
 
+    /// Empties the log: no older snapshot can be brought forward from now on.
+    pub(crate) fn cut_log(&mut self) {
+        (self.log_from, self.log_bytes) = (self.last, 0);
+    }
+
     /// Adds the state to a batch.
     pub(crate) fn write(&self, batch: &mut Batch) {
         batch.put(Space::Meta, STATE, self.to_bytes());
@@ -135,6 +182,9 @@ impl State {
         out.extend(self.in_use.unwrap_or(Generation(0)).0.to_le_bytes());
         out.extend(self.frontier.0.to_le_bytes());
         out.push(self.learned.into());
+        out.extend(self.secret.0);
+        out.extend(self.log_bytes.to_le_bytes());
+        out.push(self.sums.into());
         for (generation, schema) in &self.generations {
             out.extend(generation.0.to_le_bytes());
             out.push(schema.hash.kind().code());
@@ -175,6 +225,10 @@ impl State {
             1 => (Frontier::START, false),
             _ => (Frontier(from.u64()?), from.u8()? == 1),
         };
+        let (secret, log_bytes, sums) = match version {
+            1 | 2 => (Secret::NONE, 0, false),
+            _ => (Secret(from.array()?), from.u64()?, from.u8()? == 1),
+        };
         let mut generations = Vec::new();
         while !from.0.is_empty() {
             let generation = Generation(from.u32()?);
@@ -184,7 +238,30 @@ impl State {
             generations.push((generation, schema));
         }
         let in_use = used.then_some(in_use);
-        Some(State { identity, last, log_from, log_oldest, len, choice, in_use, generations, frontier, learned })
+        let state = State {
+            identity,
+            secret,
+            last,
+            log_from,
+            log_oldest,
+            log_bytes,
+            len,
+            sums,
+            choice,
+            in_use,
+            generations,
+            frontier,
+            learned,
+        };
+        Some(state).filter(State::is_consistent)
+    }
+
+    /// `true` if the numbers fit together. A checksum can be forged.
+    fn is_consistent(&self) -> bool {
+        self.log_from.number <= self.last.number
+            && self.log_oldest <= self.log_from.number.saturating_add(1)
+            && self.generations.len() <= MOST_GENERATIONS
+            && self.in_use.is_none_or(|generation| self.schema(generation).is_some())
     }
 }
 
@@ -220,7 +297,7 @@ mod tests {
     use super::*;
 
     fn state() -> State {
-        let mut state = State::new([7; 16], b"choice".to_vec());
+        let mut state = State::new([7; 16], Secret([8; 32]), b"choice".to_vec());
         state.last = Mark { number: 12, tag: 99 };
         state.log_from = Mark { number: 3, tag: 1 << 60 };
         state.len = 5;
@@ -251,23 +328,47 @@ mod tests {
         state.apply(&Write::Frontier { at: Frontier::START });
         assert_eq!(again(&state), Ok(Some(state.clone())));
         assert_eq!((state.in_use, state.generations.len()), (Some(Generation(5)), 1));
-        let empty = State::new([0; 16], Vec::new());
+        let empty = State::new([0; 16], Secret::NONE, Vec::new());
         assert_eq!(again(&empty), Ok(Some(empty)));
         assert_eq!(State::read(|_| Ok::<_, ()>(None)), Ok(Ok(None)));
     }
 
-    #[test]
-    fn a_state_of_version_1_is_read_without_frontier() {
-        let state = state();
-        let mut bytes = state.to_bytes();
-        // Version, identity, six numbers, the choice of six bytes and the generation in use come before the frontier.
-        let at = 1 + 16 + 6 * 8 + 1 + 6 + 1 + 4;
-        bytes.drain(at..at + 9);
-        bytes[0] = 1;
+    /// The record with these bytes, and the checksum that they need.
+    fn with_sum(mut bytes: Vec<u8>) -> Vec<u8> {
         bytes.truncate(bytes.len() - 4);
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
-        assert_eq!(State::from_bytes(&bytes), Ok(State { frontier: Frontier::START, learned: false, ..state }));
+        bytes
+    }
+
+    #[test]
+    fn states_of_older_versions_are_read_without_what_they_lack() {
+        // Version, identity, six numbers, the choice of six bytes and the generation in use come before the frontier.
+        let at = 1 + 16 + 6 * 8 + 1 + 6 + 1 + 4;
+        let state = state();
+        let mut bytes = state.to_bytes();
+        bytes.drain(at + 9..at + 9 + 32 + 8 + 1);
+        bytes[0] = 2;
+        let of_2 = State { secret: Secret::NONE, log_bytes: 0, sums: false, ..state };
+        assert_eq!(State::from_bytes(&with_sum(bytes.clone())), Ok(of_2.clone()));
+        bytes.drain(at..at + 9);
+        bytes[0] = 1;
+        let of_1 = State { frontier: Frontier::START, learned: false, ..of_2 };
+        assert_eq!(State::from_bytes(&with_sum(bytes)), Ok(of_1));
+    }
+
+    #[test]
+    fn a_forged_state_whose_numbers_do_not_fit_together_is_refused() {
+        let behind = Mark { number: 13, tag: 0 };
+        let forged = [
+            State { log_from: behind, ..state() },
+            State { log_oldest: 5, ..state() },
+            State { in_use: Some(Generation(9)), ..state() },
+            State { generations: vec![state().generations[0]; 5], ..state() },
+        ];
+        for state in forged {
+            assert_eq!(again(&state), Err(StateError::Damaged), "{state:?}");
+        }
     }
 
     #[test]

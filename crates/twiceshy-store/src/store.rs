@@ -163,6 +163,12 @@ pub trait Store: Send + Sync + 'static {
         found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), Self::Error>;
 
+    /// Checks the store's own files and repairs what it can. Returns a sentence for each problem that it found, none if
+    /// all is in order. By default there is nothing to check.
+    fn verify(&self) -> Result<Vec<String>, Self::Error> {
+        Ok(Vec::new())
+    }
+
     /// Makes all changes, or none.
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<Self::Error>>;
 }

@@ -213,6 +213,21 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_read_behind_a_header_that_the_store_has_not_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("snapshot");
+        write(&path, &key(1), MARK, b"a filter").expect("a folder");
+        let mut reads = 0;
+        for (secret, expected) in [(1, 1), (2, 1)] {
+            read(&path, &key(secret), |_, _| {
+                reads += 1;
+                None::<()>
+            });
+            assert_eq!(reads, expected);
+        }
+    }
+
+    #[test]
     fn a_filter_that_does_not_use_all_its_bytes_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("snapshot");

@@ -139,6 +139,10 @@ pub trait Backed: Filter + Any + Debug + Send + Sync {
     /// The stamp of the filter's state.
     fn stamp(&self) -> Stamp;
 
+    /// The filter's own stamp, to record a commit that no plan has made.
+    #[doc(hidden)]
+    fn stamp_mut(&mut self) -> &mut Stamp;
+
     /// The generation of the remote that the filter reads, and the layout of its entries.
     fn layout(&self) -> (Generation, Schema);
 

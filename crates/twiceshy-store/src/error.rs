@@ -30,9 +30,13 @@ pub enum Error<E> {
     /// The store is not empty, but its state record is missing or damaged.
     #[error("the store's state record is missing or damaged: restore the store from a backup")]
     Damaged,
-    /// The filter and the store's index disagree, also after the filter was rebuilt. Nothing was changed.
-    #[error("the filter and the store's index disagree: check the store, and restore it from a backup")]
+    /// The store's index does not match its keys: an entry is damaged or missing. Nothing was changed. Look-ups are answered
+    /// by the store; changes fail until the index is repaired.
+    #[error("the store's index is damaged: run `twiceshy check --repair`, or call `Guard::repair`")]
     Inconsistent,
+    /// The guard was closed before its filter was rebuilt. The store is intact, and the next open rebuilds the filter.
+    #[error("the store was closed while its filter was being rebuilt: open it again")]
+    Interrupted,
     /// The filter needs a larger table than memory or the format allows. Nothing was changed.
     #[error("the filter is full and cannot grow: there may not be enough memory")]
     NoRoom,

@@ -30,7 +30,8 @@ pub(crate) fn restore<S: Store>(snapshot: Snapshot, state: &State, store: &S) ->
         return Ok(Restored::Refused);
     }
     let filter = match kind.load(&mut snapshot.filter.as_slice()) {
-        Ok((filter, sequence)) if sequence == snapshot.mark.number => filter,
+        // A filter under an earlier hash key has no index any more.
+        Ok((filter, sequence)) if sequence == snapshot.mark.number && state.fits(filter.layout()) => filter,
         Err(LoadError::NewerVersion { found, supported: known }) => return Ok(Restored::Newer { found, known }),
         _ => return Ok(Restored::Refused),
     };

@@ -188,6 +188,11 @@ pub trait Backed: Filter + Any + Debug + Send + Sync {
     /// `true` if a rebuild would improve the filter: it has too many orphans, or adaptations passed their bounds.
     fn wants_rebuild(&self) -> bool;
 
+    /// `true` if that rebuild needs another hash key: under the same one a query and a key would agree as before.
+    fn wants_hash_key(&self) -> bool {
+        self.wants_rebuild()
+    }
+
     /// Checks every invariant, and that each key in `stored`, the filter's whole set, has its own cell. Returns the first
     /// problem found.
     fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String>;

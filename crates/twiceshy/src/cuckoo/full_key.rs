@@ -278,6 +278,11 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         self.wants_rebuild || self.local.orphans * ORPHAN_SHARE > self.local.shape.cells()
     }
 
+    /// Orphans are gone in any new table. A walk that passed its bound needs other cells for its keys.
+    fn wants_hash_key(&self) -> bool {
+        self.wants_rebuild
+    }
+
     fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
         check_table(&self.local, stored, keys)
     }

@@ -99,7 +99,7 @@ fn remote_for(filter: &Box<dyn Backed>) -> ByHash {
         writes.push(Write::Add { generation, key: key[..].into(), words, cell: None });
     }
     let mut remote = ByHash::new();
-    remote.commit(&Commit { sequence: 1, writes }).expect("a generation can begin");
+    remote.commit(&Commit { sequence: 1, writes, ..Commit::default() }).expect("a generation can begin");
     remote
 }
 

@@ -233,7 +233,7 @@ impl<E> From<Failure<E>> for Error<E> {
         match failure {
             Failure::Store(error) => Error::Store(error),
             Failure::Full => Error::NoRoom,
-            Failure::NoFilter => Error::Inconsistent,
+            Failure::NoFilter | Failure::Damaged => Error::Inconsistent,
         }
     }
 }

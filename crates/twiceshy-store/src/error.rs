@@ -30,8 +30,9 @@ pub enum Error<E> {
     /// The store is not empty, but its state record is missing or damaged.
     #[error("the store's state record is missing or damaged: repair the store with `twiceshy check --repair`")]
     Damaged,
-    /// The store's values and its index disagree. Nothing was changed.
-    #[error("the store's values and its index disagree: repair the store with `twiceshy check --repair`")]
+    /// The store's index does not match its keys: an entry is damaged or missing. Nothing was changed. Look-ups are answered
+    /// by the store; changes fail until the index is repaired.
+    #[error("the store's index is damaged: repair the store with `twiceshy check --repair`")]
     Inconsistent,
     /// A value has a wrong checksum: its bytes have changed in the store.
     #[error("the value of the key {key} is damaged: insert it again, or remove it")]
@@ -42,6 +43,9 @@ pub enum Error<E> {
     /// The store was opened for reading.
     #[error("the store was opened for reading, so it cannot be changed")]
     ReadOnly,
+    /// The guard was closed before its filter was rebuilt. The store is intact, and the next open rebuilds the filter.
+    #[error("the store was closed while its filter was being rebuilt: open it again")]
+    Interrupted,
     /// The filter needs a larger table than memory or the format allows. Nothing was changed.
     #[error("the filter is full and cannot grow: there may not be enough memory")]
     NoRoom,

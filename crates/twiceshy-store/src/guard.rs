@@ -42,7 +42,9 @@ const COMMITTED_BYTES: usize = 4 << 20;
 const FETCHED_AT_ONCE: usize = 256;
 
 impl<S: Store> Guard<S> {
-    pub(crate) fn start(inner: Inner<S>) -> Result<Guard<S>, Error<S::Error>> {
+    pub(crate) fn start(mut inner: Inner<S>) -> Result<Guard<S>, Error<S::Error>> {
+        // A generation that was begun before a crash is abandoned: its filter is gone.
+        inner.writer.get_mut().unwrap_or_else(PoisonError::into_inner).state.keep_used();
         let inner = Arc::new(inner);
         let mut guard = Guard { inner, threads: Vec::new(), closed: false };
         if guard.inner.filter.read().unwrap_or_else(PoisonError::into_inner).is_none() {
@@ -231,8 +233,16 @@ impl<S: Store> Guard<S> {
         self.inner.repair(&mut writer)
     }
 
-    /// Saves as [`Guard::save`] does, and closes the store. Waits for a filter that is being rebuilt. Dropping a guard does
-    /// the same, but ignores errors.
+    /// Asks for another hash key before the next insertion, as a filter does that its hash key keeps from learning.
+    #[cfg(feature = "testing")]
+    #[doc(hidden)]
+    pub fn ask_for_hash_key(&self) -> Result<(), Error<S::Error>> {
+        self.inner.lock()?.hash_key_asked = true;
+        Ok(())
+    }
+
+    /// Saves as [`Guard::save`] does, and closes the store. If the filter is still being rebuilt, the rebuild ends and nothing
+    /// is saved: the next open begins it again. Dropping a guard does the same, but ignores errors.
     pub fn close(mut self) -> Result<(), Error<S::Error>> {
         self.closed = true;
         self.finish()
@@ -241,8 +251,14 @@ impl<S: Store> Guard<S> {
     /// Learns from waiting false positives, and saves.
     fn finish(&mut self) -> Result<(), Error<S::Error>> {
         self.end_threads();
-        self.wait()?;
-        self.save()
+        match self.wait().and_then(|()| self.save()) {
+            // Without a filter there is no snapshot. The store is synced all the same.
+            Err(Error::Interrupted | Error::Inconsistent | Error::Damaged) => {
+                let mut writer = self.inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
+                self.inner.save(&mut writer)
+            }
+            saved => saved,
+        }
     }
 
     fn end_threads(&mut self) {

@@ -4,6 +4,7 @@ use crate::batch::{Batch, Question};
 use crate::entry;
 use crate::store::{Space, Store};
 use twiceshy::error::PlanError;
+use twiceshy::hash::HashKey;
 use twiceshy::remote::{Generation, Key, Keys, Order, Place, Position, RemoteError};
 
 /// The keys by hash as they will be after the batch is committed.
@@ -19,6 +20,22 @@ pub(crate) enum Failure<E> {
     Full,
     /// Filter and store hold different sets, or there is no filter: it must be rebuilt.
     NoFilter,
+    /// An index entry is damaged or missing: a filter cannot be built from the index.
+    Damaged,
+}
+
+/// Why a walk over the index ended early, besides the store's own errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum WalkEnded {
+    #[error("the store was closed")]
+    Closed,
+    #[error("an index entry is damaged or missing")]
+    Damaged,
+}
+
+/// `true` if each key has its own word, under the hash key of the generation that was walked.
+pub(crate) fn words_match(hash: HashKey, walked: &[Position]) -> bool {
+    walked.iter().all(|at| hash.words(&at.key).word(0) == at.word)
 }
 
 impl<E: std::error::Error + 'static> From<PlanError> for Failure<E> {

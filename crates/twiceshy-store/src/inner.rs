@@ -74,6 +74,10 @@ pub(crate) struct Writer {
     pub(crate) no_rebuild_before: u64,
     /// `true` if the store's state record is missing or damaged: it must be repaired before anything else is done.
     pub(crate) damaged: bool,
+    /// From where on the index may have entries of generations that are not in use; `None` if it has none.
+    pub(crate) unused_from: Option<Vec<u8>>,
+    /// `true` if a test asks for another hash key.
+    pub(crate) hash_key_asked: bool,
 }
 
 /// A commit whose answer was lost.
@@ -94,6 +98,8 @@ pub(crate) struct Work {
     pub(crate) last: Option<Planned>,
     /// `true` if the filter grew meanwhile: then the work cannot be taken back.
     pub(crate) grew: bool,
+    /// `true` if the filter in the making takes over after the commit.
+    pub(crate) switches: bool,
 }
 
 /// A plan for the filter and for the one being filled.
@@ -242,6 +248,9 @@ impl<S: Store> Inner<S> {
         if let Some(last) = work.last {
             self.apply(writer, last);
         }
+        if work.switches {
+            self.switch(writer);
+        }
     }
 
     /// Undoes the filter's side of a commit that did not happen.
@@ -271,15 +280,22 @@ impl<S: Store> Inner<S> {
     /// Begins or ends a filter in the making, and counts its memory. Returns the one before.
     pub(crate) fn set_growth(&self, writer: &mut Writer, growth: Option<Growth>) -> Option<Growth> {
         self.growth_bits.store(growth.as_ref().map_or(0, Growth::local_bits), Ordering::Relaxed);
-        std::mem::replace(&mut writer.growth, growth)
+        let before = std::mem::replace(&mut writer.growth, growth);
+        if before.as_ref().is_some_and(Growth::own_generation) {
+            // Either its entries are not in use now, or those of the filter that it replaces.
+            writer.state.keep_used();
+            writer.unused_from = Some(Vec::new());
+        }
+        before
     }
 
     /// Replaces the filter that answers by the filled one. The old table is freed outside the lock.
     pub(crate) fn switch(&self, writer: &mut Writer) {
         let Some(growth) = self.set_growth(writer, None) else { return };
         let mut successor = growth.into_filter();
-        if self.with_filter(|filter| filter.replace(&mut *successor)) != Some(true) {
-            self.lose_filter(writer);
+        match self.with_filter(|filter| filter.replace(&mut *successor)) {
+            Some(true) => self.counters.grown.add(1),
+            _ => self.lose_filter(writer),
         }
         drop(successor);
     }

@@ -116,7 +116,7 @@ impl<S: Store> Inner<S> {
             Ok(planned) => planned,
             Err(Failure::Store(error)) => return Err(Error::Store(error)),
             Err(Failure::Full) => return Ok(false),
-            Err(Failure::NoFilter) => {
+            Err(Failure::NoFilter | Failure::Damaged) => {
                 self.lose_filter(writer);
                 return Ok(false);
             }

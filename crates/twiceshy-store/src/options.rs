@@ -209,6 +209,9 @@ impl Options {
                 stale_snapshot,
                 no_rebuild_before: 0,
                 damaged,
+                // There may be some from before a crash.
+                unused_from: Some(Vec::new()),
+                hash_key_asked: false,
             }),
             queue: Mutex::new(Queue::new(self.queue)),
             queue_not_empty: Condvar::new(),

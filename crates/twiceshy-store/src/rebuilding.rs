@@ -5,28 +5,32 @@ use crate::changing::Draft;
 use crate::choice::Choice;
 use crate::entry::{self, Logged};
 use crate::error::Error;
-use crate::index::Index;
+use crate::index::{Index, WalkEnded, words_match};
 use crate::inner::{Doubt, Inner, Work, Writer, capacity};
 use crate::store::{CommitError as StoreError, Durability, Space, Store};
+use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use twiceshy::error::Error as FilterError;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::{
-    Commit, CommitError, Generation, Keys, Order, Phase, Place, Position, Remote, RemoteError, Schema,
+    Commit, CommitError, Generation, Keys, Order, Phase, Place, Position, Remote, RemoteError, Schema, Write,
 };
 
 /// Where version 1 kept the frontier of a broom filter.
 const FRONTIER_IN_BYTE_ORDER: &[u8] = b"frontier";
 
 /// How many index entries are deleted in one commit.
-const DELETED_AT_ONCE: usize = 4_096;
+const DELETED_AT_ONCE: u64 = 4_096;
 
 impl<S: Store> Inner<S> {
     /// Builds a filter from the index. Look-ups go to the store meanwhile.
     ///
     /// A broom filter takes new functions, since what it learned may be lost. The index is then rewritten beside the old
     /// one, which is deleted once the new one is complete.
+    ///
+    /// Ends early with [`Error::Interrupted`] if the guard is closed. The old index is whole then.
     pub(crate) fn rebuild(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         if self.read_only && self.learning_writes {
             // The store answers alone.
@@ -36,9 +40,12 @@ impl<S: Store> Inner<S> {
         self.forget_stale_snapshot(writer);
         self.delete_unused(writer)?;
         let Choice { kind, rate } = Choice::from_bytes(&writer.state.choice).ok_or(Error::Damaged)?;
-        let (keys, hash) = (capacity(writer.state.len), HashKey::random()?);
-        let recovered = kind.recover(keys, rate, hash, Committing { inner: self, writer });
+        let (keys, hash, walked) = (capacity(writer.state.len), HashKey::random()?, Cell::new(0));
+        let recovered = kind.recover(keys, rate, hash, Committing { inner: self, writer, walked: &walked });
         let filter = recovered.map_err(from_filter)?.into_filter();
+        if walked.get() != writer.state.len || filter.len() != writer.state.len {
+            return Err(Error::Inconsistent);
+        }
         // It has learned nothing yet, so nothing can be lost.
         writer.state.learned = false;
         writer.learning_synced = false;
@@ -49,52 +56,77 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 
-    /// Deletes the index entries of generations that are not in use, after a rebuild that ended or was interrupted.
+    /// Deletes all index entries of generations that are not in use, after a rebuild that ended or was interrupted.
     pub(crate) fn delete_unused(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         if self.read_only {
             return Ok(());
         }
-        let mut from = entry::index(Generation(0), Order(0), 0, &[]);
+        writer.state.keep_used();
+        writer.unused_from = Some(Vec::new());
+        while writer.unused_from.is_some() {
+            self.goes_on().map_err(|_| Error::Interrupted)?;
+            self.delete_some(writer, DELETED_AT_ONCE)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes some index entries of generations that are not in use, up to `most` of them. A commit whose answer is lost
+    /// leaves no doubt: it is made again.
+    pub(crate) fn delete_some(&self, writer: &mut Writer, most: u64) -> Result<(), Error<S::Error>> {
+        let Some(mut from) = writer.unused_from.clone() else { return Ok(()) };
+        let filling = writer.growth.as_ref().map(|growth| growth.filter().layout().0);
+        let (mut batch, mut deleted, most) = (Batch::default(), 0, most.min(DELETED_AT_ONCE));
+        batch.delete(Space::Meta, FRONTIER_IN_BYTE_ORDER);
         loop {
-            let mut batch = Batch::default();
-            batch.delete(Space::Meta, FRONTIER_IN_BYTE_ORDER);
-            let (mut deleted, mut next) = (0, None);
+            let mut next = None;
             let scanned = self.store.scan(Space::Index, Bound::Included(&from), &mut |bytes, _| {
                 let Some(generation) = entry::generation(bytes) else { return false };
-                if writer.state.uses(generation) {
+                if writer.state.uses(generation) || filling == Some(generation) {
                     // Skip to the first entry after this generation.
                     next = generation.0.checked_add(1).map(Generation);
                     return false;
                 }
                 batch.delete(Space::Index, bytes);
                 deleted += 1;
-                deleted < DELETED_AT_ONCE
+                deleted < most
             });
             scanned.map_err(Error::Store)?;
-            if deleted > 0 {
-                self.commit_batch(writer, batch, Durability::Seen)?;
-            }
             match next {
                 Some(generation) => from = entry::index(generation, Order(0), 0, &[]),
-                None if deleted == DELETED_AT_ONCE => {}
-                None => return Ok(()),
+                None => break,
             }
         }
+        if deleted > 0 {
+            self.commit_batch(writer, batch, Durability::Seen)?;
+        }
+        writer.unused_from = (deleted == most).then_some(from);
+        Ok(())
+    }
+
+    /// Returns an error if the guard is being closed.
+    fn goes_on(&self) -> Result<(), WalkEnded> {
+        if self.closing.load(Ordering::Relaxed) { Err(WalkEnded::Closed) } else { Ok(()) }
     }
 }
 
-/// The store as a remote that commits at once: for a filter that does not answer yet.
+/// The store as a remote that commits at once: for a filter that does not answer yet. It checks what it reads, since a filter
+/// without one of the keys would turn that key away.
 struct Committing<'a, S: Store> {
     inner: &'a Inner<S>,
     writer: &'a mut Writer,
+    /// The number of keys that were walked.
+    walked: &'a Cell<u64>,
 }
 
-/// The errors of a [`Committing`] remote are the store's own.
+/// The errors of a [`Committing`] remote are the store's own, or say why a walk ended.
 fn from_filter<E: std::error::Error + 'static>(error: FilterError) -> Error<E> {
     match error {
-        FilterError::Remote(error) | FilterError::Unknown(error) => {
-            error.downcast().map_or(Error::Damaged, |error| Error::Store(*error))
-        }
+        FilterError::Remote(error) | FilterError::Unknown(error) => match error.downcast_ref() {
+            Some(WalkEnded::Closed) => Error::Interrupted,
+            Some(WalkEnded::Damaged) => Error::Inconsistent,
+            None => error.downcast().map_or(Error::Damaged, |error| Error::Store(*error)),
+        },
+        FilterError::Disagree => Error::Inconsistent,
         FilterError::Full { .. } | FilterError::Options(_) => Error::NoRoom,
         _ => Error::Damaged,
     }
@@ -102,6 +134,7 @@ fn from_filter<E: std::error::Error + 'static>(error: FilterError) -> Error<E> {
 
 impl<S: Store> Keys for Committing<'_, S> {
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
+        self.inner.goes_on()?;
         Index::new(&self.inner.store, &Batch::default()).candidates(place, found)
     }
 
@@ -112,7 +145,16 @@ impl<S: Store> Keys for Committing<'_, S> {
         limit: usize,
         found: &mut dyn FnMut(Position),
     ) -> Result<(), RemoteError> {
-        Index::new(&self.inner.store, &Batch::default()).walk(generation, after, limit, found)
+        self.inner.goes_on()?;
+        let mut some = Vec::new();
+        Index::new(&self.inner.store, &Batch::default()).walk(generation, after, limit, &mut |at| some.push(at))?;
+        let schema = self.writer.state.schema(generation);
+        if !schema.is_some_and(|schema| words_match(schema.hash, &some)) {
+            return Err(WalkEnded::Damaged.into());
+        }
+        self.walked.set(self.walked.get() + some.len() as u64);
+        some.into_iter().for_each(found);
+        Ok(())
     }
 }
 
@@ -121,6 +163,11 @@ impl<S: Store> Remote for Committing<'_, S> {
         let found = self.writer.state.last.number;
         if found.checked_add(1) != Some(commit.sequence) {
             return Err(CommitError::OutOfStep { wanted: commit.sequence, found });
+        }
+        let switches = commit.writes.iter().any(|write| matches!(write, Write::Switch { .. }));
+        if switches && self.walked.get() != self.writer.state.len {
+            // The old index stays in use.
+            return Err(CommitError::failed(WalkEnded::Damaged));
         }
         let mut draft = Draft::new(&self.writer.state);
         draft.state.advance(commit.writes.iter(), Logged::Other, self.writer.tag(), &mut draft.batch);

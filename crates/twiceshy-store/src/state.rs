@@ -1,6 +1,7 @@
 //! The state record of a guarded store, written with every commit.
 
 use crate::batch::Batch;
+use crate::choice::Choice;
 use crate::store::Space;
 use std::fmt;
 use twiceshy::hash::{HashKey, HashKind, NoEntropy};
@@ -133,10 +134,23 @@ impl State {
         }
     }
 
-    /// `true` for the generation in use, and for the one after it, which holds the keys that a broom filter has moved on.
+    /// `true` if the generation is in use, or if it holds the keys that a broom filter has moved on. Other filters fill the one
+    /// after theirs when they take another hash key, and use it from the switch on.
     pub(crate) fn uses(&self, generation: Generation) -> bool {
         let in_use = self.in_use.map_or(0, |generation| generation.0);
-        (in_use..=in_use.saturating_add(1)).contains(&generation.0)
+        (in_use..=in_use.saturating_add(self.has_phases().into())).contains(&generation.0)
+    }
+
+    /// `true` if the filter has two functions in use.
+    fn has_phases(&self) -> bool {
+        Choice::from_bytes(&self.choice).is_some_and(|choice| choice.kind.learning_writes())
+    }
+
+    /// Forgets generations that were begun and never used.
+    pub(crate) fn keep_used(&mut self) {
+        let mut generations = std::mem::take(&mut self.generations);
+        generations.retain(|(generation, _)| self.uses(*generation));
+        self.generations = generations;
     }
 
     pub(crate) fn schema(&self, generation: Generation) -> Option<Schema> {
@@ -145,7 +159,7 @@ impl State {
 
     /// The two generations of a filter with a frontier.
     pub(crate) fn phase(&self) -> Option<Phase> {
-        let old = self.in_use?;
+        let old = self.in_use.filter(|_| self.has_phases())?;
         let new = Generation(old.0.checked_add(1)?);
         let (old, new) = ((old, self.schema(old)?), (new, self.schema(new)?));
         Some(Phase { old, new, frontier: self.frontier })

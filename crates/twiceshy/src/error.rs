@@ -75,6 +75,10 @@ pub enum Error {
         /// The remote's last commit.
         remote: u64,
     },
+    /// The remote is at the filter's commit number, but is not its remote: it has other hash keys, or its last commit was made
+    /// by another filter.
+    #[error("this is not the filter's remote: use its own, or rebuild the filter from this one")]
+    OtherRemote,
     /// Some key of the remote has no cell in the filter.
     #[error("the filter and the remote hold different sets: rebuild the filter from the remote")]
     Disagree,
@@ -126,6 +130,7 @@ impl From<CommitError> for Error {
         match error {
             CommitError::Failed(error) => Error::Remote(error),
             CommitError::Unknown(error) => Error::Unknown(error),
+            CommitError::OtherHistory => Error::OtherRemote,
             CommitError::OutOfStep { wanted, found } => {
                 Error::OutOfStep { filter: wanted.saturating_sub(1), remote: found }
             }

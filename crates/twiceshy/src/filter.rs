@@ -139,6 +139,10 @@ pub trait Backed: Filter + Any + Debug + Send + Sync {
     /// The stamp of the filter's state.
     fn stamp(&self) -> Stamp;
 
+    /// The filter's own stamp, to record a commit that no plan has made.
+    #[doc(hidden)]
+    fn stamp_mut(&mut self) -> &mut Stamp;
+
     /// The generation of the remote that the filter reads, and the layout of its entries.
     fn layout(&self) -> (Generation, Schema);
 
@@ -183,6 +187,11 @@ pub trait Backed: Filter + Any + Debug + Send + Sync {
 
     /// `true` if a rebuild would improve the filter: it has too many orphans, or adaptations passed their bounds.
     fn wants_rebuild(&self) -> bool;
+
+    /// `true` if that rebuild needs another hash key: under the same one a query and a key would agree as before.
+    fn wants_hash_key(&self) -> bool {
+        self.wants_rebuild()
+    }
 
     /// Checks every invariant, and that each key in `stored`, the filter's whole set, has its own cell. Returns the first
     /// problem found.

@@ -83,8 +83,14 @@ impl Growth {
         if self.own_generation() { vec![Write::Switch { generation }] } else { Vec::new() }
     }
 
-    fn own_generation(&self) -> bool {
+    /// `true` if the new filter has its own generation of the remote: then each step writes to the remote.
+    pub fn own_generation(&self) -> bool {
         self.filter.layout().0 != self.source.0
+    }
+
+    /// The generation that the keys come from, and the hash key that orders it.
+    pub fn source(&self) -> (Generation, HashKey) {
+        self.source
     }
 
     /// `true` if the walk has passed this key, so that the new filter must hold it if it is stored.

@@ -9,7 +9,10 @@ use crate::kind::Kind;
 use crate::persist::SaveError;
 use crate::plan::{Outcome, Plan};
 use crate::quotient::BroomFilter;
-use crate::remote::{ByHash, Commit, CommitError, Generation, Key, Phase, Position, Remote, RemoteError, Write};
+use crate::remote::{
+    ByHash, Commit, CommitError, Frontier, Generation, Key, Phase, Position, Remote, RemoteError, Schema, Write,
+    same_history,
+};
 use std::io;
 
 /// A filter that learns from its mistakes, and the keys behind its fingerprints.
@@ -47,6 +50,8 @@ pub struct AdaptiveFilter<F: ?Sized = dyn Backed, R = ByHash> {
 /// A commit whose outcome is unknown, and what to do if it happened.
 #[derive(Clone, Debug)]
 struct Doubt {
+    /// The identity that it gives the remote.
+    identity: u64,
     /// The keys that it adds or removes.
     keys: Vec<Key>,
     then: Then,
@@ -116,13 +121,16 @@ const BATCH: usize = 1024;
 
 impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     /// A new filter over a remote that holds no set yet.
-    pub(crate) fn over(filter: Box<F>, mut remote: R) -> Result<Self, Error> {
+    pub(crate) fn over(mut filter: Box<F>, mut remote: R) -> Result<Self, Error> {
         fits(&*filter, &remote)?;
         if remote.in_use().map_err(Error::Remote)?.is_some() {
             return Err(Error::RemoteInUse);
         }
         let sequence = remote.sequence().map_err(Error::Remote)?.saturating_add(1);
-        remote.commit(&Commit { sequence, writes: filter.opening() })?;
+        let follows = remote.identity().map_err(Error::Remote)?;
+        let stamp = filter.stamp().as_committed();
+        remote.commit(&Commit { sequence, follows, identity: stamp.committed, writes: filter.opening() })?;
+        *filter.stamp_mut() = stamp;
         Ok(AdaptiveFilter::at(filter, remote, sequence))
     }
 
@@ -144,6 +152,7 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
             return Err(Error::NothingToRecover { expected });
         };
         let sequence = remote.sequence().map_err(Error::Remote)?;
+        filter.stamp_mut().committed = remote.identity().map_err(Error::Remote)?;
         if remote.knows_cells() {
             // A mirror must be told every cell: the keys go to a new generation of it.
             let mut pair = AdaptiveFilter::at(filter, remote, sequence);
@@ -163,11 +172,30 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     }
 
     /// Combines a [loaded](Kind::load) filter, the number of its last commit, and its remote. If the remote is at another
-    /// commit, this fails with [`Error::OutOfStep`]: recover the filter from the remote.
+    /// commit, this fails with [`Error::OutOfStep`], and if it is another filter's, with [`Error::OtherRemote`]: recover the
+    /// filter from the remote.
+    ///
+    /// Another filter's remote has another hash key, or another [identity](Commit::identity). A file of version 1 and a
+    /// [`Remote`] without [`identity`](Remote::identity) have none: there only hash keys are compared.
     pub fn from_parts(filter: Box<F>, sequence: u64, remote: R) -> Result<Self, Error> {
+        fits(&*filter, &remote)?;
         let pair = AdaptiveFilter::at(filter, remote, sequence);
         pair.in_step()?;
-        Ok(pair)
+        if pair.has_its_layout().map_err(Error::Remote)? { Ok(pair) } else { Err(Error::OtherRemote) }
+    }
+
+    /// `true` if the remote holds the filter's generation, under the filter's hash keys.
+    fn has_its_layout(&self) -> Result<bool, RemoteError> {
+        let (own, own_schema) = self.filter.layout();
+        let Some((found, schema)) = self.remote.in_use()? else { return Ok(false) };
+        // A filter by hash grows without telling its remote.
+        let cells = |schema: Schema| self.remote.knows_cells().then_some((schema.cells, schema.cells_per_bucket));
+        let same = (own, own_schema.hash, own_schema.orders) == (found, schema.hash, schema.orders);
+        let phase = match self.filter.phase() {
+            Some(phase) => self.remote.phase()?.map(functions) == Some(functions(phase)),
+            None => true,
+        };
+        Ok(same && phase && cells(own_schema) == cells(schema))
     }
 
     /// The filter.
@@ -289,9 +317,9 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
         if let Some(beside) = &mut beside {
             writes.append(&mut beside.writes);
         }
-        match self.write(writes) {
+        match self.write(writes, plan.becomes.committed) {
             Ok(()) => self.apply(plan, beside),
-            Err(refused) => self.refuse(refused, Then::Apply(Box::new(plan), beside)),
+            Err(refused) => self.refuse(*refused, Then::Apply(Box::new(plan), beside)),
         }
     }
 
@@ -306,37 +334,38 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
         Ok(())
     }
 
-    /// Has the remote commit, then does what follows.
+    /// Has the remote commit what changes neither the set nor the filter, then does what follows. The identity stays.
     fn commit(&mut self, writes: Vec<Write>, then: Then) -> Result<(), Error> {
-        match self.write(writes) {
+        match self.write(writes, self.filter.stamp().committed) {
             Ok(()) => self.follow(then),
-            Err(refused) => self.refuse(refused, then),
+            Err(refused) => self.refuse(*refused, then),
         }
     }
 
     /// Has the remote commit. Without writes there is no commit and no number.
-    fn write(&mut self, writes: Vec<Write>) -> Result<(), (CommitError, Vec<Write>)> {
+    fn write(&mut self, writes: Vec<Write>, identity: u64) -> Result<(), Box<(CommitError, Commit)>> {
         if writes.is_empty() {
             return Ok(());
         }
-        let commit = Commit { sequence: self.sequence.saturating_add(1), writes };
+        let (sequence, follows) = (self.sequence.saturating_add(1), self.filter.stamp().committed);
+        let commit = Commit { sequence, follows, identity, writes };
         match self.remote.commit(&commit) {
             Ok(()) => {
                 self.sequence = commit.sequence;
                 Ok(())
             }
-            Err(error) => Err((error, commit.writes)),
+            Err(error) => Err(Box::new((error, commit))),
         }
     }
 
     /// A commit failed. If it may have happened all the same, what follows it is kept.
-    fn refuse(&mut self, (error, writes): (CommitError, Vec<Write>), then: Then) -> Result<(), Error> {
+    fn refuse(&mut self, (error, commit): (CommitError, Commit), then: Then) -> Result<(), Error> {
         if matches!(error, CommitError::Unknown(_)) {
-            let keys = writes.into_iter().filter_map(|write| match write {
+            let keys = commit.writes.into_iter().filter_map(|write| match write {
                 Write::Add { key, .. } | Write::Remove { key, .. } => Some(key),
                 _ => None,
             });
-            self.doubt = Some(Box::new(Doubt { keys: keys.collect(), then }));
+            self.doubt = Some(Box::new(Doubt { identity: commit.identity, keys: keys.collect(), then }));
         }
         Err(error.into())
     }
@@ -374,16 +403,29 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
 
     fn in_step(&self) -> Result<(), Error> {
         let remote = self.remote.sequence().map_err(Error::Remote)?;
-        if remote == self.sequence { Ok(()) } else { Err(Error::OutOfStep { filter: self.sequence, remote }) }
+        if remote != self.sequence {
+            return Err(Error::OutOfStep { filter: self.sequence, remote });
+        }
+        self.is_at(self.filter.stamp().committed)
+    }
+
+    /// Checks the identity of the remote's last commit.
+    fn is_at(&self, identity: u64) -> Result<(), Error> {
+        let found = self.remote.identity().map_err(Error::Remote)?;
+        if same_history(found, identity) { Ok(()) } else { Err(Error::OtherRemote) }
     }
 
     /// Finds out whether a commit whose answer was lost has happened, and applies or drops its plan. If nothing is in
     /// doubt, it only checks that filter and remote are at the same commit.
     pub fn resolve(&mut self) -> Result<(), Error> {
         let remote = self.remote.sequence().map_err(Error::Remote)?;
-        match (remote.checked_sub(self.sequence), self.is_in_doubt()) {
-            (Some(0), _) => self.doubt = None,
-            (Some(1), true) => {
+        match (remote.checked_sub(self.sequence), &self.doubt) {
+            (Some(0), _) => {
+                self.is_at(self.filter.stamp().committed)?;
+                self.doubt = None;
+            }
+            (Some(1), Some(doubt)) => {
+                self.is_at(doubt.identity)?;
                 self.sequence = remote;
                 if let Some(doubt) = self.doubt.take() {
                     self.follow(doubt.then)?;
@@ -521,9 +563,8 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
         if sequence != self.sequence {
             return Err(format!("the filter is at commit {}, the remote at {sequence}", self.sequence));
         }
-        let of = |phase: Phase| (phase.old.1.hash, phase.new.1.hash, phase.frontier);
         let phase = remote.phase().map_err(|error| error.to_string())?;
-        if self.filter.phase().map(of) != phase.map(of) {
+        if self.filter.phase().map(functions) != phase.map(functions) {
             return Err("the filter and the remote differ in their functions or in their frontier".into());
         }
         let stored = stored_keys(remote).map_err(|error| error.to_string())?;
@@ -557,6 +598,11 @@ where
         let (filter, remote, growth) = (self.filter.clone(), self.remote.clone(), self.growth.clone());
         AdaptiveFilter { filter, remote, sequence: self.sequence, growth, doubt: self.doubt.clone() }
     }
+}
+
+/// What a filter and its remote must agree on in a phase.
+fn functions(phase: Phase) -> [(Generation, HashKey, Frontier); 2] {
+    [phase.old, phase.new].map(|(generation, schema)| (generation, schema.hash, phase.frontier))
 }
 
 /// All keys of a remote: those of the generation in use, and during a phase those of both generations.

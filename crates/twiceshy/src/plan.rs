@@ -19,23 +19,31 @@ pub struct Stamp {
     pub(crate) history: u64,
     /// How many plans were applied.
     pub(crate) changes: u64,
+    /// The history as of the last commit: see [`Commit::identity`](crate::remote::Commit::identity). 0 if it is not known.
+    pub(crate) committed: u64,
 }
 
 impl Stamp {
     /// The stamp of a new filter.
     pub(crate) fn new(parts: &[u64]) -> Stamp {
         let history = parts.iter().fold(0x7477_6963_6573_6879, |history, part| mix(history ^ mix(*part)));
-        Stamp { history, changes: 0 }
+        Stamp { history, changes: 0, committed: 0 }
     }
 
     /// The stamp after an operation, given its code and the hash word of its key.
     pub(crate) fn after(self, code: u64, word: u64) -> Stamp {
-        Stamp { history: mix(self.history.wrapping_add(code) ^ mix(word)), changes: self.changes.saturating_add(1) }
+        let history = mix(self.history.wrapping_add(code) ^ mix(word));
+        Stamp { history, changes: self.changes.saturating_add(1), ..self }
     }
 
     /// The stamp after an operation with a key of these order words, the first of which is the key's first hash word.
     pub(crate) fn after_key(self, code: u64, words: &OrderWords) -> Stamp {
         self.after(code, words.as_slice().first().copied().unwrap_or(0))
+    }
+
+    /// The stamp of a filter whose state is that of the last commit.
+    pub(crate) fn as_committed(self) -> Stamp {
+        Stamp { committed: self.history, ..self }
     }
 
     /// The number of plans that the filter has applied.
@@ -100,6 +108,7 @@ pub(crate) enum UndoEdit {
 impl Plan {
     #[inline]
     pub(crate) fn new(made_for: Stamp, becomes: Stamp, outcome: Outcome, writes: Vec<Write>, edit: Edit) -> Plan {
+        let becomes = if writes.is_empty() { becomes } else { becomes.as_committed() };
         Plan { made_for, becomes, outcome, writes, edit, decoded: false }
     }
 
@@ -144,7 +153,8 @@ impl Plan {
     /// The plan as bytes: see [`Plan::from_bytes`].
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut fields = Writer::new();
-        for number in [self.made_for.history, self.made_for.changes, self.becomes.history, self.becomes.changes] {
+        let (before, after) = (self.made_for, self.becomes);
+        for number in [before.history, before.changes, before.committed, after.history, after.changes] {
             fields.u64(number);
         }
         fields.u8(outcome_code(self.outcome));
@@ -176,8 +186,8 @@ impl Plan {
     pub fn from_bytes(mut bytes: &[u8]) -> Result<Plan, LoadError> {
         let mut from = Reader::open(&mut bytes)?;
         from.expect_kind(KIND)?;
-        let made_for = Stamp { history: from.u64()?, changes: from.u64()? };
-        let becomes = Stamp { history: from.u64()?, changes: from.u64()? };
+        let made_for = Stamp { history: from.u64()?, changes: from.u64()?, committed: from.u64()? };
+        let becomes = Stamp { history: from.u64()?, changes: from.u64()?, ..made_for };
         let outcome = usize::from(from.u8()?);
         let outcome = OUTCOMES.get(outcome).copied();
         let outcome = outcome.ok_or_else(|| LoadError::invalid("its outcome is unknown"))?;
@@ -201,7 +211,7 @@ impl Plan {
         if !follows {
             return Err(LoadError::invalid("its stamps do not follow each other"));
         }
-        Ok(Plan { made_for, becomes, outcome, writes, edit, decoded: true })
+        Ok(Plan { decoded: true, ..Plan::new(made_for, becomes, outcome, writes, edit) })
     }
 }
 

@@ -176,7 +176,7 @@ fn a_batch_is_committed_as_one_or_taken_back_in_reverse() {
 
         let mut remote = pair.remote().clone();
         let sequence = pair.sequence() + 1;
-        remote.commit(&Commit { sequence, writes }).expect("a commit that follows");
+        remote.commit(&Commit { sequence, writes, ..Commit::default() }).expect("a commit that follows");
         let committed = AdaptiveFilter::from_parts(filter.clone(), sequence, remote).expect("the same commit");
         assert_eq!(committed.validate(), Ok(()), "{variant:?}");
         assert_eq!(committed.len(), pair.len(), "{variant:?}");
@@ -348,7 +348,7 @@ fn a_boxed_filter_of_every_kind_does_all_that_a_filter_can() {
 fn commit(remote: &mut ByHash, writes: Vec<Write>) {
     if !writes.is_empty() {
         let sequence = remote.sequence().expect("no failure") + 1;
-        remote.commit(&Commit { sequence, writes }).expect("a commit that follows");
+        remote.commit(&Commit { sequence, writes, ..Commit::default() }).expect("a commit that follows");
     }
 }
 

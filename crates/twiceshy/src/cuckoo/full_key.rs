@@ -228,6 +228,10 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
         self.stamp
     }
 
+    fn stamp_mut(&mut self) -> &mut Stamp {
+        &mut self.stamp
+    }
+
     fn layout(&self) -> (Generation, Schema) {
         (self.local.generation, self.local.schema())
     }
@@ -272,6 +276,11 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
 
     fn wants_rebuild(&self) -> bool {
         self.wants_rebuild || self.local.orphans * ORPHAN_SHARE > self.local.shape.cells()
+    }
+
+    /// Orphans are gone in any new table. A walk that passed its bound needs other cells for its keys.
+    fn wants_hash_key(&self) -> bool {
+        self.wants_rebuild
     }
 
     fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {

@@ -3,8 +3,8 @@
 //! ```text
 //!  0        8    10   12       16            24            32       36          44         52        60       64
 //!  ┌────────┬────┬────┬────────┬─────────────┬─────────────┬────────┬───────────┬──────────┬─────────┬────────┐
-//!  │ magic  │ver │kind│ header │ payload     │ sequence    │payload │ stamp:    │ stamp:   │reserved,│ header │
-//!  │        │    │    │ length │ length      │ number      │checksum│ history   │ changes  │ zero    │checksum│
+//!  │ magic  │ver │kind│ header │ payload     │ sequence    │payload │ stamp:    │ stamp:   │ stamp:  │ header │
+//!  │        │    │    │ length │ length      │ number      │checksum│ history   │ changes  │committed│checksum│
 //!  └────────┴────┴────┴────────┴─────────────┴─────────────┴────────┴───────────┴──────────┴─────────┴────────┘
 //!  ╰── same in every version ──╯                                             always the last four bytes ╰──────╯
 //! ```
@@ -34,8 +34,8 @@ const SEQUENCE_AT: Range<usize> = after(&PAYLOAD_LEN_AT, size_of::<u64>());
 const PAYLOAD_CRC_AT: Range<usize> = after(&SEQUENCE_AT, size_of::<u32>());
 const HISTORY_AT: Range<usize> = after(&PAYLOAD_CRC_AT, size_of::<u64>());
 const CHANGES_AT: Range<usize> = after(&HISTORY_AT, size_of::<u64>());
-const RESERVED_AT: Range<usize> = after(&CHANGES_AT, 8);
-const HEADER_CRC_AT: Range<usize> = after(&RESERVED_AT, size_of::<u32>());
+const COMMITTED_AT: Range<usize> = after(&CHANGES_AT, size_of::<u64>());
+const HEADER_CRC_AT: Range<usize> = after(&COMMITTED_AT, size_of::<u32>());
 
 /// The header's length.
 pub(super) const HEADER_LEN: usize = HEADER_CRC_AT.end;
@@ -69,6 +69,7 @@ impl Header {
         bytes[PAYLOAD_CRC_AT].copy_from_slice(&self.payload_crc.to_le_bytes());
         bytes[HISTORY_AT].copy_from_slice(&self.stamp.history.to_le_bytes());
         bytes[CHANGES_AT].copy_from_slice(&self.stamp.changes.to_le_bytes());
+        bytes[COMMITTED_AT].copy_from_slice(&self.stamp.committed.to_le_bytes());
         seal(&mut bytes);
         bytes
     }
@@ -95,10 +96,10 @@ impl Header {
         let stamp = Stamp {
             history: u64::from_le_bytes(field(bytes, HISTORY_AT)?),
             changes: u64::from_le_bytes(field(bytes, CHANGES_AT)?),
+            committed: u64::from_le_bytes(field(bytes, COMMITTED_AT)?),
         };
         let without = version == WITHOUT_STAMP;
-        let reserved: [u8; RESERVED_AT.end - RESERVED_AT.start] = field(bytes, RESERVED_AT)?;
-        if reserved.iter().any(|byte| *byte != 0) || without && stamp != Stamp::default() {
+        if without && stamp != Stamp::default() {
             return Err(LoadError::invalid("a reserved byte of its header is not zero"));
         }
         let sequence = u64::from_le_bytes(field(bytes, SEQUENCE_AT)?);
@@ -153,7 +154,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn header() -> Header {
-        Header { kind: 3, sequence: 5, payload_len: 7, payload_crc: 11, stamp: Stamp { history: 13, changes: 17 } }
+        let stamp = Stamp { history: 13, changes: 17, committed: 19 };
+        Header { kind: 3, sequence: 5, payload_len: 7, payload_crc: 11, stamp }
     }
 
     /// A header with `value` at `at`, and a matching checksum.
@@ -215,9 +217,18 @@ mod tests {
     }
 
     #[test]
-    fn any_reserved_byte_that_is_not_zero_is_refused() {
-        for at in RESERVED_AT {
-            assert!(matches!(read(&forged(at..at + 1, [1])), Err(LoadError::Invalid { .. })), "byte {at}");
+    fn any_byte_of_a_stamp_in_a_header_of_version_1_is_refused() {
+        let mut without = header();
+        without.stamp = Stamp::default();
+        let mut bytes = without.encode();
+        bytes[VERSION_AT].copy_from_slice(&WITHOUT_STAMP.to_le_bytes());
+        seal(&mut bytes);
+        assert!(read(&bytes).is_ok());
+        for at in HISTORY_AT.start..COMMITTED_AT.end {
+            let mut forged = bytes;
+            forged[at] = 1;
+            seal(&mut forged);
+            assert!(matches!(read(&forged), Err(LoadError::Invalid { .. })), "byte {at}");
         }
     }
 

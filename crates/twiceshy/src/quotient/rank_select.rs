@@ -288,6 +288,10 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
         self.stamp
     }
 
+    fn stamp_mut(&mut self) -> &mut Stamp {
+        &mut self.stamp
+    }
+
     fn layout(&self) -> (Generation, Schema) {
         (self.local.generation, self.local.schema())
     }

@@ -25,6 +25,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct ByHash {
     sequence: u64,
+    identity: u64,
     in_use: Option<Generation>,
     generations: BTreeMap<Generation, Entries>,
     frontier: Frontier,
@@ -167,17 +168,19 @@ impl Keys for ByHash {
 
 impl Remote for ByHash {
     fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
-        if self.sequence.checked_add(1) != Some(commit.sequence) {
-            return Err(CommitError::OutOfStep { wanted: commit.sequence, found: self.sequence });
-        }
+        commit.check(self.sequence, self.identity)?;
         self.check(commit).map_err(CommitError::failed)?;
         commit.writes.iter().for_each(|write| self.apply(write));
-        self.sequence = commit.sequence;
+        (self.sequence, self.identity) = (commit.sequence, commit.identity);
         Ok(())
     }
 
     fn sequence(&self) -> Result<u64, RemoteError> {
         Ok(self.sequence)
+    }
+
+    fn identity(&self) -> Result<u64, RemoteError> {
+        Ok(self.identity)
     }
 
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
@@ -228,7 +231,7 @@ mod tests {
             add(0, b"", [5, u64::MAX]),
             add(0, b"c", [6, 0]),
         ];
-        remote.commit(&Commit { sequence: 1, writes }).unwrap();
+        remote.commit(&Commit { sequence: 1, writes, ..Commit::default() }).unwrap();
         assert_eq!(found(&remote, &at(0, 5..=5)), [&b""[..], b"a", b"b"]);
         assert_eq!(found(&remote, &at(0, 5..=6)).len(), 4);
         assert_eq!(found(&remote, &at(0, 0..=4)).len(), 0);
@@ -239,7 +242,7 @@ mod tests {
             words: OrderWords::new(&[5, 9]),
             cell: None,
         };
-        remote.commit(&Commit { sequence: 2, writes: vec![go] }).unwrap();
+        remote.commit(&Commit { sequence: 2, writes: vec![go], ..Commit::default() }).unwrap();
         assert_eq!(found(&remote, &at(1, 9..=9)), [b"b"]);
     }
 
@@ -248,7 +251,7 @@ mod tests {
         let mut remote = ByHash::new();
         let mut writes = vec![begin(0)];
         writes.extend((0..50u8).map(|i| add(0, &[i], [u64::from(i / 5), 0])));
-        remote.commit(&Commit { sequence: 1, writes }).unwrap();
+        remote.commit(&Commit { sequence: 1, writes, ..Commit::default() }).unwrap();
         let mut all: Vec<Position> = Vec::new();
         loop {
             let before = all.len();
@@ -264,10 +267,14 @@ mod tests {
     #[test]
     fn a_plan_out_of_step_or_with_one_bad_write_changes_nothing() {
         let mut remote = ByHash::new();
-        remote.commit(&Commit { sequence: 1, writes: vec![begin(0)] }).unwrap();
-        let late = remote.commit(&Commit { sequence: 1, writes: vec![add(0, b"x", [1, 1])] });
+        remote.commit(&Commit { sequence: 1, writes: vec![begin(0)], ..Commit::default() }).unwrap();
+        let late = remote.commit(&Commit { sequence: 1, writes: vec![add(0, b"x", [1, 1])], ..Commit::default() });
         assert!(matches!(late, Err(CommitError::OutOfStep { wanted: 1, found: 1 })));
-        let bad = remote.commit(&Commit { sequence: 2, writes: vec![add(0, b"x", [1, 1]), add(3, b"y", [1, 1])] });
+        let bad = remote.commit(&Commit {
+            sequence: 2,
+            writes: vec![add(0, b"x", [1, 1]), add(3, b"y", [1, 1])],
+            ..Commit::default()
+        });
         assert!(matches!(bad, Err(CommitError::Failed(_))));
         assert_eq!((remote.len(), remote.sequence), (0, 1));
     }
@@ -276,8 +283,14 @@ mod tests {
     fn a_switch_ends_the_other_generations() {
         let mut remote = ByHash::new();
         let writes = vec![begin(0), begin(1), add(0, b"old", [1, 1]), add(1, b"new", [2, 2])];
-        remote.commit(&Commit { sequence: 1, writes }).unwrap();
-        remote.commit(&Commit { sequence: 2, writes: vec![Write::Switch { generation: Generation(1) }] }).unwrap();
+        remote.commit(&Commit { sequence: 1, writes, ..Commit::default() }).unwrap();
+        remote
+            .commit(&Commit {
+                sequence: 2,
+                writes: vec![Write::Switch { generation: Generation(1) }],
+                ..Commit::default()
+            })
+            .unwrap();
         assert!(remote.candidates(&at(0, 0..=9), &mut |_| ()).is_err());
         assert_eq!(remote.len(), 1);
     }

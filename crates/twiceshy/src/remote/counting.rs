@@ -142,6 +142,10 @@ impl<R: Remote> Remote for Counting<R> {
         self.inner.sequence()
     }
 
+    fn identity(&self) -> Result<u64, RemoteError> {
+        self.inner.identity()
+    }
+
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
         self.inner.in_use()
     }

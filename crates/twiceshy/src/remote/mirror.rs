@@ -13,6 +13,7 @@ use std::ops::Bound;
 #[derive(Clone, Debug, Default)]
 pub struct Mirror {
     sequence: u64,
+    identity: u64,
     in_use: Option<(Generation, Schema)>,
     generations: BTreeMap<Generation, CuckooTable>,
     /// The schemas of generations that are not in use.
@@ -224,17 +225,19 @@ impl Keys for Mirror {
 
 impl Remote for Mirror {
     fn commit(&mut self, commit: &Commit) -> Result<(), CommitError> {
-        if self.sequence.checked_add(1) != Some(commit.sequence) {
-            return Err(CommitError::OutOfStep { wanted: commit.sequence, found: self.sequence });
-        }
+        commit.check(self.sequence, self.identity)?;
         self.check(commit).map_err(CommitError::failed)?;
         self.apply(commit).map_err(CommitError::failed)?;
-        self.sequence = commit.sequence;
+        (self.sequence, self.identity) = (commit.sequence, commit.identity);
         Ok(())
     }
 
     fn sequence(&self) -> Result<u64, RemoteError> {
         Ok(self.sequence)
+    }
+
+    fn identity(&self) -> Result<u64, RemoteError> {
+        Ok(self.identity)
     }
 
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {

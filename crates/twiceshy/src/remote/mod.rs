@@ -194,12 +194,33 @@ pub struct Phase {
 }
 
 /// Writes that R commits as a whole or not at all.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     /// The sequence number that this commit creates: one above R's.
     pub sequence: u64,
+    /// The identity of the last commit that the filter knows; 0 if it knows none.
+    pub follows: u64,
+    /// Identifies this commit and all before it. Two filters that come from the same saved one and take different keys give
+    /// their commits the same numbers, but different identities. 0 if the filter has none.
+    pub identity: u64,
     /// The changes.
     pub writes: Vec<Write>,
+}
+
+impl Commit {
+    /// Checks that this commit follows a remote's last one, given the number and the identity that the remote keeps. A remote
+    /// that keeps no identity passes 0.
+    pub fn check(&self, sequence: u64, identity: u64) -> Result<(), CommitError> {
+        if sequence.checked_add(1) != Some(self.sequence) {
+            return Err(CommitError::OutOfStep { wanted: self.sequence, found: sequence });
+        }
+        if same_history(self.follows, identity) { Ok(()) } else { Err(CommitError::OtherHistory) }
+    }
+}
+
+/// `true` if two identities are the same, or if one of them is not known.
+pub(crate) fn same_history(one: u64, other: u64) -> bool {
+    one == other || one == 0 || other == 0
 }
 
 /// An error of the store behind a remote.
@@ -222,6 +243,12 @@ pub enum CommitError {
         /// The number of the remote's last commit.
         found: u64,
     },
+    /// The remote's last commit has the right number, but is not the filter's: the remote belongs to another filter, or both
+    /// came from the same saved filter and then took different keys. Nothing was written.
+    #[error(
+        "the remote's last commit is not this filter's: use the filter's own remote, or rebuild the filter from this one"
+    )]
+    OtherHistory,
 }
 
 impl CommitError {
@@ -268,11 +295,18 @@ pub trait Keys {
 
 /// A remote stores, for every generation, a set of keys with a word for each order.
 pub trait Remote: Keys {
-    /// Writes the whole commit, or nothing. Refuses one whose number is not one above the last.
+    /// Writes the whole commit with its number and identity, or nothing. Refuses one that does not follow the last:
+    /// [`Commit::check`].
     fn commit(&mut self, commit: &Commit) -> Result<(), CommitError>;
 
     /// The number of the last commit; 0 before the first.
     fn sequence(&self) -> Result<u64, RemoteError>;
+
+    /// The [identity](Commit::identity) of the last commit; 0 if the remote keeps none. Then the remote of another filter is
+    /// refused only if its hash keys differ.
+    fn identity(&self) -> Result<u64, RemoteError> {
+        Ok(0)
+    }
 
     /// The generation in use and what its entries look like; `None` before the first [`Write::Begin`].
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError>;
@@ -314,6 +348,10 @@ macro_rules! forward {
 
             fn sequence(&self) -> Result<u64, RemoteError> {
                 (**self).sequence()
+            }
+
+            fn identity(&self) -> Result<u64, RemoteError> {
+                (**self).identity()
             }
 
             fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {

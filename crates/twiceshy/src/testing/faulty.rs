@@ -118,6 +118,11 @@ impl<R: Remote> Remote for Faulty<R> {
         self.inner.sequence()
     }
 
+    fn identity(&self) -> Result<u64, RemoteError> {
+        self.call()?;
+        self.inner.identity()
+    }
+
     fn in_use(&self) -> Result<Option<(Generation, Schema)>, RemoteError> {
         self.call()?;
         self.inner.in_use()

@@ -61,7 +61,7 @@ fn a_failed_reset_changes_nothing_and_the_next_one_works() {
         assert_eq!(calls, 2, "{variant:?}: the keys of a block that is reset are read before the commit");
         let mistake = scene.mistake().expect("a filter that adapts");
         let calls = fail_at_each_call(&scene, &Deed::Adapt(mistake), &name::<ByHash>(variant));
-        assert_eq!(calls, 3, "{variant:?}: the number, the keys of the run, those of a block that is reset");
+        assert_eq!(calls, 4, "{variant:?}: number, identity, the keys of the run, those of a block that is reset");
     }
 }
 
@@ -94,10 +94,10 @@ fn a_failed_adaptation_changes_nothing_and_the_next_one_works() {
 fn beginning<R: Remote + Clone + Default>(variant: Variant) {
     let scene = Scene::<R>::roomy(variant);
     let calls = fail_at_each_call(&scene, &Deed::BeginGrow(CELLS + 30), &name::<R>(variant));
-    // The number is compared; a mirror's new cells are a commit as well.
+    // Number and identity are compared; a mirror's new cells are a commit as well.
     let commits = u64::from(scene.pair.remote().knows_cells());
-    assert_eq!(calls, 1 + commits, "{variant:?}: growth by hash only reads the number");
-    assert_eq!(fail_at_each_call(&scene, &scene.rekeying(), &name::<R>(variant)), 2);
+    assert_eq!(calls, 2 + commits, "{variant:?}: growth by hash only reads number and identity");
+    assert_eq!(fail_at_each_call(&scene, &scene.rekeying(), &name::<R>(variant)), 3);
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn build<R: Remote>(variant: Variant, remote: &mut Faulty<R>) -> Result<bool, Er
 
 fn building<R: Remote + Clone + Default>(variant: Variant) {
     let untouched: State = state(&R::default());
-    for call in 0..3 {
+    for call in 0..4 {
         let mut remote = Faulty::new(R::default());
         remote.fail_after(call);
         let refused = build(variant, &mut remote);
@@ -29,9 +29,9 @@ fn building<R: Remote + Clone + Default>(variant: Variant) {
         assert!(build(variant, &mut remote).expect("the next attempt works"));
     }
     let mut remote = Faulty::new(R::default());
-    remote.fail_after(3);
+    remote.fail_after(4);
     let built = variant.build(CELLS, BITS, HashKey::fixed(7), &mut remote);
-    assert!(built.is_ok(), "{variant:?}: more than three calls to build");
+    assert!(built.is_ok(), "{variant:?}: more than four calls to build");
     assert!(remote.heal());
 }
 

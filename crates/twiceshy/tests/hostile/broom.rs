@@ -11,6 +11,7 @@ use super::shifted::Shifted;
 use super::workout::use_all;
 use payload::{BROOM, KEYS, Payload};
 use twiceshy::AdaptiveFilter;
+use twiceshy::error::Error;
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Backed, Filter, Operation};
 use twiceshy::persist::{LoadError, Writer};
@@ -26,10 +27,15 @@ fn survive(payload: &Payload) -> Result<(), LoadError> {
     let mut again = Vec::new();
     filter.save(sequence, &mut again).expect("a vector takes everything");
     assert!(again == file, "a file that loads is written as it was read");
-    let others =
-        [Shifted { inner: ByHash::new(), by: sequence }, payload.remote(20, 0), payload.remote(KEYS, payload.frontier)];
+    let other = use_all(&filter, sequence, Shifted { inner: ByHash::new(), by: sequence }, 1, 1);
+    assert!(matches!(other, Err(Error::OtherRemote)), "the remote of another filter is refused");
+    let others = [0, 20, KEYS].map(|keys| payload.remote(keys, payload.frontier));
     for remote in others {
-        let used = use_all(&filter, sequence, remote, 250, 5).expect("the remote is at the file's commit");
+        let used = match use_all(&filter, sequence, remote, 250, 5) {
+            // There is no other generation for its second function.
+            Err(Error::OtherRemote) if payload.generation == u32::MAX => continue,
+            used => used.expect("the remote is at the file's commit"),
+        };
         let (used, _) = BroomFilter::load(&mut used.as_slice()).expect("what was saved loads");
         assert!(used.stats().second_level <= used.len());
     }

@@ -131,8 +131,10 @@ fn remote_for<R: Remote>(mut inner: R, payload: &Payload, filter: &dyn Backed) -
         writes.push(Write::Add { generation, key: key(number)[..].into(), words, cell: Some(cell) });
     }
     // In a tiny table the cells of two keys may be one: then the mirror stays empty.
-    if inner.commit(&Commit { sequence: 1, writes: writes.clone() }).is_err() {
-        inner.commit(&Commit { sequence: 1, writes: writes[..1].to_vec() }).expect("a generation can begin");
+    if inner.commit(&Commit { sequence: 1, writes: writes.clone(), ..Commit::default() }).is_err() {
+        inner
+            .commit(&Commit { sequence: 1, writes: writes[..1].to_vec(), ..Commit::default() })
+            .expect("a generation can begin");
     }
     Shifted { inner, by: payload.sequence.wrapping_sub(1) }
 }
@@ -140,8 +142,9 @@ fn remote_for<R: Remote>(mut inner: R, payload: &Payload, filter: &dyn Backed) -
 /// Loads and uses a file as a full-key kind; whether it loaded.
 fn full_key(kind: Kind, payload: &Payload) -> Result<(), LoadError> {
     let (filter, sequence) = kind.load(&mut payload.forge().as_slice())?;
-    // The remote of another filter, then remotes that agree with the file as far as they can.
-    used_up(&*filter, sequence, Shifted { inner: ByHash::new(), by: sequence });
+    let other = use_all(&*filter, sequence, Shifted { inner: ByHash::new(), by: sequence }, 1, 1);
+    assert!(matches!(other, Err(Error::OtherRemote)), "the remote of another filter is refused");
+    // Remotes that agree with the file as far as they can.
     used_up(&*filter, sequence, remote_for(ByHash::new(), payload, &*filter));
     used_up(&*filter, sequence, remote_for(Mirror::new(), payload, &*filter));
     Ok(())

@@ -4,6 +4,7 @@ use super::parts::{Fields, draw, key};
 use super::shifted::Shifted;
 use super::workout::use_all;
 use twiceshy::Kind;
+use twiceshy::error::Error;
 use twiceshy::filter::Backed;
 use twiceshy::hash::HashKey;
 use twiceshy::persist::{LoadError, Writer};
@@ -154,7 +155,7 @@ fn remote_for(payload: &Payload, filter: &dyn Backed, keys: u64) -> Shifted<ByHa
         writes.push(Write::Add { generation, key: key(number)[..].into(), words, cell: None });
     }
     let mut inner = ByHash::new();
-    inner.commit(&Commit { sequence: 1, writes }).expect("a generation can begin");
+    inner.commit(&Commit { sequence: 1, writes, ..Commit::default() }).expect("a generation can begin");
     Shifted { inner, by: payload.sequence.wrapping_sub(1) }
 }
 
@@ -167,9 +168,11 @@ fn survive(payload: &Payload) -> Result<(), LoadError> {
         _ => Kind::Extension,
     };
     let (filter, sequence) = kind.load(&mut payload.forge().as_slice())?;
-    // The remote of another filter, then remotes that agree with the file as far as they can.
+    let other = use_all(&*filter, sequence, Shifted { inner: ByHash::new(), by: sequence }, 1, 1);
+    assert!(matches!(other, Err(Error::OtherRemote)), "the remote of another filter is refused");
+    // Remotes that agree with the file less and more.
     let others = [
-        Shifted { inner: ByHash::new(), by: sequence },
+        remote_for(payload, &*filter, 0),
         remote_for(payload, &*filter, 20),
         remote_for(payload, &*filter, SLOTS * 9 / 10),
     ];

@@ -36,7 +36,7 @@ impl<R: Remote> Remote for Shifted<R> {
             return Err(CommitError::OutOfStep { wanted: 0, found: self.sequence().map_err(CommitError::Failed)? });
         }
         let sequence = commit.sequence.wrapping_sub(self.by);
-        self.inner.commit(&Commit { sequence, writes: commit.writes.clone() })
+        self.inner.commit(&Commit { sequence, ..commit.clone() })
     }
 
     fn sequence(&self) -> Result<u64, RemoteError> {

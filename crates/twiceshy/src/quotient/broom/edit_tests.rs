@@ -59,7 +59,7 @@ fn trial(form: BroomForm, width: u32, steps: u32, mut show: impl FnMut(&BroomFil
     let mut remote = ByHash::new();
     let options = BroomFilter::with_slots(600, width).form(form);
     let mut filter = options.make(HashKey::fixed(width.into()), Generation(0)).expect("a small one");
-    remote.commit(&Commit { sequence: 1, writes: filter.opening() }).expect("an empty remote");
+    remote.commit(&Commit { sequence: 1, writes: filter.opening(), ..Commit::default() }).expect("an empty remote");
     let mut rng = SplitMix64::from_state(width.into());
     let (mut begun, mut ended, mut sequence) = (0, 0, 1);
     for step in 0..steps {
@@ -70,7 +70,9 @@ fn trial(form: BroomForm, width: u32, steps: u32, mut show: impl FnMut(&BroomFil
         let before = filter.clone();
         if !plan.writes().is_empty() {
             sequence += 1;
-            remote.commit(&Commit { sequence, writes: plan.writes().to_vec() }).expect("a sound plan");
+            remote
+                .commit(&Commit { sequence, writes: plan.writes().to_vec(), ..Commit::default() })
+                .expect("a sound plan");
         }
         filter.apply(plan.clone()).expect("it was made for this filter");
         if step % 50 == 0 {

@@ -231,6 +231,10 @@ impl Backed for BroomFilter {
         self.stamp
     }
 
+    fn stamp_mut(&mut self) -> &mut Stamp {
+        &mut self.stamp
+    }
+
     fn layout(&self) -> (Generation, Schema) {
         let functions = &self.local.functions;
         (functions.generation, self.local.schema(functions.old))

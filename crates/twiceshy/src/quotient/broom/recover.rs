@@ -27,11 +27,11 @@ impl BroomOptions {
         let old = if self.takes_new_functions() { hash.numbered(generation.0.into()) } else { phase.old.1.hash };
         let mut filter = self.make(old, generation)?;
         let mut sequence = remote.sequence().map_err(Error::Remote)?;
-        write(vec![begin_of(&filter.local, Age::Old)], &mut sequence, &mut remote)?;
+        filter.write(vec![begin_of(&filter.local, Age::Old)], &mut sequence, &mut remote)?;
         filter.fill_from(&phase, &mut sequence, &mut remote)?;
         let switch = Write::Switch { generation };
         let frontier = Write::Frontier { at: Frontier::START };
-        write(vec![switch, begin_of(&filter.local, Age::New), frontier], &mut sequence, &mut remote)?;
+        filter.write(vec![switch, begin_of(&filter.local, Age::New), frontier], &mut sequence, &mut remote)?;
         filter.stats = Default::default();
         AdaptiveFilter::from_parts(Box::new(filter), sequence, remote)
     }
@@ -59,16 +59,19 @@ impl BroomFilter {
                     self.stamp = self.stamp.after(FILL, word);
                     writes.push(self.local.entry(&key, Age::Old, true));
                 }
-                write(writes, sequence, remote)?;
+                self.write(writes, sequence, remote)?;
             }
         }
         Ok(())
     }
-}
 
-fn write(writes: Vec<Write>, sequence: &mut u64, remote: &mut dyn Remote) -> Result<(), Error> {
-    let commit = Commit { sequence: sequence.saturating_add(1), writes };
-    remote.commit(&commit)?;
-    *sequence = commit.sequence;
-    Ok(())
+    fn write(&mut self, writes: Vec<Write>, sequence: &mut u64, remote: &mut dyn Remote) -> Result<(), Error> {
+        let follows = remote.identity().map_err(Error::Remote)?;
+        self.stamp = self.stamp.as_committed();
+        let identity = self.stamp.committed;
+        let commit = Commit { sequence: sequence.saturating_add(1), follows, identity, writes };
+        remote.commit(&commit)?;
+        *sequence = commit.sequence;
+        Ok(())
+    }
 }

@@ -271,7 +271,7 @@ impl Payload {
         }
         writes.push(Write::Frontier { at: Frontier(frontier) });
         let mut inner = ByHash::new();
-        inner.commit(&Commit { sequence: 1, writes }).expect("two generations can begin");
+        inner.commit(&Commit { sequence: 1, writes, ..Commit::default() }).expect("two generations can begin");
         Shifted { inner, by: self.sequence.wrapping_sub(1) }
     }
 }

@@ -12,6 +12,7 @@ mod insert;
 mod lab;
 mod lines;
 mod output;
+mod own_files;
 mod panics;
 mod query;
 mod remove;

@@ -139,3 +139,42 @@ impl Guard<RedbStore> {
         Options::new().open_folder(path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_is_deleted_and_what_was_there_stays() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(SNAPSHOT_FILE), b"mine").unwrap();
+        for path in ["a/b/c", "d/../e/f", ""] {
+            let mut made = Made::default();
+            made.make(&root.path().join(path)).unwrap();
+            assert!(root.path().join(path).join(STORE_FILE).exists());
+            made.delete();
+            let left = std::fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            assert_eq!(left.collect::<Vec<_>>(), [SNAPSHOT_FILE], "{path}");
+        }
+    }
+
+    #[test]
+    fn a_store_that_another_has_made_meanwhile_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("a");
+        let mut made = Made::default();
+        made.make(&path).unwrap();
+        let guard = Guard::open(&path).unwrap();
+        guard.insert(b"key", b"value").unwrap();
+        let refused = Options::new().open_in(&path).err().unwrap();
+        assert!(is_of_another(&refused), "{refused}");
+        made.delete();
+        guard.close().unwrap();
+        assert!(Guard::open(&path).unwrap().contains(b"key").unwrap());
+
+        let mut late = Made::default();
+        late.make(&path).unwrap();
+        late.delete();
+        assert!(Guard::open(&path).unwrap().contains(b"key").unwrap());
+    }
+}

@@ -204,6 +204,19 @@ fn an_endless_line_is_refused_within_a_bounded_memory() {
 }
 
 #[test]
+fn an_endless_line_in_an_archive_is_refused() {
+    let bench = Bench::new();
+    let packed = script(&bench, "head -c 40000000 /dev/zero | gzip -1 > line.gz");
+    assert!(packed.status.success() && bench.path("line.gz").metadata().expect("a file").len() < 1_000_000);
+    for arguments in
+        ["advise --keys 1000 --fpr 0.01 --trace line.gz", "replay --filter cyclic --workload trace:line.gz"]
+    {
+        let why = bench.error(arguments, b"");
+        assert!(why.contains("line 1 of line.gz is longer than 16777216 bytes"), "{arguments}: {why}");
+    }
+}
+
+#[test]
 fn the_longest_line_is_an_option() {
     let bench = Bench::new();
     bench.yes("create s", b"");

@@ -29,7 +29,11 @@ pub(crate) fn with<T>(
 /// Reports are printed after this, because they include the warning. A crash before that leaves the command without an
 /// answer, never with a wrong one.
 pub(crate) fn close(path: &Path, guard: Guard<RedbStore>) -> Option<String> {
-    let error = refusal(path, guard.close().err()?);
+    let error = match guard.close().err()? {
+        // No change of a key has failed or is in doubt, so the store's own words would mislead.
+        Error::Store(error) | Error::Unknown(error) => anyhow!("{}: {error}", path.display()),
+        error => refusal(path, error),
+    };
     let warning = format!("{error}: the filter could not be saved, so the next command rebuilds it");
     warn(&warning);
     Some(warning)

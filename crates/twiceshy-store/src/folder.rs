@@ -119,6 +119,8 @@ impl Made {
 /// How a folder is created: for its owner only.
 fn new_folder() -> DirBuilder {
     let mut folder = DirBuilder::new();
+    // One at a time, so that it is known which are new.
+    folder.recursive(false);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
     folder

@@ -1,10 +1,11 @@
 //! `twiceshy check`.
 
-use crate::guarded::{self, refusal};
+use crate::guarded::{self, Done, refusal};
 use crate::output::{counted, print, print_json};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
+use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 
 /// Check every key of a guarded store against its filter and its index, and every index entry against its key.
 ///
@@ -18,6 +19,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// What was found in the store.
+struct Findings {
+    keys: u64,
+    /// The first problem found.
+    wrong: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Report {
     path: String,
@@ -26,24 +34,36 @@ struct Report {
     wrong: Option<String>,
     keys: u64,
     seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 /// `true` if the store is in order.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
-    let (keys, wrong) = guarded::with(&args.path, |guard| {
-        let checked = || Ok((guard.len()?, guard.check()?.problem()));
-        checked().map_err(|error| refusal(&args.path, error))
-    })?;
-    let (path, ok, seconds) = (args.path.display().to_string(), wrong.is_none(), started.elapsed().as_secs_f64());
+    let Done { value: Findings { keys, wrong }, warning } =
+        guarded::with(&args.path, |guard| examine(guard).map_err(|error| refusal(&args.path, error)))?;
+    let path = args.path.display().to_string();
+    let seconds = started.elapsed().as_secs_f64();
+    let report = Report { path, ok: wrong.is_none(), wrong, keys, seconds, warning };
     if args.json {
-        print_json(&Report { path, ok, wrong, keys, seconds })?;
-        return Ok(ok);
+        print_json(&report)?
+    } else {
+        print(&words(&report))?
     }
-    let keys = counted(keys, "key");
-    print(&match wrong {
+    Ok(report.ok)
+}
+
+fn examine(guard: &Guard<RedbStore>) -> Result<Findings, Error<RedbError>> {
+    Ok(Findings { keys: guard.len()?, wrong: guard.check()?.problem() })
+}
+
+/// The report as text.
+fn words(report: &Report) -> String {
+    let Report { path, wrong, seconds, .. } = report;
+    let keys = counted(report.keys, "key");
+    match wrong {
         None => format!("{path}: {keys}, all in order, {seconds:.2} s\n"),
         Some(wrong) => format!("{path}: {keys}, and something is wrong: {wrong}\n"),
-    })?;
-    Ok(ok)
+    }
 }

@@ -1,6 +1,6 @@
 //! `twiceshy create`.
 
-use crate::guarded::refusal;
+use crate::guarded::{close, refusal};
 use crate::output::{grouped, print, print_json, rate};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -35,6 +35,8 @@ struct Report {
     filter: &'static str,
     fpr: f64,
     cells: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
@@ -42,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.json {
         return print_json(&report);
     }
-    let Report { path, filter, fpr, cells } = report;
+    let Report { path, filter, fpr, cells, .. } = report;
     print(&format!(
         "{path}: a new store behind a {filter} filter of {} cells, built for a false-positive rate of {}\n",
         grouped(cells),
@@ -57,6 +59,6 @@ fn make(args: &Args) -> Result<Report, Error<twiceshy_store::RedbError>> {
     }
     let guard = options.open_folder(&args.path)?;
     let ((filter, fpr), cells) = (guard.filter()?, guard.stats()?.cells);
-    guard.close()?;
-    Ok(Report { path: args.path.display().to_string(), filter: filter.name(), fpr, cells })
+    let warning = close(&args.path, guard);
+    Ok(Report { path: args.path.display().to_string(), filter: filter.name(), fpr, cells, warning })
 }

@@ -1,16 +1,42 @@
 //! A guarded store in a folder, opened for one command and closed after it.
 
+use crate::output::warn;
 use anyhow::anyhow;
 use std::path::Path;
 use twiceshy_store::{Error, Guard, Options, RedbError, RedbStore};
 
+/// What a command found or did, and a warning if the store could not be closed properly.
+pub(crate) struct Done<T> {
+    pub(crate) value: T,
+    /// The warning that was printed, for the JSON report.
+    pub(crate) warning: Option<String>,
+}
+
 /// Opens an existing store, runs `work` on it and closes it, even if `work` failed.
-pub(crate) fn with<T>(path: &Path, work: impl FnOnce(&Guard<RedbStore>) -> anyhow::Result<T>) -> anyhow::Result<T> {
+pub(crate) fn with<T>(
+    path: &Path,
+    work: impl FnOnce(&Guard<RedbStore>) -> anyhow::Result<T>,
+) -> anyhow::Result<Done<T>> {
     let guard = Options::new().create(false).open_folder(path).map_err(|error| refusal(path, error))?;
     let worked = work(&guard);
-    let closed = guard.close().map_err(|error| refusal(path, error));
-    let value = worked?;
-    closed.map(|()| value)
+    let warning = close(path, guard);
+    worked.map(|value| Done { value, warning })
+}
+
+/// Closes a store. A failure is a warning, printed and returned: all changes are on disk by then, and only the filter
+/// is not saved.
+///
+/// Reports are printed after this, because they include the warning. A crash before that leaves the command without an
+/// answer, never with a wrong one.
+pub(crate) fn close(path: &Path, guard: Guard<RedbStore>) -> Option<String> {
+    let error = match guard.close().err()? {
+        // No change of a key has failed or is in doubt, so the store's own words would mislead.
+        Error::Store(error) | Error::Unknown(error) => anyhow!("{}: {error}", path.display()),
+        error => refusal(path, error),
+    };
+    let warning = format!("{error}: the filter could not be saved, so the next command rebuilds it");
+    warn(&warning);
+    Some(warning)
 }
 
 /// The error of a store as one message, with the command that helps. The store's errors include their sources in

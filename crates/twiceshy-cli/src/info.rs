@@ -1,9 +1,10 @@
 //! `twiceshy info`.
 
-use crate::guarded::{self, refusal};
+use crate::guarded::{self, Done, refusal};
 use crate::output::{columns, grouped, print, print_json, rate};
 use anyhow::Context;
 use serde::Serialize;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
@@ -30,17 +31,20 @@ struct Report {
     /// `None` if the store is empty.
     bits_per_key: Option<f64>,
     store_bytes: u64,
+    /// 0 if there is no snapshot.
     snapshot_bytes: u64,
     /// `true` if the filter was rebuilt from the index because no snapshot was usable.
     rebuilt: bool,
     /// Commits replayed on top of the snapshot.
     rolled_forward: u64,
     open_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
-    let (filter, fpr, stats, open_seconds) = guarded::with(&args.path, |guard| {
+    let Done { value: (filter, fpr, stats, open_seconds), warning } = guarded::with(&args.path, |guard| {
         let about = || {
             guard.wait()?;
             let opened = started.elapsed().as_secs_f64();
@@ -63,12 +67,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         rebuilt: stats.rebuilt > 0,
         rolled_forward: stats.rolled_forward,
         open_seconds,
+        warning,
     };
     if args.json { print_json(&report) } else { print(&words(&report)) }
 }
 
+/// The size of a file in bytes, 0 if it does not exist.
 fn size(file: &Path) -> anyhow::Result<u64> {
-    Ok(file.metadata().with_context(|| format!("cannot read {}", file.display()))?.len())
+    match file.metadata() {
+        // A folder may be in the way of the snapshot.
+        Ok(about) => Ok(if about.is_file() { about.len() } else { 0 }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
+    }
 }
 
 /// The report as text.

@@ -1,7 +1,7 @@
 //! `twiceshy insert`.
 
 use crate::changing::in_chunks;
-use crate::guarded::{self, refusal};
+use crate::guarded::{self, Done, refusal};
 use crate::lines::Inputs;
 use crate::output::{counted, grouped, print, print_json};
 use anyhow::Context;
@@ -36,16 +36,18 @@ struct Report {
     new: u64,
     were_there: u64,
     seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 type Entry = (Vec<u8>, Vec<u8>);
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
-    let mut lines = args.inputs.lines("inserting", false)?;
+    let mut lines = args.inputs.lines("inserting", false, &args.path)?;
     let parse = if args.values { key_and_value } else { key_alone };
     let mut new = 0;
-    guarded::with(&args.path, |guard| {
+    let Done { warning, .. } = guarded::with(&args.path, |guard| {
         in_chunks(&mut lines, "stored", parse, |entries| {
             let stored = if args.values { guard.insert_all(entries) } else { insert_absent(guard, entries) };
             new += stored.map_err(|error| refusal(&args.path, error))?;
@@ -56,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let path = args.path.display().to_string();
     let (were_there, seconds) = (lines - new, started.elapsed().as_secs_f64());
     if args.json {
-        return print_json(&Report { path, lines, new, were_there, seconds });
+        return print_json(&Report { path, lines, new, were_there, seconds, warning });
     }
     print(&format!(
         "{path}: {} read, {} new, {} there before, {seconds:.2} s\n",

@@ -12,6 +12,8 @@ mod insert;
 mod lab;
 mod lines;
 mod output;
+mod own_files;
+mod panics;
 mod query;
 mod remove;
 mod replay;
@@ -50,10 +52,15 @@ enum Command {
     Replay(Box<replay::Args>),
 }
 
-/// Exit status, as in grep: 0 for yes or done, 1 for no, 2 for an error.
 fn main() -> ExitCode {
+    // No library that the command uses turns its own panics into errors yet.
+    ExitCode::from(panics::exit_status(|| false, || run(Cli::parse().command)))
+}
+
+/// Exit status, as in grep: 0 for yes or done, 1 for no, 2 for an error.
+fn run(command: Command) -> u8 {
     let done = |()| true;
-    let outcome = match Cli::parse().command {
+    let outcome = match command {
         Command::Create(args) => create::run(&args).map(done),
         Command::Insert(args) => insert::run(&args).map(done),
         Command::Remove(args) => remove::run(&args).map(done),
@@ -67,13 +74,13 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab::run(&command),
     };
     match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Ok(true) => 0,
+        Ok(false) => 1,
+        Err(error) if output::is_closed_pipe(&error) => 0,
         Err(error) => {
             // If stderr is closed, the exit status still tells.
             let _ = writeln!(io::stderr(), "twiceshy: {error:#}");
-            ExitCode::from(2)
+            2
         }
     }
 }

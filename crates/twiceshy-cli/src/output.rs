@@ -9,14 +9,21 @@ use std::io::{self, IsTerminal, Write as _};
 /// Writes a text to standard output. A closed pipe is an error, not a panic.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(CANNOT_WRITE)
 }
+
+/// What an error of the output is called.
+pub(crate) const CANNOT_WRITE: &str = "cannot write to standard output";
 
 /// Writes a report as one JSON object.
 pub(crate) fn print_json(report: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string(report).context("the report could not be written as JSON")?;
     print(&format!("{text}\n"))
+}
+
+/// Writes a warning to standard error. If that is closed, nobody wants it.
+pub(crate) fn warn(warning: &str) {
+    let _ = writeln!(io::stderr(), "twiceshy: warning: {warning}");
 }
 
 /// `true` if the reader of the output has closed the pipe, as `head` does.

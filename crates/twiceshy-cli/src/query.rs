@@ -1,8 +1,10 @@
 //! `twiceshy query`.
 
-use crate::guarded::{self, refusal};
+use crate::guarded::{self, Done, refusal};
 use crate::lines::Inputs;
+use crate::output::CANNOT_WRITE;
 use crate::selected::{Form, Selected};
+use anyhow::Context as _;
 use serde::Serialize;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
@@ -51,40 +53,48 @@ struct Report {
     unfiltered: u64,
     adapted: u64,
     seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 /// `true` if a line was selected.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
     let form = args.form();
-    let mut lines = args.inputs.lines("asking", form.prints_lines())?;
-    guarded::with(&args.path, |guard| {
-        let mut selected = Selected::begin(BufWriter::new(io::stdout().lock()), form, &args.path)?;
+    let mut lines = args.inputs.lines("asking", form.prints_lines(), &args.path)?;
+    let worked = guarded::with(&args.path, |guard| {
+        let selected = Selected::begin(BufWriter::new(io::stdout().lock()), form, &args.path);
+        let mut selected = selected.context(CANNOT_WRITE)?;
         let mut present = 0;
         while let Some(key) = lines.next()? {
             let (found, value) = ask(guard, key, args.values).map_err(|error| refusal(&args.path, error))?;
             present += u64::from(found);
             if found != args.absent {
-                selected.line(key, value.as_deref())?;
+                selected.line(key, value.as_deref()).context(CANNOT_WRITE)?;
                 if form == Form::Nothing {
                     break;
                 }
             }
         }
+        // Closing the store takes time, and no line need wait for it.
+        selected.flush().context(CANNOT_WRITE)?;
         guard.wait().map_err(|error| refusal(&args.path, error))?;
         let stats = guard.stats().map_err(|error| refusal(&args.path, error))?;
-        let report = Report {
-            asked: lines.lines_read(),
-            present,
-            absent: lines.lines_read() - present,
-            turned_away: stats.turned_away,
-            false_positives: stats.false_positives,
-            unfiltered: stats.unfiltered,
-            adapted: stats.adapted,
-            seconds: started.elapsed().as_secs_f64(),
-        };
-        Ok(selected.end(&report)? > 0)
-    })
+        Ok((selected, present, stats))
+    })?;
+    let Done { value: (selected, present, stats), warning } = worked;
+    let report = Report {
+        asked: lines.lines_read(),
+        present,
+        absent: lines.lines_read() - present,
+        turned_away: stats.turned_away,
+        false_positives: stats.false_positives,
+        unfiltered: stats.unfiltered,
+        adapted: stats.adapted,
+        seconds: started.elapsed().as_secs_f64(),
+        warning,
+    };
+    Ok(selected.end(&report).context(CANNOT_WRITE)? > 0)
 }
 
 impl Args {

@@ -1,7 +1,7 @@
 //! `twiceshy remove`.
 
 use crate::changing::in_chunks;
-use crate::guarded::{self, refusal};
+use crate::guarded::{self, Done, refusal};
 use crate::lines::Inputs;
 use crate::output::{counted, grouped, print, print_json};
 use serde::Serialize;
@@ -30,13 +30,15 @@ struct Report {
     removed: u64,
     were_absent: u64,
     seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
-    let mut lines = args.inputs.lines("removing", false)?;
+    let mut lines = args.inputs.lines("removing", false, &args.path)?;
     let mut removed = 0;
-    guarded::with(&args.path, |guard| {
+    let Done { warning, .. } = guarded::with(&args.path, |guard| {
         in_chunks(
             &mut lines,
             "removed",
@@ -51,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let path = args.path.display().to_string();
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        return print_json(&Report { path, lines, removed, were_absent: lines - removed, seconds });
+        return print_json(&Report { path, lines, removed, were_absent: lines - removed, seconds, warning });
     }
     print(&format!(
         "{path}: {} read, {} removed, {} not there, {seconds:.2} s\n",

@@ -73,6 +73,11 @@ impl<W: Write> Selected<W> {
         }
     }
 
+    /// Passes on all that was written so far.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     /// Writes what follows the lines. Returns the number of lines.
     pub(crate) fn end(mut self, report: &impl Serialize) -> io::Result<u64> {
         if self.form == Form::Json {

@@ -28,9 +28,14 @@ pub(crate) fn folder(beneath: Option<&Path>) -> anyhow::Result<TempDir> {
 }
 
 fn interrupted() {
+    delete_all();
+    std::process::exit(INTERRUPTED);
+}
+
+/// Deletes all temporary folders, before the process ends without unwinding.
+pub(crate) fn delete_all() {
     for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         // A folder that is gone already is no error. Another error cannot be reported here.
         drop(std::fs::remove_dir_all(folder));
     }
-    std::process::exit(INTERRUPTED);
 }

@@ -6,7 +6,9 @@ use crate::options::Options;
 use crate::redb_store::{RedbError, RedbStore};
 use crate::saving::io_error;
 use crate::snapshot::sync_folder;
-use std::path::Path;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// The store's own file. It holds every key.
 pub const STORE_FILE: &str = "store.redb";
@@ -17,31 +19,164 @@ pub const SNAPSHOT_FILE: &str = "filter.twiceshy";
 impl Options {
     /// Guards the store in a folder, which is created if it does not exist. All keys are in `store.redb`. Everything else
     /// in the folder may be damaged or deleted, and is rebuilt.
+    ///
+    /// On Unix, new folders belong to their owner only. If a new store cannot be made, what was created on the way is
+    /// deleted again.
     pub fn open_folder(self, path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         let path = path.as_ref();
         // A refused open must leave no files behind.
         let is_there = path.join(STORE_FILE).try_exists().map_err(|error| io_error(path, error))?;
-        if !is_there {
-            if !self.create && !self.create_new {
-                return Err(Error::NoStore);
-            }
-            let (choice, keys) = self.choice();
-            choice.cells(keys)?;
+        if is_there {
+            return self.open_in(path);
         }
-        std::fs::create_dir_all(path).map_err(|error| io_error(path, error))?;
+        if !self.create && !self.create_new {
+            return Err(Error::NoStore);
+        }
+        let (choice, keys) = self.choice();
+        choice.cells(keys)?;
+        let mut made = Made::default();
+        let opened = made.make(path).map_err(|error| io_error(path, error)).and_then(|()| self.open_in(path));
+        if opened.as_ref().is_err_and(|error| !is_of_another(error)) {
+            made.delete();
+        }
+        opened
+    }
+
+    /// Guards the store of an existing folder.
+    fn open_in(self, path: &Path) -> Result<Guard<RedbStore>, Error<RedbError>> {
         let store = RedbStore::open(path.join(STORE_FILE)).map_err(Error::Store)?;
-        if !is_there {
-            // After a crash a file is found only if its folder's entry is synced, and the folder's own.
-            let synced = sync_folder(&path.join(STORE_FILE)).and_then(|()| sync_folder(path));
-            synced.map_err(|error| io_error(path, error))?;
-        }
         self.snapshot(path.join(SNAPSHOT_FILE)).open(store)
     }
+}
+
+/// `true` if the error means that someone else made a store at the same time. Then the file is theirs.
+fn is_of_another(error: &Error<RedbError>) -> bool {
+    matches!(error, Error::IsThere | Error::OtherFilter { .. } | Error::Store(RedbError::InUse(_)))
+}
+
+/// What was created for a new store, in order.
+#[derive(Default)]
+struct Made {
+    folders: Vec<PathBuf>,
+    /// Files that did not exist before, whether or not they do now.
+    files: Vec<PathBuf>,
+    /// The store's file, if it was created here.
+    store: Option<File>,
+}
+
+impl Made {
+    /// Creates the folder and an empty file for the store, and syncs them: after a crash a file is found only if the
+    /// entries of its folder are synced, and those of the folders above.
+    fn make(&mut self, path: &Path) -> io::Result<()> {
+        self.make_folder(path)?;
+        let file = path.join(STORE_FILE);
+        match new_file().open(&file) {
+            Ok(new) => self.store = Some(new),
+            // Someone else was faster. The store decides which of the two may use it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let snapshots = [path.join(SNAPSHOT_FILE), path.join(format!("{SNAPSHOT_FILE}.new"))];
+        self.files = snapshots.into_iter().filter(|file| file.symlink_metadata().is_err()).collect();
+        self.files.push(file.clone());
+        sync_folder(&file)?;
+        sync_folder(path)?;
+        self.folders.iter().try_for_each(|folder| sync_folder(folder))
+    }
+
+    /// Creates a folder and those above it, as [`std::fs::create_dir_all`] does.
+    fn make_folder(&mut self, path: &Path) -> io::Result<()> {
+        let mut made = new_folder().create(path);
+        if let Err(error) = &made
+            && error.kind() == io::ErrorKind::NotFound
+            && let Some(above) = path.parent()
+        {
+            self.make_folder(above)?;
+            made = new_folder().create(path);
+        }
+        match made {
+            Ok(()) => self.folders.push(path.to_owned()),
+            Err(_) if path.as_os_str().is_empty() || path.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Deletes what was created. Folders that are not empty stay.
+    fn delete(self) {
+        if let Some(store) = self.store {
+            // Whoever has locked the file has found it empty, and made a store of it.
+            if store.try_lock().is_err() {
+                return;
+            }
+            // An error is not reported: the reason why there is no store is the better one.
+            self.files.iter().for_each(|file| drop(std::fs::remove_file(file)));
+        }
+        self.folders.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
+    }
+}
+
+/// How a folder is created: for its owner only.
+fn new_folder() -> DirBuilder {
+    let mut folder = DirBuilder::new();
+    // One at a time, so that it is known which are new.
+    folder.recursive(false);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder
+}
+
+/// How a file is created: for its owner only, and only if it does not exist.
+fn new_file() -> OpenOptions {
+    let mut file = OpenOptions::new();
+    file.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
+    file
 }
 
 impl Guard<RedbStore> {
     /// Guards the store in a folder with the default options: see [`Options::open_folder`].
     pub fn open(path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         Options::new().open_folder(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_is_deleted_and_what_was_there_stays() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(SNAPSHOT_FILE), b"mine").unwrap();
+        for path in ["a/b/c", "d/../e/f", ""] {
+            let mut made = Made::default();
+            made.make(&root.path().join(path)).unwrap();
+            assert!(root.path().join(path).join(STORE_FILE).exists());
+            made.delete();
+            let left = std::fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            assert_eq!(left.collect::<Vec<_>>(), [SNAPSHOT_FILE], "{path}");
+        }
+    }
+
+    #[test]
+    fn a_store_that_another_has_made_meanwhile_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("a");
+        let mut made = Made::default();
+        made.make(&path).unwrap();
+        let guard = Guard::open(&path).unwrap();
+        guard.insert(b"key", b"value").unwrap();
+        let refused = Options::new().open_in(&path).err().unwrap();
+        assert!(is_of_another(&refused), "{refused}");
+        made.delete();
+        guard.close().unwrap();
+        assert!(Guard::open(&path).unwrap().contains(b"key").unwrap());
+
+        let mut late = Made::default();
+        late.make(&path).unwrap();
+        late.delete();
+        assert!(Guard::open(&path).unwrap().contains(b"key").unwrap());
     }
 }

@@ -1,6 +1,12 @@
 //! The keys of a text trace, line by line, in one reused buffer.
 
-use std::io::{self, BufRead};
+use std::io::{BufRead, Read};
+
+use super::capture::Fault;
+
+/// The longest line allowed, in bytes, since a line is kept in memory and an archive of a few megabytes may hold an
+/// endless one.
+pub(super) const MAX_LINE: u64 = 16 << 20;
 
 /// Reads one key per line: any bytes before the line end, which is `\n` or `\r\n`. Empty lines are skipped and counted.
 #[derive(Debug)]
@@ -17,11 +23,15 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Advances to the next key. Returns `false` at the end.
-    pub(super) fn advance(&mut self) -> io::Result<bool> {
+    pub(super) fn advance(&mut self) -> Result<bool, Fault> {
         loop {
             self.line.clear();
-            if self.reader.read_until(b'\n', &mut self.line)? == 0 {
+            let read = (&mut self.reader).take(MAX_LINE + 1).read_until(b'\n', &mut self.line).map_err(Fault::Io)?;
+            if read == 0 {
                 return Ok(false);
+            }
+            if read as u64 > MAX_LINE && self.line.last() != Some(&b'\n') {
+                return Err(Fault::LongLine { line: self.keys + self.empty + 1 });
             }
             self.strip(b'\n');
             self.strip(b'\r');
@@ -57,6 +67,7 @@ impl<R: BufRead> Lines<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io;
 
     fn keys(text: &[u8]) -> (Vec<Vec<u8>>, u64) {
         let mut lines = Lines::new(text);
@@ -90,5 +101,15 @@ mod tests {
         let (found, _) = keys(&text);
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].len(), 10_000_000);
+    }
+
+    #[test]
+    fn an_endless_line_is_refused_at_the_limit() {
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        let mut lines = Lines::new(io::Cursor::new(b"a\n\n").chain(endless));
+        assert!(lines.advance().is_ok_and(|more| more));
+        assert!(matches!(lines.advance(), Err(Fault::LongLine { line: 3 })));
+        let longest = [vec![b'x'; MAX_LINE as usize], b"\n".to_vec()].concat();
+        assert_eq!(keys(&longest).0[0].len() as u64, MAX_LINE);
     }
 }

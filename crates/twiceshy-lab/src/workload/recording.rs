@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::capture::{self, Capture, Fault};
 use super::flows::{Flows, Packets};
-use super::lines::Lines;
+use super::lines::{Lines, MAX_LINE};
 use super::trace_error::TraceError;
 use super::unpack::{Packing, Unpacked, unpack};
 
@@ -81,7 +81,7 @@ impl Requests {
     /// Advances to the next request. Returns `false` at the end.
     pub(super) fn advance(&mut self) -> Result<bool, TraceError> {
         let more = match &mut self.from {
-            Source::Lines(lines) => lines.advance().map_err(Fault::Io),
+            Source::Lines(lines) => lines.advance(),
             Source::Capture(capture) => capture.advance(),
             Source::Flows(packets, asked) => {
                 self.key.clear();
@@ -156,6 +156,7 @@ fn explain(path: &Path, packing: Packing, fault: Fault) -> TraceError {
     match (fault, packing.archive()) {
         (Fault::Damaged { at, packets, why }, _) => TraceError::Capture { path, at, packets, why },
         (Fault::LinkType { link }, _) => TraceError::LinkType { path, link },
+        (Fault::LongLine { line }, _) => TraceError::LongLine { path, line, limit: MAX_LINE },
         (Fault::Io(source), _) if source.kind() == io::ErrorKind::NotFound => TraceError::Missing { path },
         // An error without an OS error code comes from the decompressor.
         (Fault::Io(source), Some(format)) if source.raw_os_error().is_none() => {

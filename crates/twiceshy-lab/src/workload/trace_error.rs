@@ -55,6 +55,16 @@ pub enum TraceError {
         /// The number of the link type (see tcpdump's list).
         link: u16,
     },
+    /// A line is too long to be a key.
+    #[error("line {line} of {} is longer than {limit} bytes; a trace needs one key per line, or IP packets", path.display())]
+    LongLine {
+        /// The name that was given.
+        path: PathBuf,
+        /// The number of the line.
+        line: u64,
+        /// The longest line allowed, in bytes.
+        limit: u64,
+    },
     /// There is no line or packet with a key.
     #[error("{} holds no key; a trace needs one key per line, or IP packets, and at least two different keys", path.display())]
     Empty {

@@ -1,0 +1,218 @@
+//! What lies between redb and a file.
+
+use redb::{BackendError, StorageBackend};
+use std::io;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The size of a page of order 0. redb has no others so far.
+const PAGE: u64 = 4_096;
+
+/// Passes reads, writes and locks of redb on, and does three things more:
+///
+/// * It can be *stopped*: then redb writes no more. After a panic redb's memory cannot be trusted, so the file stays as a
+///   crash would leave it. If nothing but the header was written since the file was opened, the header is put back, and the
+///   file is as it was: it can be opened again without a repair, which may not be possible.
+/// * It *keeps* the locks while a file is being opened, so that a new file can be removed before anyone else gets it.
+/// * It hides *wild pointers*: pointers of a damaged page beyond the end of the file. redb allocates memory for a page,
+///   up to 4 GiB, before it finds that the page is not there, and refuses all reads afterwards.
+#[derive(Debug)]
+pub(super) struct Fence {
+    inner: Box<dyn StorageBackend>,
+    keeps_locks: AtomicBool,
+    writing: Mutex<Writing>,
+    /// 0 while it is not known.
+    length: AtomicU64,
+    /// The bytes of a region and of its header. 0 while they are not known.
+    region: AtomicU64,
+    region_header: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Writing {
+    stopped: bool,
+    /// `true` if anything but the header was written.
+    changed: bool,
+    /// The header, as far as it was read before it was first written.
+    header: Vec<u8>,
+    header_written: bool,
+}
+
+impl Fence {
+    pub(super) fn new(inner: impl StorageBackend) -> Arc<Fence> {
+        Arc::new(Fence {
+            inner: Box::new(inner),
+            keeps_locks: AtomicBool::new(true),
+            writing: Mutex::default(),
+            length: AtomicU64::new(0),
+            region: AtomicU64::new(0),
+            region_header: AtomicU64::new(0),
+        })
+    }
+
+    /// Refuses writes from now on. Puts the header back if nothing else was written.
+    pub(super) fn stop(&self) {
+        let mut writing = self.writing();
+        if !writing.stopped && !writing.changed && writing.header_written && !writing.header.is_empty() {
+            // If this fails, the file is repaired when it is opened: as after a crash.
+            let _ = self.inner.write(0, &writing.header).and_then(|()| self.inner.sync_data());
+        }
+        writing.stopped = true;
+    }
+
+    /// The attempt to open the file is over. Its locks are released now, or when the store is closed.
+    pub(super) fn settle(&self, is_open: bool) {
+        self.keeps_locks.store(false, Ordering::Release);
+        if !is_open {
+            self.release();
+        }
+    }
+
+    /// Releases the locks, which redb may not do after a panic. Not while the file is being opened.
+    pub(super) fn release(&self) {
+        if !self.keeps_locks.load(Ordering::Acquire) {
+            // A lock that cannot be released ends with the process.
+            let _ = self.inner.close();
+        }
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, change: impl FnOnce(&mut Writing) -> io::Result<()>) -> io::Result<()> {
+        let mut writing = self.writing();
+        if writing.stopped {
+            return Err(io::Error::other("the file is damaged, and no more is written to it"));
+        }
+        change(&mut writing)
+    }
+
+    /// Notes the size of the regions. It never changes.
+    fn learn(&self, header: &[u8]) {
+        let number = |at: usize| {
+            let bytes = header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+            bytes.map_or(0, |bytes| u64::from(u32::from_le_bytes(bytes)))
+        };
+        let (header_pages, data_pages) = (number(16), number(20));
+        if data_pages > 0 {
+            self.region_header.store(header_pages * PAGE, Ordering::Relaxed);
+            self.region.store((header_pages + data_pages) * PAGE, Ordering::Relaxed);
+        }
+    }
+
+    /// `true` if the page lies in the file.
+    fn holds(&self, page: u64) -> bool {
+        let region = self.region.load(Ordering::Relaxed);
+        let length = self.length.load(Ordering::Relaxed);
+        let order = page >> 59;
+        // redb itself refuses an order above 20.
+        if region == 0 || length == 0 || order > 20 {
+            return true;
+        }
+        let size = PAGE << order;
+        let index = page & (0xF_FFFF >> order);
+        let start = PAGE + (page >> 20 & 0xF_FFFF) * region + self.region_header.load(Ordering::Relaxed) + index * size;
+        start + size <= length
+    }
+
+    /// Gives each wild pointer of a branch page an order that redb refuses.
+    ///
+    /// ```text
+    /// a branch page:  2 │ 0 │ keys (u16) │ 4 bytes │ a checksum (16 bytes) for each child │ a pointer (8 bytes) for each child │ …
+    /// a pointer:      index (20 bits) │ region (20 bits) │ 19 bits │ order (5 bits)
+    /// ```
+    fn hide_wild_pointers(&self, page: &mut [u8]) {
+        let [2, _, low, high, ..] = *page else { return };
+        let children = usize::from(u16::from_le_bytes([low, high])) + 1;
+        let Some(pointers) = page.get_mut(8 + 16 * children..8 + 24 * children) else { return };
+        for bytes in pointers.chunks_exact_mut(8) {
+            let pointer = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            if !self.holds(pointer) {
+                bytes.copy_from_slice(&(pointer | 31 << 59).to_le_bytes());
+            }
+        }
+    }
+}
+
+/// The half of a [`Fence`] that redb owns.
+#[derive(Debug)]
+pub(super) struct Fenced(pub(super) Arc<Fence>);
+
+impl StorageBackend for Fenced {
+    fn len(&self) -> io::Result<u64> {
+        let length = self.0.inner.len()?;
+        self.0.length.store(length, Ordering::Relaxed);
+        Ok(length)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.inner.read(offset, out)?;
+        if offset > 0 {
+            self.0.hide_wild_pointers(out);
+            return Ok(());
+        }
+        self.0.learn(out);
+        let mut writing = self.0.writing();
+        if !writing.header_written && out.len() > writing.header.len() {
+            writing.header = out.to_vec();
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.write(|writing| {
+            writing.changed = true;
+            self.0.inner.set_len(len)?;
+            self.0.length.store(len, Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.inner.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(|writing| {
+            if offset == 0 {
+                writing.header_written = true;
+                self.0.learn(data);
+            } else {
+                writing.changed = true;
+            }
+            self.0.inner.write(offset, data)?;
+            self.0.length.fetch_max(offset + data.len() as u64, Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    fn close(&self) -> io::Result<()> {
+        if self.0.keeps_locks.load(Ordering::Acquire) { Ok(()) } else { self.0.inner.close() }
+    }
+
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.0.inner.try_lock_range(start, end)
+    }
+
+    fn try_lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.0.inner.try_lock_shared_range(start, end)
+    }
+
+    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.0.inner.lock_range(start, end)
+    }
+
+    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.0.inner.lock_shared_range(start, end)
+    }
+
+    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
+        self.0.inner.unlock_range(start, end)
+    }
+
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.0.inner.query_lock_range(start, end)
+    }
+}

@@ -8,12 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The size of a page of order 0. redb has no others so far.
 const PAGE: u64 = 4_096;
+/// A byte of flags in the header, and the flag of a file that is open or was not closed properly.
+const GOD_BYTE: usize = 9;
+const RECOVERY_REQUIRED: u8 = 2;
 
 /// Passes reads, writes and locks of redb on, and does three things more:
 ///
 /// * It can be *stopped*: then redb writes no more. After a panic redb's memory cannot be trusted, so the file stays as a
-///   crash would leave it. If nothing but the header was written since the file was opened, the header is put back, and the
-///   file is as it was: it can be opened again without a repair, which may not be possible.
+///   crash would leave it. If there was no commit since the file was opened, its header is put back. redb never changes
+///   a page of the last commit in place, so the file is as it was, and can be opened without a repair, which may not be
+///   possible.
 /// * It *keeps* the locks while a file is being opened, so that a new file can be removed before anyone else gets it.
 /// * It hides *wild pointers*: pointers of a damaged page beyond the end of the file. redb allocates memory for a page,
 ///   up to 4 GiB, before it finds that the page is not there, and refuses all reads afterwards.
@@ -32,11 +36,20 @@ pub(super) struct Fence {
 #[derive(Debug, Default)]
 struct Writing {
     stopped: bool,
-    /// `true` if anything but the header was written.
-    changed: bool,
+    /// `true` if a commit may have been made since the file was opened.
+    committed: bool,
     /// The header, as far as it was read before it was first written.
     header: Vec<u8>,
     header_written: bool,
+    /// The file's length before it was first changed.
+    length: Option<u64>,
+}
+
+impl Writing {
+    /// `true` if the file was closed properly before it was opened. Then opening it commits nothing.
+    fn was_clean(&self) -> bool {
+        self.header.get(GOD_BYTE).is_some_and(|byte| byte & RECOVERY_REQUIRED == 0)
+    }
 }
 
 impl Fence {
@@ -51,14 +64,27 @@ impl Fence {
         })
     }
 
-    /// Refuses writes from now on. Puts the header back if nothing else was written.
+    /// Refuses writes from now on. Puts the header back if nothing was committed.
     pub(super) fn stop(&self) {
         let mut writing = self.writing();
-        if !writing.stopped && !writing.changed && writing.header_written && !writing.header.is_empty() {
+        if !writing.stopped && writing.header_written && !writing.committed && writing.was_clean() {
             // If this fails, the file is repaired when it is opened: as after a crash.
-            let _ = self.inner.write(0, &writing.header).and_then(|()| self.inner.sync_data());
+            let _ = self.put_back(&writing);
         }
         writing.stopped = true;
+    }
+
+    fn put_back(&self, writing: &Writing) -> io::Result<()> {
+        if let Some(length) = writing.length {
+            self.inner.set_len(length)?;
+        }
+        self.inner.write(0, &writing.header)?;
+        self.inner.sync_data()
+    }
+
+    /// A commit begins. From now on the header is not put back.
+    pub(super) fn commits(&self) {
+        self.writing().committed = true;
     }
 
     /// The attempt to open the file is over. Its locks are released now, or when the store is closed.
@@ -163,7 +189,7 @@ impl StorageBackend for Fenced {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.0.write(|writing| {
-            writing.changed = true;
+            writing.length = writing.length.or(self.0.inner.len().ok());
             self.0.inner.set_len(len)?;
             self.0.length.store(len, Ordering::Relaxed);
             Ok(())
@@ -179,8 +205,6 @@ impl StorageBackend for Fenced {
             if offset == 0 {
                 writing.header_written = true;
                 self.0.learn(data);
-            } else {
-                writing.changed = true;
             }
             self.0.inner.write(offset, data)?;
             self.0.length.fetch_max(offset + data.len() as u64, Ordering::Relaxed);

@@ -248,6 +248,7 @@ impl RedbStore {
                 return Err(CommitError::Failed(self.stop_commits(what)));
             }
         }
+        self.fence.commits();
         match caught(move || transaction.commit()) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error @ redb::CommitError::TransactionPoisoned)) => Err(CommitError::Failed(error.into())),
@@ -289,8 +290,11 @@ impl Drop for RedbStore {
         if self.no_commits.get().is_some() {
             // redb's memory cannot be trusted. It is not freed, since that would run redb's code.
             std::mem::forget(database);
-        } else if caught(move || drop(database)).is_err() {
-            self.fence.stop();
+        } else {
+            self.fence.commits();
+            if caught(move || drop(database)).is_err() {
+                self.fence.stop();
+            }
         }
         self.fence.release();
     }

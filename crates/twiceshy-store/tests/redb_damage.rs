@@ -93,9 +93,10 @@ fn damages(sound: &[u8]) -> Vec<Damage> {
     }
     all.extend((0..60).map(|_| spoil_page(&used, &mut random)));
     let branches = used.iter().copied().filter(|page| *page > 0 && sound[page * PAGE] == 2);
-    for page in branches.take(6) {
-        let wild = [20 << 59, 16 << 59, 0xF_FFFF, page as u64 - 1, 0xFFFF << 20];
-        all.extend(wild.map(|pointer| point(page * PAGE, pointer)));
+    for (number, page) in branches.take(20).enumerate() {
+        // The first leads back to the page itself.
+        let wild = [page as u64 - 1, 20 << 59, 16 << 59, 0xF_FFFF, 0xFFFF << 20];
+        all.extend(wild.into_iter().take(if number < 6 { 5 } else { 1 }).map(|pointer| point(page * PAGE, pointer)));
     }
     for len in [1, 100, 320, PAGE, PAGE + 1, sound.len() / 2, sound.len() - PAGE, sound.len() - 1] {
         all.push((format!("cut to {len} bytes"), Box::new(move |bytes| bytes.truncate(len))));

@@ -45,6 +45,8 @@ impl<E: Into<redb::Error>> From<E> for RedbError {
 fn damage(error: &redb::Error) -> Option<String> {
     use redb::Error as E;
     match error {
+        // redb says this of pointers to pages that do not exist, and of pages that the fence has replaced.
+        E::Corrupted(what) if what.contains("has order greater") => Some("a page makes no sense".to_owned()),
         E::Corrupted(what) => Some(what.clone()),
         E::LockPoisoned(_) => Some("redb met a damaged page before, and cannot go on".to_owned()),
         E::RepairAborted => Some("it was not closed properly, and redb could not repair it".to_owned()),

@@ -19,8 +19,8 @@ const RECOVERY_REQUIRED: u8 = 2;
 ///   a page of the last commit in place, so the file is as it was, and can be opened without a repair, which may not be
 ///   possible.
 /// * It *keeps* the locks while a file is being opened, so that a new file can be removed before anyone else gets it.
-/// * It hides *wild pointers*: pointers of a damaged page beyond the end of the file. redb allocates memory for a page,
-///   up to 4 GiB, before it finds that the page is not there, and refuses all reads afterwards.
+/// * It *defuses* damaged pages: those that cannot be pages, and pointers beyond the end of the file. redb allocates memory
+///   for a page, up to 4 GiB, before it finds that the page is not there, and refuses all reads afterwards.
 #[derive(Debug)]
 pub(super) struct Fence {
     inner: Box<dyn StorageBackend>,
@@ -143,22 +143,60 @@ impl Fence {
         start + size <= length
     }
 
-    /// Gives each wild pointer of a branch page an order that redb refuses.
+    /// Makes redb refuse what it would stumble over: pages that cannot be pages, and wild pointers.
     ///
     /// ```text
+    /// a leaf page:    1 │ 0 │ entries (u16) │ where each key ends (u32) │ where each value ends (u32) │ keys │ values
     /// a branch page:  2 │ 0 │ keys (u16) │ 4 bytes │ a checksum (16 bytes) for each child │ a pointer (8 bytes) for each child │ …
     /// a pointer:      index (20 bits) │ region (20 bits) │ 19 bits │ order (5 bits)
     /// ```
-    fn hide_wild_pointers(&self, page: &mut [u8]) {
-        let [2, _, low, high, ..] = *page else { return };
-        let children = usize::from(u16::from_le_bytes([low, high])) + 1;
-        let Some(pointers) = page.get_mut(8 + 16 * children..8 + 24 * children) else { return };
-        for bytes in pointers.chunks_exact_mut(8) {
-            let pointer = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-            if !self.holds(pointer) {
-                bytes.copy_from_slice(&(pointer | 31 << 59).to_le_bytes());
+    fn defuse(&self, page: &mut [u8]) {
+        let [kind, _, low, high, ..] = *page else { return };
+        let count = usize::from(u16::from_le_bytes([low, high]));
+        let pointers = 8 + 16 * (count + 1)..8 + 24 * (count + 1);
+        match kind {
+            1 if is_leaf(page, count) => {}
+            2 if count > 0 && pointers.end <= page.len() => {
+                for bytes in page[pointers].chunks_exact_mut(8) {
+                    let pointer = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+                    if !self.holds(pointer) {
+                        bytes.copy_from_slice(&(pointer | REFUSED).to_le_bytes());
+                    }
+                }
             }
+            _ => refuse_page(page),
         }
+    }
+}
+
+/// `true` if the page can be a leaf of one of the tables. Ours have keys and values of any length. redb's own have keys of at
+/// least 5 bytes, all of one length, and no ends of keys. (This is why the version of redb is fixed in `Cargo.toml`.)
+fn is_leaf(page: &[u8], count: usize) -> bool {
+    let rising = |table: usize, from: usize| {
+        let mut ends = page.get(table..table + 4 * count)?.chunks_exact(4);
+        ends.try_fold(from, |last, end| {
+            let end = u32::from_le_bytes(end.try_into().ok()?) as usize;
+            (last <= end && end <= page.len()).then_some(end)
+        })
+    };
+    let ours = || rising(4, 4 + 8 * count).and_then(|keys| rising(4 + 4 * count, keys));
+    count > 0 && (ours().is_some() || rising(4, 4 + 9 * count).is_some())
+}
+
+/// redb refuses a pointer of this order, with an error.
+const REFUSED: u64 = 31 << 59;
+
+/// A branch page with an empty key, and with pointers that redb refuses. In place of a page that makes no sense: redb panics
+/// at that, even in destructors while it panics already, which aborts the process.
+fn refuse_page(page: &mut [u8]) {
+    page.fill(0);
+    if let Some((start, _)) = page.split_first_chunk_mut::<60>() {
+        start[0] = 2;
+        start[2] = 1;
+        start[40..48].copy_from_slice(&REFUSED.to_le_bytes());
+        start[48..56].copy_from_slice(&REFUSED.to_le_bytes());
+        // Where the key ends.
+        start[56] = 60;
     }
 }
 
@@ -176,7 +214,7 @@ impl StorageBackend for Fenced {
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         self.0.inner.read(offset, out)?;
         if offset > 0 {
-            self.0.hide_wild_pointers(out);
+            self.0.defuse(out);
             return Ok(());
         }
         self.0.learn(out);

@@ -19,7 +19,8 @@ use fence::{Fence, Fenced};
 use overlay::Overlay;
 use redb::backends::FileBackend;
 use redb::{
-    AccessGuard, Database, DatabaseError, Range, ReadableDatabase, TableDefinition, TableError, WriteTransaction,
+    AccessGuard, Database, DatabaseError, Range, ReadableDatabase, ReadableTable, TableDefinition, TableError,
+    WriteTransaction,
 };
 use std::fs::File;
 use std::ops::Bound;
@@ -412,6 +413,9 @@ fn write(transaction: &WriteTransaction, changes: &[Change]) -> Result<(), RedbE
         }
         let mut table = transaction.open_table(table(space))?;
         for change in own {
+            // Changing a tree whose pages point back at themselves overflows redb's stack, and nothing can catch that.
+            // Reading it is an error, and takes the same way through the tree.
+            table.get(&*change.key)?;
             match &change.value {
                 Some(value) => drop(table.insert(&*change.key, &**value)?),
                 None => drop(table.remove(&*change.key)?),

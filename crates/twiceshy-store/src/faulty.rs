@@ -115,4 +115,9 @@ impl<S: Store> Store for Faulty<S> {
             _ => committed,
         }
     }
+
+    fn verify(&self) -> Result<Vec<String>, Self::Error> {
+        self.call()?;
+        self.inner.verify().map_err(FaultyError::Inner)
+    }
 }

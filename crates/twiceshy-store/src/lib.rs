@@ -71,7 +71,7 @@ pub use memory::{Memory, MemoryError, MemoryStore};
 pub use options::Options;
 pub use policy::Adapt;
 #[cfg(feature = "redb")]
-pub use redb_store::{RedbError, RedbStore};
+pub use redb_store::{RedbError, RedbOptions, RedbStore, panics_become_errors};
 pub use repairing::Repaired;
 pub use stats::Stats;
 pub use store::{Change, CommitError, Durability, Space, Store};

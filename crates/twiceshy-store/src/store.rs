@@ -163,12 +163,15 @@ pub trait Store: Send + Sync + 'static {
         found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), Self::Error>;
 
-    /// Checks the store's own files and repairs what it can. Returns a sentence for each problem that it found, none if
-    /// all is in order. By default there is nothing to check.
+    /// Makes all changes, or none.
+    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<Self::Error>>;
+
+    /// Checks the store's own files, and repairs what it can. Returns a sentence for each problem that it found and repaired:
+    /// none if all is well. An error says what could not be repaired, or why the check could not be made.
+    ///
+    /// A repair may undo the last commits, synced or not. So whatever was read from the store before may be out of date after
+    /// it, a filter too: drop it, and open the store again. By default there is nothing to check.
     fn verify(&self) -> Result<Vec<String>, Self::Error> {
         Ok(Vec::new())
     }
-
-    /// Makes all changes, or none.
-    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<Self::Error>>;
 }

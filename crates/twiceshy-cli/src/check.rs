@@ -1,39 +1,59 @@
 //! `twiceshy check`.
 
-use crate::guarded::{self, Done, refusal};
+use crate::guarded::{self, Access, Done, refusal};
 use crate::output::{counted, print, print_json};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
-use twiceshy_store::{Error, Guard, RedbError, RedbStore};
+use twiceshy_store::{Error, Guard, Kind, Options, RedbError, RedbStore};
 
-/// Check every key of a guarded store against its filter and its index, and every index entry against its key.
+/// Check the store's file, every value against its checksum, every key against the index and the filter, and every
+/// index entry against its key. Changes nothing without --repair.
 ///
 /// Exit status: 0 if all is in order, 1 if something is wrong, 2 after an error.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
     path: PathBuf,
+    /// Make right whatever can be made right from the values: index, log, state record and filter. Prints what was
+    /// done, and what is lost. Exit status 1 if something could not be made right
+    #[arg(long)]
+    repair: bool,
+    /// The filter of a store that has lost its state record [default: telescoping]
+    #[arg(long, value_name = "KIND", requires = "repair")]
+    filter: Option<Kind>,
+    /// The false-positive rate of a store that has lost its state record [default: 1/256]
+    #[arg(long, value_name = "E", requires = "repair")]
+    fpr: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// What was found in the store.
+/// What was found in the store, and what was done about it.
+#[derive(Default)]
 struct Findings {
     keys: u64,
-    /// The first problem found.
+    /// The first problem found, or left after a repair.
     wrong: Option<String>,
+    repaired: Vec<String>,
+    lost: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct Report {
     path: String,
     ok: bool,
-    /// The first problem found.
+    /// The first problem found, or left after a repair.
     wrong: Option<String>,
     keys: u64,
     seconds: f64,
+    /// With --repair: what was wrong and is right now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repaired: Option<Vec<String>>,
+    /// With --repair: what could not be made right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
@@ -41,11 +61,13 @@ struct Report {
 /// `true` if the store is in order.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
-    let Done { value: Findings { keys, wrong }, warning } =
-        guarded::with(&args.path, |guard| examine(guard).map_err(|error| refusal(&args.path, error)))?;
+    let Done { value, warning } = if args.repair { repair(args)? } else { check(args)? };
+    let Findings { keys, wrong, repaired, lost } = value;
     let path = args.path.display().to_string();
     let seconds = started.elapsed().as_secs_f64();
-    let report = Report { path, ok: wrong.is_none(), wrong, keys, seconds, warning };
+    let (ok, repaired) = (wrong.is_none(), args.repair.then_some(repaired));
+    let lost = args.repair.then_some(lost);
+    let report = Report { path, ok, wrong, keys, seconds, repaired, lost, warning };
     if args.json {
         print_json(&report)?
     } else {
@@ -54,16 +76,54 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     Ok(report.ok)
 }
 
-fn examine(guard: &Guard<RedbStore>) -> Result<Findings, Error<RedbError>> {
-    Ok(Findings { keys: guard.len()?, wrong: guard.check()?.problem() })
+fn check(args: &Args) -> anyhow::Result<Done<Findings>> {
+    guarded::with(&args.path, Access::Read, |guard| {
+        let found = || {
+            let wrong = guard.check()?.problem();
+            Ok(Findings { keys: count(guard)?, wrong, ..Findings::default() })
+        };
+        found().map_err(|error| refusal(&args.path, error))
+    })
+}
+
+/// The number of keys. A store that has lost its state record does not know it.
+fn count(guard: &Guard<RedbStore>) -> Result<u64, Error<RedbError>> {
+    match guard.len() {
+        Err(Error::Damaged) => Ok(guard.iter().filter(|entry| !matches!(entry, Err(Error::Store(_)))).count() as u64),
+        counted => counted,
+    }
+}
+
+fn repair(args: &Args) -> anyhow::Result<Done<Findings>> {
+    let mut options = Options::new().create(false).open_damaged(true);
+    if let Some(kind) = args.filter {
+        options = options.filter(kind);
+    }
+    if let Some(rate) = args.fpr {
+        options = options.false_positive_rate(rate);
+    }
+    let guard = options.open_folder(&args.path).map_err(|error| refusal(&args.path, error))?;
+    guarded::run(&args.path, guard, |guard| {
+        let done = || {
+            let done = guard.repair()?;
+            let wrong = guard.check()?.problem();
+            Ok(Findings { keys: done.keys, wrong, repaired: done.repaired, lost: done.lost })
+        };
+        done().map_err(|error| refusal(&args.path, error))
+    })
 }
 
 /// The report as text.
 fn words(report: &Report) -> String {
     let Report { path, wrong, seconds, .. } = report;
     let keys = counted(report.keys, "key");
-    match wrong {
+    let mut text = String::new();
+    for (label, items) in [("repaired", &report.repaired), ("lost", &report.lost)] {
+        items.iter().flatten().for_each(|item| text += &format!("{label}: {item}\n"));
+    }
+    text += &match wrong {
         None => format!("{path}: {keys}, all in order, {seconds:.2} s\n"),
         Some(wrong) => format!("{path}: {keys}, and something is wrong: {wrong}\n"),
-    }
+    };
+    text
 }

@@ -12,12 +12,41 @@ pub(crate) struct Done<T> {
     pub(crate) warning: Option<String>,
 }
 
+/// How a command opens a store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// To change it.
+    Write,
+    /// To change nothing. A store whose state record is damaged is opened too.
+    Read,
+    /// To learn from it if possible. A store that cannot be written is only read.
+    Query,
+}
+
 /// Opens an existing store, runs `work` on it and closes it, even if `work` failed.
 pub(crate) fn with<T>(
     path: &Path,
+    access: Access,
     work: impl FnOnce(&Guard<RedbStore>) -> anyhow::Result<T>,
 ) -> anyhow::Result<Done<T>> {
-    let guard = Options::new().create(false).open_folder(path).map_err(|error| refusal(path, error))?;
+    let read_only = Options::new().create(false).read_only(true);
+    let opened = match access {
+        Access::Write => Options::new().create(false).open_folder(path),
+        Access::Read => read_only.open_damaged(true).open_folder(path),
+        Access::Query => Options::new().create(false).open_folder(path).or_else(|error| match error {
+            Error::Store(error) if error.is_unwritable() => read_only.open_folder(path),
+            error => Err(error),
+        }),
+    };
+    run(path, opened.map_err(|error| refusal(path, error))?, work)
+}
+
+/// Runs `work` on an open store and closes it, even if `work` failed.
+pub(crate) fn run<T>(
+    path: &Path,
+    guard: Guard<RedbStore>,
+    work: impl FnOnce(&Guard<RedbStore>) -> anyhow::Result<T>,
+) -> anyhow::Result<Done<T>> {
     let worked = work(&guard);
     let warning = close(path, guard);
     worked.map(|value| Done { value, warning })

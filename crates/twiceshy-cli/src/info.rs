@@ -1,6 +1,6 @@
 //! `twiceshy info`.
 
-use crate::guarded::{self, Done, refusal};
+use crate::guarded::{self, Access, Done, refusal};
 use crate::output::{columns, grouped, print, print_json, rate};
 use anyhow::Context;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
 
-/// Describe a guarded store: its filter, the space it takes, and how it was opened.
+/// Describe a guarded store: its filter, the space it takes, and how it was opened. Changes nothing.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
@@ -44,15 +44,16 @@ struct Report {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
-    let Done { value: (filter, fpr, stats, open_seconds), warning } = guarded::with(&args.path, |guard| {
-        let about = || {
-            guard.wait()?;
-            let opened = started.elapsed().as_secs_f64();
-            let (filter, fpr) = guard.filter()?;
-            Ok((filter, fpr, guard.stats()?, opened))
-        };
-        about().map_err(|error| refusal(&args.path, error))
-    })?;
+    let Done { value: (filter, fpr, stats, open_seconds), warning } =
+        guarded::with(&args.path, Access::Read, |guard| {
+            let about = || {
+                guard.wait()?;
+                let opened = started.elapsed().as_secs_f64();
+                let (filter, fpr) = guard.filter()?;
+                Ok((filter, fpr, guard.stats()?, opened))
+            };
+            about().map_err(|error| refusal(&args.path, error))
+        })?;
     let report = Report {
         path: args.path.display().to_string(),
         filter: filter.name(),
@@ -104,6 +105,10 @@ fn words(report: &Report) -> String {
 /// Where the filter came from when the store was opened.
 fn origin(report: &Report) -> String {
     match (report.rebuilt, report.rolled_forward) {
+        _ if report.cells == 0 => {
+            "There is no filter: its snapshot is missing, damaged or too old. The next command that may write makes it anew."
+                .into()
+        }
         (true, _) => "The filter was rebuilt from the store: its snapshot was missing, damaged or too old.".into(),
         (false, 0) => "The filter came from its snapshot.".into(),
         (false, commits) => {

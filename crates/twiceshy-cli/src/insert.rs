@@ -1,7 +1,7 @@
 //! `twiceshy insert`.
 
 use crate::changing::in_chunks;
-use crate::guarded::{self, Done, refusal};
+use crate::guarded::{self, Access, Done, refusal};
 use crate::lines::Inputs;
 use crate::output::{counted, grouped, print, print_json};
 use anyhow::Context;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut lines = args.inputs.lines("inserting", false, &args.path)?;
     let parse = if args.values { key_and_value } else { key_alone };
     let mut new = 0;
-    let Done { warning, .. } = guarded::with(&args.path, |guard| {
+    let Done { warning, .. } = guarded::with(&args.path, Access::Write, |guard| {
         in_chunks(&mut lines, "stored", parse, |entries| {
             let stored = if args.values { guard.insert_all(entries) } else { insert_absent(guard, entries) };
             new += stored.map_err(|error| refusal(&args.path, error))?;

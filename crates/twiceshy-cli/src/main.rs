@@ -53,8 +53,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // No library that the command uses turns its own panics into errors yet.
-    ExitCode::from(panics::exit_status(|| false, || run(Cli::parse().command)))
+    let is_caught = twiceshy_store::panics_become_errors;
+    ExitCode::from(panics::exit_status(is_caught, || run(Cli::parse().command)))
 }
 
 /// Exit status, as in grep: 0 for yes or done, 1 for no, 2 for an error.

@@ -1,6 +1,6 @@
 //! `twiceshy query`.
 
-use crate::guarded::{self, Done, refusal};
+use crate::guarded::{self, Access, Done, refusal};
 use crate::lines::Inputs;
 use crate::output::CANNOT_WRITE;
 use crate::selected::{Form, Selected};
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
     let form = args.form();
     let mut lines = args.inputs.lines("asking", form.prints_lines(), &args.path)?;
-    let worked = guarded::with(&args.path, |guard| {
+    let worked = guarded::with(&args.path, Access::Query, |guard| {
         let selected = Selected::begin(BufWriter::new(io::stdout().lock()), form, &args.path);
         let mut selected = selected.context(CANNOT_WRITE)?;
         let mut present = 0;

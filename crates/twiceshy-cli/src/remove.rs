@@ -1,7 +1,7 @@
 //! `twiceshy remove`.
 
 use crate::changing::in_chunks;
-use crate::guarded::{self, Done, refusal};
+use crate::guarded::{self, Access, Done, refusal};
 use crate::lines::Inputs;
 use crate::output::{counted, grouped, print, print_json};
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut lines = args.inputs.lines("removing", false, &args.path)?;
     let mut removed = 0;
-    let Done { warning, .. } = guarded::with(&args.path, |guard| {
+    let Done { warning, .. } = guarded::with(&args.path, Access::Write, |guard| {
         in_chunks(
             &mut lines,
             "removed",

@@ -51,12 +51,13 @@ fn a_filter_that_cannot_be_saved_costs_a_warning_and_no_answer() {
         ("query s", "e\n", 1, ""),
         ("query s --absent --count", "e\nf\n", 0, "2\n"),
         ("query s --quiet", "a\n", 0, ""),
-        ("info s", "", 0, "s\n\nfilter "),
-        ("check s", "", 0, "s: 4 keys, all in order, "),
     ] {
         let said = text(&warned(&bench, arguments, input.as_bytes(), status));
         assert!(said.starts_with(start) && start.is_empty() == said.is_empty(), "{arguments}: {said}");
     }
+    // These save nothing, so there is nothing to warn of.
+    assert!(text(&bench.yes("info s", b"")).starts_with("s\n\nfilter "));
+    assert!(text(&bench.yes("check s", b"")).starts_with("s: 4 keys, all in order, "));
     std::fs::remove_dir_all(bench.path("s").join(SNAPSHOT_FILE)).expect("the folder");
     assert_eq!(bench.yes("query s", b"a\nd\ne\n"), b"a\nd\n");
 }
@@ -149,7 +150,7 @@ fn a_full_disk_leaves_every_key_and_answer() {
     let (said, why) = (text(&stdout), text(&stderr));
     assert_eq!(status.code(), Some(0), "{said}{why}");
     assert!(said.starts_with("a\nb\nc\nfull/s: 3 keys, all in order, "), "{said}");
-    assert_eq!(why.matches("the next command rebuilds it").count(), 3, "{why}");
+    assert_eq!(why.matches("the next command rebuilds it").count(), 1, "{why}");
     assert!(why.lines().all(|line| line.contains("No space left")) && !why.contains("commit"), "{why}");
 }
 

@@ -29,7 +29,7 @@ impl Options {
         if is_there {
             return self.open_in(path);
         }
-        if !self.create && !self.create_new {
+        if self.read_only || !self.create && !self.create_new {
             return Err(Error::NoStore);
         }
         let (choice, keys) = self.choice();
@@ -44,7 +44,9 @@ impl Options {
 
     /// Guards the store of an existing folder.
     fn open_in(self, path: &Path) -> Result<Guard<RedbStore>, Error<RedbError>> {
-        let store = RedbStore::open(path.join(STORE_FILE)).map_err(Error::Store)?;
+        let file = path.join(STORE_FILE);
+        let store = if self.read_only { RedbStore::open_read_only(file) } else { RedbStore::open(file) };
+        let store = store.map_err(Error::Store)?;
         self.snapshot(path.join(SNAPSHOT_FILE)).open(store)
     }
 }

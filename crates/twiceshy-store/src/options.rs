@@ -105,7 +105,8 @@ impl Options {
     }
 
     /// `true` if a store is opened whose state record is missing or damaged. Look-ups are answered from its values, and
-    /// changes fail until [`Guard::repair`] was called. The repaired store gets the filter of these options.
+    /// changes fail until [`Guard::repair`] was called. The repaired store gets the filter of these options; a store that
+    /// knows its filter keeps it.
     #[must_use]
     pub fn open_damaged(self, open_damaged: bool) -> Self {
         Options { open_damaged, ..self }
@@ -177,7 +178,9 @@ impl Options {
             }
             Some(_) if self.create_new => return Err(Error::IsThere),
             Some(mut state) => {
-                self.check(&state)?;
+                if !self.open_damaged {
+                    self.check(&state)?;
+                }
                 let (filter, rolled) = self.restore(&state, &store)?;
                 let stale = filter.is_none();
                 if state.secret.is_none() {

@@ -31,6 +31,16 @@ pub enum RedbError {
     Redb(#[source] Box<redb::Error>),
 }
 
+impl RedbError {
+    /// `true` if the file can only be read: its medium is read-only, or it belongs to someone else. See
+    /// [`Options::read_only`](crate::Options::read_only).
+    pub fn is_unwritable(&self) -> bool {
+        let RedbError::Open { error, .. } = self else { return false };
+        let DatabaseError::Storage(StorageError::Io(error)) = &**error else { return false };
+        matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+    }
+}
+
 impl<E: Into<redb::Error>> From<E> for RedbError {
     fn from(error: E) -> RedbError {
         let error = error.into();

@@ -51,7 +51,7 @@ impl<S: Store> Inner<S> {
         writer.learning_synced = false;
         *self.filter.write().unwrap_or_else(PoisonError::into_inner) = Some(filter);
         self.counters.rebuilt.add(1);
-        // What is left behind now is deleted before the next rebuild.
+        // What is left behind now is deleted by later changes.
         let _ = self.delete_unused(writer);
         Ok(())
     }

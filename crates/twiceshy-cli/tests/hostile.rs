@@ -65,7 +65,7 @@ fn a_filter_that_cannot_be_saved_costs_a_warning_and_no_answer() {
 #[test]
 fn the_warning_is_in_the_json_report_too() {
     let bench = without_room();
-    for arguments in ["insert s", "remove s", "query s --absent", "query s --count --absent", "info s", "check s"] {
+    for arguments in ["insert s", "remove s", "query s --absent", "query s --count --absent"] {
         let said = warned(&bench, &format!("{arguments} --json"), b"x\n", 0);
         let report: Value = serde_json::from_slice(&said).expect("one JSON object");
         let warning = report["warning"].as_str().unwrap_or_else(|| panic!("{arguments}: {report}"));

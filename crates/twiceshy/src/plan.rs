@@ -5,12 +5,13 @@
 //! written to bytes, read back, and applied to a copy of the filter that it was made for.
 
 use crate::cuckoo;
+use crate::error::{PlanError, StalePlan};
 use crate::filter::{Adapted, Inserted, Progress, Removed};
 use crate::hash::mix;
+use crate::persist::hash_key;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::quotient;
 use crate::remote::{CellId, Frontier, Generation, Key, OrderWords, Schema, Write};
-use crate::{error::StalePlan, persist::hash_key};
 
 /// Identifies a filter's state: two filters with the same stamp hold the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,11 @@ impl Stamp {
         Stamp { history: mix(self.history.wrapping_add(code) ^ mix(word)), changes: self.changes.saturating_add(1) }
     }
 
+    /// The stamp after an operation with several keys, given the hash word of each.
+    pub(crate) fn after_all(self, code: u64, words: impl Iterator<Item = u64>) -> Stamp {
+        self.after(code, words.fold(0, |all, word| mix(all ^ mix(word)).wrapping_add(1)))
+    }
+
     /// The stamp after an operation with a key of these order words, the first of which is the key's first hash word.
     pub(crate) fn after_key(self, code: u64, words: &OrderWords) -> Stamp {
         self.after(code, words.as_slice().first().copied().unwrap_or(0))
@@ -53,8 +59,21 @@ pub enum Outcome {
     Removed(Removed),
     /// The result of an adaptation.
     Adapted(Adapted),
+    /// The result of adapting to several queries.
+    Learned(Learned),
     /// The result of a step of a rebuild within the filter.
     Rebuild(Progress),
+}
+
+/// What [`Operation::Learn`](crate::filter::Operation::Learn) did about several false positives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// How many queries the plan deals with: the first ones.
+    pub queries: u64,
+    /// How many of them are absent once the plan is applied.
+    pub fixed: u64,
+    /// How many of them are stored keys: nothing was done about these.
+    pub stored: u64,
 }
 
 /// The effect of an operation, not yet applied.
@@ -108,6 +127,21 @@ impl Plan {
         Plan::new(stamp, stamp, outcome, Vec::new(), Edit::Nothing)
     }
 
+    /// Plans to learn from the first query alone: for filters whose adaptations need no commit.
+    pub(crate) fn learn_first(
+        stamp: Stamp,
+        queries: &[Key],
+        adapt: impl FnOnce(&[u8]) -> Result<Plan, PlanError>,
+    ) -> Result<Plan, PlanError> {
+        let Some(query) = queries.first() else {
+            return Ok(Plan::nothing(stamp, Outcome::Learned(Learned::default())));
+        };
+        let plan = adapt(query)?;
+        let is = |adapted| u64::from(plan.outcome == Outcome::Adapted(adapted));
+        let learned = Learned { queries: 1, fixed: is(Adapted::Fixed), stored: is(Adapted::Stored) };
+        Ok(Plan { outcome: Outcome::Learned(learned), ..plan })
+    }
+
     /// The result of the operation.
     pub fn outcome(&self) -> Outcome {
         self.outcome
@@ -147,7 +181,7 @@ impl Plan {
         for number in [self.made_for.history, self.made_for.changes, self.becomes.history, self.becomes.changes] {
             fields.u64(number);
         }
-        fields.u8(outcome_code(self.outcome));
+        put_outcome(self.outcome, &mut fields);
         fields.u64(self.writes.len() as u64);
         self.writes.iter().for_each(|write| put_write(write, &mut fields));
         match &self.edit {
@@ -178,9 +212,7 @@ impl Plan {
         from.expect_kind(KIND)?;
         let made_for = Stamp { history: from.u64()?, changes: from.u64()? };
         let becomes = Stamp { history: from.u64()?, changes: from.u64()? };
-        let outcome = usize::from(from.u8()?);
-        let outcome = OUTCOMES.get(outcome).copied();
-        let outcome = outcome.ok_or_else(|| LoadError::invalid("its outcome is unknown"))?;
+        let outcome = take_outcome(&mut from)?;
         let count = from.u64()?;
         let mut writes = Vec::new();
         for _ in 0..count {
@@ -208,7 +240,7 @@ impl Plan {
 /// The container kind of a plan, far from those of filters.
 const KIND: u16 = 0x504C;
 
-/// Outcomes by their codes.
+/// Outcomes by their codes, but for [`Outcome::Learned`].
 const OUTCOMES: [Outcome; 12] = [
     Outcome::Inserted(Inserted::New),
     Outcome::Inserted(Inserted::AlreadyStored),
@@ -224,8 +256,30 @@ const OUTCOMES: [Outcome; 12] = [
     Outcome::Rebuild(Progress::GaveUp),
 ];
 
-fn outcome_code(outcome: Outcome) -> u8 {
-    OUTCOMES.iter().position(|known| *known == outcome).unwrap_or(0) as u8
+/// The code of [`Outcome::Learned`], whose numbers follow.
+const LEARNED: u8 = 12;
+
+fn put_outcome(outcome: Outcome, out: &mut Writer<'_>) {
+    match outcome {
+        Outcome::Learned(Learned { queries, fixed, stored }) => {
+            out.u8(LEARNED);
+            [queries, fixed, stored].into_iter().for_each(|number| out.u64(number));
+        }
+        _ => out.u8(OUTCOMES.iter().position(|known| *known == outcome).unwrap_or(0) as u8),
+    }
+}
+
+fn take_outcome(from: &mut Reader) -> Result<Outcome, LoadError> {
+    let code = from.u8()?;
+    if code != LEARNED {
+        let outcome = OUTCOMES.get(usize::from(code)).copied();
+        return outcome.ok_or_else(|| LoadError::invalid("its outcome is unknown"));
+    }
+    let learned = Learned { queries: from.u64()?, fixed: from.u64()?, stored: from.u64()? };
+    if learned.fixed.checked_add(learned.stored).is_none_or(|dealt_with| dealt_with > learned.queries) {
+        return Err(LoadError::invalid("it fixes more queries than it has"));
+    }
+    Ok(Outcome::Learned(learned))
 }
 
 fn put_write(write: &Write, out: &mut Writer<'_>) {

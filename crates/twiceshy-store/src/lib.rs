@@ -58,6 +58,7 @@ mod state;
 mod stats;
 mod store;
 mod striped;
+mod turns;
 
 pub use checking::Checked;
 pub use error::Error;

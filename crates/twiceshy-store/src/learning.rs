@@ -23,7 +23,7 @@ const LEARNED_BY_CALLER: usize = 16;
 const FAST_STORE: Duration = Duration::from_micros(20);
 
 /// The most queries in one commit. More would not be faster, and look-ups wait while its plan is applied.
-const MOST_IN_COMMIT: usize = 256;
+const MOST_IN_COMMIT: usize = 64;
 
 /// How long the learner keeps the writer's lock, approximately. A commit may take longer; then planning may, too.
 const TURN: Duration = Duration::from_millis(10);

@@ -142,9 +142,11 @@ impl Queue {
 
     /// Sleeps for `pause`, and then until there are queries. Returns at once when it is time to `end`.
     pub(crate) fn sleep(&self, pause: Duration, end: impl Fn() -> bool) {
-        let bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
-        let paused = self.rung.wait_timeout_while(bell, pause, |()| !end());
-        let (bell, _) = paused.unwrap_or_else(PoisonError::into_inner);
+        let mut bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
+        if !pause.is_zero() {
+            let paused = self.rung.wait_timeout_while(bell, pause, |()| !end());
+            bell = paused.unwrap_or_else(PoisonError::into_inner).0;
+        }
         drop(self.rung.wait_while(bell, |()| self.len() == 0 && !end()).unwrap_or_else(PoisonError::into_inner));
     }
 

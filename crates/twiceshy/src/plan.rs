@@ -362,3 +362,36 @@ fn take_write(from: &mut Reader) -> Result<Write, LoadError> {
         other => return Err(LoadError::invalid(format!("a write is of kind {other}"))),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The offset of the outcome: after the container's header and two stamps.
+    const OUTCOME: usize = 64 + 32;
+
+    fn plan(outcome: Outcome) -> Plan {
+        Plan::nothing(Stamp::new(&[1]), outcome)
+    }
+
+    #[test]
+    fn every_outcome_has_its_code_and_is_read_as_written() {
+        for (code, outcome) in OUTCOMES.into_iter().enumerate() {
+            let bytes = plan(outcome).to_bytes();
+            assert_eq!(usize::from(bytes[OUTCOME]), code);
+            assert_eq!(Plan::from_bytes(&bytes).expect("what was written").outcome(), outcome);
+        }
+        // Codes that earlier versions have written.
+        assert_eq!(OUTCOMES[5], Outcome::Adapted(Adapted::Fixed));
+        assert_eq!(OUTCOMES[11], Outcome::Rebuild(Progress::GaveUp));
+        let learned = |queries, fixed, stored| Outcome::Learned(Learned { queries, fixed, stored });
+        for outcome in [learned(0, 0, 0), learned(7, 4, 3), learned(u64::MAX, u64::MAX, 0)] {
+            let bytes = plan(outcome).to_bytes();
+            assert_eq!(bytes[OUTCOME], LEARNED);
+            assert_eq!(Plan::from_bytes(&bytes).expect("what was written").outcome(), outcome);
+        }
+        for outcome in [learned(6, 4, 3), learned(7, 8, 0), learned(7, u64::MAX, 8)] {
+            assert!(matches!(Plan::from_bytes(&plan(outcome).to_bytes()), Err(LoadError::Invalid { .. })));
+        }
+    }
+}

@@ -149,14 +149,13 @@ fn learning_from_many_queries_in_one_plan_is_like_learning_from_one_after_the_ot
             let drawn = drawn.map(|number| Key::from(&number.to_le_bytes()[..]));
             let queries: Vec<Key> = drawn.filter(|query| filter.contains(query)).take(40).collect();
             let (mut single, mut beneath) = (filter.clone(), remote.clone());
-            let mut number = beneath.sequence().expect("memory");
+            let first = beneath.sequence().expect("memory") + 1;
             let outcome = perform(&mut filter, &mut remote, Operation::Learn(&queries));
             let Outcome::Learned(learned) = outcome else { panic!("{outcome:?}") };
             let taken = &queries[..learned.queries as usize];
-            for query in taken {
+            for (sequence, query) in (first..).zip(taken) {
                 let plan = single.plan(Operation::Adapt(query), &beneath).expect("the sets agree");
-                number += 1;
-                beneath.commit(&Commit { sequence: number, writes: plan.writes().to_vec() }).expect("a sound plan");
+                beneath.commit(&Commit { sequence, writes: plan.writes().to_vec() }).expect("a sound plan");
                 single.apply(plan).expect("it was made for this filter");
             }
             assert_eq!(bits(&filter), bits(&single), "seed {seed}, round {round}");

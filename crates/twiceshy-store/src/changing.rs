@@ -85,6 +85,8 @@ impl<S: Store> Inner<S> {
         self.make_room(&mut writer, edits.iter().filter(|edit| edit.value.is_some()).count() as u64)?;
         let keys: Vec<Key> = edits.iter().map(|edit| edit.key.clone()).collect();
         self.pending.enter(&keys);
+        // After that and before the commit: see `Queue`.
+        self.queue.take_out(&keys);
         let mut changed = self.try_change(&mut writer, edits, &keys);
         if matches!(changed, Err(Error::Inconsistent)) && writer.doubt.is_none() {
             // Filter and store disagree. With a rebuilt filter the change may succeed.

@@ -87,7 +87,8 @@ impl<S: Store> Guard<S> {
         Ok(self.look_up(key, |store| store.contains(Space::Values, key), |found| *found)?.unwrap_or(false))
     }
 
-    /// Asks the filter, and then the store if necessary; `None` if the filter turns the key away.
+    /// Asks the filter, the list of false positives that wait to be learned from, and then the store if necessary; `None` if
+    /// the key is absent without the store.
     #[inline]
     fn look_up<T>(
         &self,
@@ -109,11 +110,17 @@ impl<S: Store> Guard<S> {
             }
             asked = (!absent).then(Instant::now);
         }
+        if asked.is_some() && inner.queue.holds(key) {
+            inner.counters.known_absent.add(1);
+            return Ok(None);
+        }
+        // Before the store is asked: see `Queue`.
+        let mark = if asked.is_some() { inner.pending.mark(key) } else { None };
         let answer = ask(&inner.store).map_err(Error::Store)?;
-        match (found(&answer), asked) {
-            (true, _) => inner.counters.found.add(1),
-            (false, Some(asked)) if !inner.pending.holds(key) => inner.mistake(key, asked.elapsed()),
-            (false, _) => {}
+        match (found(&answer), asked, mark) {
+            (true, ..) => inner.counters.found.add(1),
+            (false, Some(asked), Some(mark)) => inner.mistake(key, mark, asked.elapsed()),
+            (false, ..) => {}
         }
         if asked.is_none() {
             inner.counters.unfiltered.add(1);
@@ -193,9 +200,7 @@ impl<S: Store> Guard<S> {
     /// Waits until the filter is ready and has learned from all queued false positives. After an open without a usable
     /// snapshot, the filter is rebuilt in the background.
     pub fn wait(&self) -> Result<(), Error<S::Error>> {
-        let mut writer = self.inner.lock()?;
-        self.inner.learn_all(&mut writer);
-        Ok(())
+        self.inner.learn_all()
     }
 
     /// Counts since the store was opened.
@@ -204,7 +209,7 @@ impl<S: Store> Guard<S> {
         let filter = inner.filter.read().unwrap_or_else(PoisonError::into_inner);
         let (bits, cells) = filter.as_ref().map_or((0, 0), |filter| (filter.local_bits(), filter.cells()));
         drop(filter);
-        let queue = inner.queue.lock().unwrap_or_else(PoisonError::into_inner).local_bits();
+        let queue = inner.queue.local_bits();
         let growth = inner.growth_bits.load(Ordering::Relaxed);
         let local_bits = bits + growth + queue + inner.policy.local_bits();
         Ok(Stats { keys: self.len()?, local_bits, cells, ..inner.counters.stats() })
@@ -241,17 +246,18 @@ impl<S: Store> Guard<S> {
         Ok(())
     }
 
-    /// Saves as [`Guard::save`] does, and closes the store. If the filter is still being rebuilt, the rebuild ends and nothing
-    /// is saved: the next open begins it again. Dropping a guard does the same, but ignores errors.
+    /// Saves as [`Guard::save`] does, and closes the store. Learns from waiting false positives first, for up to about a
+    /// second; the others are forgotten, and repeat if they matter. If the filter is still being rebuilt, the rebuild ends and
+    /// nothing is saved: the next open begins it again. Dropping a guard does the same, but ignores errors.
     pub fn close(mut self) -> Result<(), Error<S::Error>> {
         self.closed = true;
         self.finish()
     }
 
-    /// Learns from waiting false positives, and saves.
+    /// Learns from waiting false positives for at most about a second, and saves.
     fn finish(&mut self) -> Result<(), Error<S::Error>> {
         self.end_threads();
-        match self.wait().and_then(|()| self.save()) {
+        match self.inner.learn_before_closing().and_then(|()| self.save()) {
             // Without a filter there is no snapshot. The store is synced all the same.
             Err(Error::Interrupted | Error::Inconsistent | Error::Damaged) => {
                 let mut writer = self.inner.writer.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,10 +10,11 @@ use crate::saving::Unsynced;
 use crate::state::{Mark, State, StateError};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
+use crate::turns::Turns;
 use crossbeam_utils::sync::ShardedLock;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use twiceshy::error::StalePlan;
 use twiceshy::filter::{Backed, Operation};
 use twiceshy::growth::{Beside, Growth};
@@ -33,9 +34,9 @@ pub(crate) struct Inner<S> {
     pub(crate) growth_bits: AtomicU64,
     pub(crate) pending: Pending,
     pub(crate) writer: Mutex<Writer>,
-    pub(crate) queue: Mutex<Queue>,
-    /// Wakes the learner.
-    pub(crate) queue_not_empty: Condvar,
+    /// Who waits for `writer`.
+    pub(crate) turns: Turns,
+    pub(crate) queue: Queue,
     /// `true` if the thread that hits a false positive adapts the filter: there is no learner thread.
     pub(crate) learns_at_once: bool,
     /// `true` if the filter writes to the store when it learns.
@@ -153,6 +154,7 @@ impl<S: Store> Inner<S> {
 
     /// Takes the lock, and settles any commit in doubt.
     pub(crate) fn lock_settled(&self) -> Result<MutexGuard<'_, Writer>, Error<S::Error>> {
+        let waits = self.turns.wait();
         let mut writer = self.writer.lock().unwrap_or_else(|poisoned| {
             // A thread panicked half-way. The store is consistent, so reload from it.
             self.writer.clear_poison();
@@ -163,6 +165,7 @@ impl<S: Store> Inner<S> {
             self.pending.clear();
             writer
         });
+        drop(waits);
         self.settle(&mut writer)?;
         Ok(writer)
     }

@@ -4,128 +4,223 @@ use crate::changing::Draft;
 use crate::entry::Logged;
 use crate::error::Error;
 use crate::index::Failure;
-use crate::inner::{Inner, Writer};
-use crate::queue::{Queue, Queued};
+use crate::inner::{Inner, Planned, Writer};
+use crate::pending::Mark;
+use crate::queue::Queued;
 use crate::store::{Durability, Store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
-use std::time::Duration;
-use twiceshy::filter::{Adapted, Operation};
-use twiceshy::plan::Outcome;
+use std::time::{Duration, Instant};
+use twiceshy::filter::Operation;
+use twiceshy::plan::{Learned, Outcome};
+use twiceshy::remote::Key;
 
 /// How many false positives one caller learns from, so that no caller works for the others without end.
-const LEARNED_AT_ONCE: usize = 16;
+const LEARNED_BY_CALLER: usize = 16;
 
 /// If the store answers faster than this, the thread that hit the false positive adapts the filter: waking the learner
 /// takes longer.
 const FAST_STORE: Duration = Duration::from_micros(20);
 
+/// The most queries in one commit. More would not be faster, and look-ups wait while its plan is applied.
+const MOST_IN_COMMIT: usize = 64;
+
+/// How long the learner keeps the writer's lock, approximately. A commit may take longer; then planning may, too.
+const TURN: Duration = Duration::from_millis(10);
+
+/// How long closing a store is put off to learn.
+const BEFORE_CLOSING: Duration = Duration::from_secs(1);
+
+/// How long the learner waits after a failure. Each further one doubles it.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How many queries are planned together, by how long the last ones took.
+struct Pace {
+    queries: usize,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace { queries: MOST_IN_COMMIT / 16 }
+    }
+
+    /// Planning these queries took a while, and then committing them. Planning should take as long as a turn, or as a commit
+    /// if that is longer.
+    fn adjust(&mut self, queries: usize, planning: Duration, committing: Duration) {
+        let each = planning.as_secs_f64() / queries.max(1) as f64;
+        let most = TURN.max(committing).as_secs_f64() / each.max(1e-9);
+        // It at most doubles: one that was quick says little about the next.
+        self.queries = (most as usize).min(2 * self.queries).clamp(1, MOST_IN_COMMIT);
+    }
+}
+
 impl<S: Store> Inner<S> {
-    /// Records a false positive. `took` is the time that the store took to answer.
-    pub(crate) fn mistake(&self, query: &[u8], took: Duration) {
+    /// Records a false positive. `mark` is of the moment before the store was asked, and `took` is the time that the store took
+    /// to answer.
+    pub(crate) fn mistake(&self, query: &[u8], mark: Mark, took: Duration) {
+        if !self.pending.is_unchanged(mark) {
+            // A change of the key has begun: the filter may have been right.
+            return;
+        }
         self.counters.false_positives.add(1);
         if !self.policy.wants(query) {
             self.counters.declined.add(1);
             return;
         }
-        match self.queue().push(query) {
+        if self.learns_at_once {
+            return self.learn_now(query, mark);
+        }
+        match self.queue.enter(query, || self.pending.is_unchanged(mark)) {
             Queued::Waits => {}
             Queued::Merged => return self.counters.merged.add(1),
             Queued::Skipped => return self.counters.skipped.add(1),
+            Queued::Changed => return self.counters.not_adapted.add(1),
         }
-        if (self.learns_at_once || took < FAST_STORE && !self.learning_writes)
+        if took < FAST_STORE
+            && !self.learning_writes
             && let Ok(mut writer) = self.writer.try_lock()
             && writer.doubt.is_none()
         {
-            self.learn(&mut writer, LEARNED_AT_ONCE);
-        } else if !self.learns_at_once {
-            self.queue_not_empty.notify_one();
+            // If it fails, the next one tries again.
+            let _ = self.learn(&mut writer, LEARNED_BY_CALLER, &mut Pace::new());
+        } else {
+            self.queue.ring();
         }
-        // Without a learner thread, the lock's holder learns, or the next thread that hits a false positive.
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adapts the filter before the caller gets its answer. Waits for the writer's lock: the caller holds no lock, and nothing
+    /// that runs under that lock looks keys up.
+    fn learn_now(&self, query: &[u8], mark: Mark) {
+        let learned = self.lock().and_then(|mut writer| match self.pending.is_unchanged(mark) {
+            true => self.learn_from(&mut writer, &[Key::from(query)], &mut Pace::new()).map(drop),
+            false => {
+                self.counters.not_adapted.add(1);
+                Ok(())
+            }
+        });
+        if learned.is_err() {
+            // The look-up was answered, so it does not fail. The query repeats if it matters.
+            self.counters.not_adapted.add(1);
+        }
     }
 
-    /// The learner thread's loop until the guard is closed. It takes one query at a time, so that writers get their turn.
+    /// The learner thread's loop until the guard is closed. It gives up the lock after each commit, so that writers get their
+    /// turn.
     pub(crate) fn learn_until_closed(&self) {
+        let closing = || self.closing.load(Ordering::Relaxed);
+        let (mut pace, mut pause) = (Pace::new(), Duration::ZERO);
         loop {
-            let idle = |queue: &mut Queue| queue.is_empty() && !self.closing.load(Ordering::Relaxed);
-            drop(self.queue_not_empty.wait_while(self.queue(), idle).unwrap_or_else(PoisonError::into_inner));
-            if self.closing.load(Ordering::Relaxed) {
+            self.queue.sleep(pause, closing);
+            if closing() {
                 return;
             }
             // The store may panic. The learner must survive; the next thread that takes the lock reloads from the store.
-            let learned = catch_unwind(AssertUnwindSafe(|| match self.lock() {
-                Ok(mut writer) => self.learn(&mut writer, 1),
-                // The store does not answer. The queries repeat if they matter.
-                Err(_) => self.queue().clear(),
+            let learned = catch_unwind(AssertUnwindSafe(|| {
+                let mut writer = self.lock()?;
+                self.learn(&mut writer, MOST_IN_COMMIT, &mut pace)
             }));
-            if learned.is_err() {
-                self.queue().clear();
-            }
+            pause = match learned {
+                Ok(Ok(_)) => Duration::ZERO,
+                // The store fails. The queries are answered meanwhile.
+                Ok(Err(_)) => (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE),
+                Err(_) => {
+                    // Perhaps one of the queries is the cause. They repeat if they matter.
+                    self.queue.clear();
+                    (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE)
+                }
+            };
+            self.turns.stand_back();
         }
     }
 
     /// Tells the learner to end.
     pub(crate) fn close(&self) {
-        // Under the queue's lock, so that the learner either waits already or has yet to check.
-        let queue = self.queue();
         self.closing.store(true, Ordering::Relaxed);
-        drop(queue);
-        self.queue_not_empty.notify_all();
+        self.queue.ring();
     }
 
-    /// Learns after a change, if there is no learner thread.
-    pub(crate) fn learn_at_once(&self, writer: &mut Writer) {
-        if self.learns_at_once {
-            self.learn(writer, LEARNED_AT_ONCE);
-        }
+    /// Makes sure that there is a filter, and learns from the queries that wait now, not from those that arrive meanwhile.
+    pub(crate) fn learn_all(&self) -> Result<(), Error<S::Error>> {
+        self.learn_until(|| false)
     }
 
-    /// Learns from all queries queued now, not from those that arrive meanwhile.
-    pub(crate) fn learn_all(&self, writer: &mut Writer) {
-        let waiting = self.queue().len();
-        self.learn(writer, waiting);
+    /// The same, but not for long.
+    pub(crate) fn learn_before_closing(&self) -> Result<(), Error<S::Error>> {
+        let began = Instant::now();
+        self.learn_until(|| began.elapsed() > BEFORE_CLOSING)
     }
 
-    /// Learns from up to `most` queued queries. A query whose adaptation fails is dropped; it repeats if it matters.
-    fn learn(&self, writer: &mut Writer, most: usize) {
-        for _ in 0..most {
-            let Some(query) = self.queue().pop() else { return };
-            match self.adapt(writer, &query) {
-                Ok(true) => self.counters.adapted.add(1),
-                _ => self.counters.not_adapted.add(1),
+    fn learn_until(&self, ends: impl Fn() -> bool) -> Result<(), Error<S::Error>> {
+        let (mut left, mut pace) = (self.queue.len(), Pace::new());
+        loop {
+            let mut writer = self.lock()?;
+            match self.learn(&mut writer, left, &mut pace) {
+                Ok(some) if some > 0 && some < left && !ends() => left -= some,
+                // All, or the store fails: the queries repeat if they matter.
+                _ => return Ok(()),
             }
-            if writer.doubt.is_some() {
-                return;
-            }
+            drop(writer);
+            self.turns.stand_back();
         }
     }
 
-    /// Adapts the filter to one query. Looks it up again under the lock, and drops it if it is absent or stored by now.
-    /// `true` if the filter turns the query away from now on.
-    fn adapt(&self, writer: &mut Writer, query: &[u8]) -> Result<bool, Error<S::Error>> {
-        if !self.may_contain(query) {
-            return Ok(false);
+    /// Learns from the first queries that wait, up to `most` of them, for a turn. Returns how many they were.
+    fn learn(&self, writer: &mut Writer, most: usize, pace: &mut Pace) -> Result<usize, Error<S::Error>> {
+        let (began, mut done) = (Instant::now(), 0);
+        while done < most && (done == 0 || began.elapsed() < TURN) {
+            // If learning does not write, a plan takes the first query alone.
+            let together = if self.learning_writes { pace.queries } else { 1 };
+            let queries = self.queue.first(together.min(most - done));
+            if queries.is_empty() {
+                break;
+            }
+            done += self.learn_from(writer, &queries, pace)?;
         }
-        let mut draft = Draft::new(&writer.state);
-        let planned = match self.plan(writer, &draft.batch, Operation::Adapt(query)) {
+        Ok(done)
+    }
+
+    /// Learns from some of these queries, the first ones, with one commit if one is needed. No change of their keys has begun
+    /// since they were absent. Returns how many they were; these no longer wait, whether or not the filter could be adapted.
+    ///
+    /// After an error they still wait, and nothing was applied: nobody has seen the plan, so a broom filter keeps its
+    /// functions. If the commit has happened all the same, its plan is applied when that is known.
+    fn learn_from(&self, writer: &mut Writer, queries: &[Key], pace: &mut Pace) -> Result<usize, Error<S::Error>> {
+        let began = Instant::now();
+        let draft = Draft::new(&writer.state);
+        let planned = match self.plan(writer, &draft.batch, Operation::Learn(queries)) {
             Ok(planned) => planned,
             Err(Failure::Store(error)) => return Err(Error::Store(error)),
-            Err(Failure::Full) => return Ok(false),
-            Err(Failure::NoFilter | Failure::Damaged) => {
-                self.lose_filter(writer);
-                return Ok(false);
+            Err(failure) => {
+                if matches!(failure, Failure::NoFilter | Failure::Damaged) {
+                    self.lose_filter(writer);
+                }
+                self.queue.take_out(queries);
+                self.counters.not_adapted.add(queries.len() as u64);
+                return Ok(queries.len());
             }
         };
-        let fixed = planned.plan.outcome() == Outcome::Adapted(Adapted::Fixed);
+        let planning = began.elapsed();
+        let learned = match planned.plan.outcome() {
+            Outcome::Learned(learned) => learned,
+            _ => Learned::default(),
+        };
+        let taken = (learned.queries as usize).clamp(1, queries.len());
         if planned.plan.writes().is_empty() {
             self.apply(writer, planned);
-            return Ok(fixed);
+        } else {
+            self.commit_learned(writer, draft, planned)?;
+            pace.adjust(taken, planning, began.elapsed() - planning);
         }
+        self.queue.take_out(&queries[..taken]);
+        self.counters.adapted.add(learned.fixed);
+        self.counters.not_adapted.add(taken as u64 - learned.fixed);
+        // No change is under way or in doubt, so the index must not have a key that the values lack.
+        self.counters.disagreements.add(learned.stored);
+        Ok(taken)
+    }
+
+    fn commit_learned(&self, writer: &mut Writer, mut draft: Draft, planned: Planned) -> Result<(), Error<S::Error>> {
         self.forget_stale_snapshot(writer);
         let tag = writer.tag();
         draft.add(planned, Logged::Other, tag);
@@ -136,6 +231,6 @@ impl<S: Store> Inner<S> {
         self.commit(writer, draft, &[], durability)?;
         writer.learning_synced = true;
         self.keep_log_short(writer);
-        Ok(fixed)
+        Ok(())
     }
 }

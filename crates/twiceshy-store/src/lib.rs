@@ -61,6 +61,7 @@ mod stats;
 mod store;
 mod striped;
 mod sum;
+mod turns;
 
 pub use checking::Checked;
 pub use error::Error;

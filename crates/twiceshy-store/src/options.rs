@@ -14,11 +14,12 @@ use crate::saving::Unsynced;
 use crate::state::{Secret, State};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
+use crate::turns::Turns;
 use crossbeam_utils::sync::ShardedLock;
 use std::ops::Bound;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Condvar, Mutex};
 use twiceshy::Kind;
 use twiceshy::error::OptionsError;
 use twiceshy::filter::Backed;
@@ -62,7 +63,7 @@ impl Options {
             keys: 0,
             adapt: Adapt::default(),
             durability: Durability::Synced,
-            queue: 1_024,
+            queue: 16_384,
             snapshot: None,
             hash: None,
             background: true,
@@ -131,17 +132,21 @@ impl Options {
     }
 
     /// `true` (the default) if a background thread adapts the filter, so that look-ups do not wait for it. If the store
-    /// answers within 20 µs and no change is under way, the caller that hits a false positive adapts the filter itself: waking
-    /// the thread would take longer.
+    /// answers within 20 µs, no change is under way and the filter does not write to the store when it learns, the caller that
+    /// hits a false positive adapts the filter itself: waking the thread would take longer.
     ///
-    /// With `false`, the caller that hits a false positive always adapts the filter before it gets its answer. Slower, but
-    /// deterministic.
+    /// With `false`, the caller that hits a false positive always adapts the filter before it gets its answer. No false
+    /// positive is skipped. Slower, because a look-up may wait for changes, but deterministic.
     #[must_use]
     pub fn background(self, background: bool) -> Self {
         Options { background, ..self }
     }
 
-    /// The number of false positives that may wait to be learned from. Further ones are skipped.
+    /// The number of false positives that may wait to be learned from: 16,384 by default, and never more than 4 MiB of them.
+    /// Further ones are skipped. While a false positive waits, its look-ups are answered *absent* without the store.
+    ///
+    /// A full list takes about 100 bytes for each query besides the query itself; an empty one takes nothing. With 0 the filter
+    /// never learns in the background.
     #[must_use]
     pub fn queue(self, most: usize) -> Self {
         Options { queue: most, ..self }
@@ -216,8 +221,8 @@ impl Options {
                 unused_from: Some(Vec::new()),
                 hash_key_asked: false,
             }),
-            queue: Mutex::new(Queue::new(self.queue)),
-            queue_not_empty: Condvar::new(),
+            turns: Turns::default(),
+            queue: Queue::new(self.queue),
             learns_at_once: !self.background || adapt == Adapt::Never,
             learning_writes: kind.learning_writes(),
             closing: AtomicBool::new(false),

@@ -1,6 +1,7 @@
 //! Keys whose change is under way.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use twiceshy::remote::Key;
@@ -12,11 +13,34 @@ use twiceshy::remote::Key;
 /// in the filter and the store already. But a change may begin between the two: all plans of a batch but the last are in
 /// the filter before they are in the store, and are taken back if the commit fails. So an answer *absent* counts only if
 /// [`Pending::now`] is the same before and after.
-#[derive(Debug, Default)]
+///
+/// [`Pending::mark`] says whether a change of a key has begun since an earlier moment, even if it has ended: see
+/// [`Queue`](crate::queue::Queue).
+#[derive(Debug)]
 pub(crate) struct Pending {
     /// How often changes have begun (upper half), and the number of keys (lower half): nearly always 0.
     now: AtomicU64,
     keys: RwLock<HashMap<Key, usize>>,
+    /// How often changes have begun, of the keys with this hash.
+    begun: Box<[AtomicU64]>,
+    hasher: RandomState,
+}
+
+impl Default for Pending {
+    fn default() -> Pending {
+        let begun = (0..MARKS).map(|_| AtomicU64::new(0)).collect();
+        Pending { now: AtomicU64::new(0), keys: RwLock::default(), begun, hasher: RandomState::new() }
+    }
+}
+
+/// The number of marks. Keys with the same hash share one, so a look-up may take a change of another key for one of its own.
+const MARKS: usize = 512;
+
+/// A moment in the life of a key: see [`Pending::mark`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    of: usize,
+    begun: u64,
 }
 
 /// One change more, in the upper half.
@@ -34,6 +58,19 @@ impl Pending {
         self.now() & (BEGUN - 1) != 0 && self.keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(key)
     }
 
+    /// Marks this moment for a key; `None` if a change of it is under way.
+    pub(crate) fn mark(&self, key: &[u8]) -> Option<Mark> {
+        let of = self.hasher.hash_one(key) as usize % MARKS;
+        let begun = self.begun[of].load(Ordering::SeqCst);
+        // In this order: a change that the mark includes is found here, unless it has ended.
+        (!self.holds(key)).then_some(Mark { of, begun })
+    }
+
+    /// `true` if no change of a mark's key has begun since.
+    pub(crate) fn is_unchanged(&self, mark: Mark) -> bool {
+        self.begun[mark.of].load(Ordering::SeqCst) == mark.begun
+    }
+
     /// Stores the number of keys. Called under the lock of the keys.
     fn set(&self, keys: usize, begun: u64) {
         let before = self.now() / BEGUN * BEGUN;
@@ -44,6 +81,10 @@ impl Pending {
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         keys.iter().for_each(|key| *held.entry(key.clone()).or_default() += 1);
         self.set(held.len(), BEGUN);
+        // Last: whoever sees the new mark finds the key pending.
+        for key in keys {
+            self.begun[self.hasher.hash_one(&**key) as usize % MARKS].fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     /// The owners of the keys are unknown, but there is no filter, so every look-up goes to the store.
@@ -82,5 +123,21 @@ mod tests {
         pending.leave(std::slice::from_ref(&key));
         pending.leave(std::slice::from_ref(&key));
         assert!(!pending.holds(&key));
+    }
+
+    #[test]
+    fn a_mark_is_the_same_until_a_change_of_its_key_begins_and_there_is_none_while_one_is_under_way() {
+        let pending = Pending::default();
+        let keys: Vec<Key> = (0..100u8).map(|number| Key::from(&[number][..])).collect();
+        let mark = pending.mark(&keys[0]).expect("no change has begun");
+        assert!(pending.is_unchanged(mark));
+        pending.enter(&keys);
+        assert!(!pending.is_unchanged(mark));
+        assert!(keys.iter().all(|key| pending.mark(key).is_none()));
+        pending.leave(&keys);
+        assert!(!pending.is_unchanged(mark), "it has changed all the same");
+        let mark = pending.mark(&keys[0]).expect("the change has ended");
+        pending.clear();
+        assert!(pending.is_unchanged(mark));
     }
 }

@@ -1,19 +1,60 @@
-//! False positives that wait to be learned from.
+//! False positives that wait to be learned from, and are answered meanwhile.
 
-use std::collections::{HashSet, VecDeque};
+use crossbeam_utils::sync::ShardedLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 use twiceshy::remote::Key;
 
-/// A queue of distinct queries, bounded in number and bytes, so that an attacker cannot make it grow.
+/// Distinct queries that are not in the store, in the order in which they came. Bounded in number and bytes, so that an
+/// attacker cannot make it grow. A look-up of one of them is answered *absent* without the store.
+///
+/// **No query in the list is stored.** A query is entered only by a look-up that found it absent, and the look-up
+///
+/// 1. reads the [mark](crate::pending::Pending::mark) of its key, and stops if a change of the key is under way,
+/// 2. reads the store, which does not have the key,
+/// 3. compares the mark under the list's lock, and enters the key if it is the same.
+///
+/// A change of the key, whatever becomes of it,
+///
+/// * (a) says in `Pending` that the key is pending, and then makes its mark another,
+/// * (b) takes the key out of the list, under the list's lock,
+/// * (c) commits, and applies its plan,
+/// * (d) says that the key is no longer pending. If the commit's answer was lost, it does so only when the outcome is known.
+///
+/// Take any change, and any look-up that enters the key. If (a) comes before 1, then either (d) does as well, and the store
+/// that is read in 2 has the change; or the key is pending in 1, and the look-up stops. If (a) comes between 1 and 3, the
+/// marks differ in 3. If (a) comes after 3, then so does (b), which takes the key out before (c) can store it. So while a key
+/// is in the list, the store was read after every change of it that has got to (c).
+///
+/// A thread that has stored a key therefore never finds it in the list: (b) has happened, and later look-ups read the key.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    order: VecDeque<Key>,
-    waiting: HashSet<Key>,
-    bytes: usize,
+    list: ShardedLock<List>,
+    /// The length of the list, nearly always 0. It may lag behind for a look-up, which then asks the store.
+    len: AtomicUsize,
     most: usize,
+    /// The learner sleeps on this bell.
+    bell: Mutex<()>,
+    rung: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    order: BTreeMap<u64, Key>,
+    numbers: HashMap<Key, u64>,
+    /// The number of the next query.
+    next: u64,
+    bytes: usize,
 }
 
 /// The limit on the bytes of all queries together.
-const MOST_BYTES: usize = 1 << 20;
+const MOST_BYTES: usize = 4 << 20;
+
+/// The memory of a query besides its bytes: twice a pointer with length and a number, the counts of the shared bytes, and the
+/// unused space of a tree's node.
+const BESIDE: usize = 2 * (size_of::<Key>() + size_of::<u64>()) + 16 + 12;
 
 /// What happened to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,53 +64,116 @@ pub(crate) enum Queued {
     Merged,
     /// There is no room.
     Skipped,
+    /// It may be stored by now.
+    Changed,
 }
 
 impl Queue {
     pub(crate) fn new(most: usize) -> Queue {
-        Queue { order: VecDeque::new(), waiting: HashSet::new(), bytes: 0, most }
+        Queue {
+            list: ShardedLock::default(),
+            len: AtomicUsize::new(0),
+            most,
+            bell: Mutex::new(()),
+            rung: Condvar::new(),
+        }
     }
 
-    pub(crate) fn push(&mut self, query: &[u8]) -> Queued {
-        if self.waiting.contains(query) {
-            return Queued::Merged;
-        }
-        if self.order.len() >= self.most || self.bytes + query.len() > MOST_BYTES {
+    fn read(&self) -> impl std::ops::Deref<Target = List> + '_ {
+        self.list.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the list, and then says how long it is.
+    fn change<T>(&self, change: impl FnOnce(&mut List) -> T) -> T {
+        let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        let done = change(&mut list);
+        self.len.store(list.order.len(), Ordering::Release);
+        done
+    }
+
+    /// `true` if the query waits: then it is not stored.
+    #[inline]
+    pub(crate) fn holds(&self, query: &[u8]) -> bool {
+        self.len() != 0 && self.read().numbers.contains_key(query)
+    }
+
+    /// Enters a query if `is_absent` says, under the list's lock, that no change of its key has begun since it was looked up.
+    pub(crate) fn enter(&self, query: &[u8], is_absent: impl FnOnce() -> bool) -> Queued {
+        if self.len() >= self.most {
             return Queued::Skipped;
         }
-        let query = Key::from(query);
-        self.bytes += query.len();
-        self.order.push_back(query.clone());
-        self.waiting.insert(query);
-        Queued::Waits
+        self.change(|list| match list.numbers.contains_key(query) {
+            _ if !is_absent() => Queued::Changed,
+            true => Queued::Merged,
+            false if list.order.len() >= self.most || list.bytes + query.len() > MOST_BYTES => Queued::Skipped,
+            false => {
+                list.enter(Key::from(query));
+                Queued::Waits
+            }
+        })
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Key> {
-        let query = self.order.pop_front()?;
-        self.bytes -= query.len();
-        self.waiting.remove(&query);
-        Some(query)
+    /// Takes queries out: they are learned, or a change of them begins.
+    pub(crate) fn take_out(&self, queries: &[Key]) {
+        // Even if it looks empty: a look-up may be about to enter one of them.
+        self.change(|list| queries.iter().for_each(|query| list.take_out(query)));
     }
 
+    /// The first queries.
+    pub(crate) fn first(&self, most: usize) -> Vec<Key> {
+        self.read().order.values().take(most).cloned().collect()
+    }
+
+    #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.order.len()
+        self.len.load(Ordering::Acquire)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.order.is_empty()
+    pub(crate) fn clear(&self) {
+        self.change(|list| *list = List { next: list.next, ..List::default() });
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.order.clear();
-        self.waiting.clear();
-        self.bytes = 0;
+    /// Wakes the learner.
+    pub(crate) fn ring(&self) {
+        // Under the lock, so that the learner either sleeps already or has yet to check.
+        drop(self.bell.lock().unwrap_or_else(PoisonError::into_inner));
+        self.rung.notify_all();
+    }
+
+    /// Sleeps for `pause`, and then until there are queries. Returns at once when it is time to `end`.
+    pub(crate) fn sleep(&self, pause: Duration, end: impl Fn() -> bool) {
+        let mut bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
+        if !pause.is_zero() {
+            let paused = self.rung.wait_timeout_while(bell, pause, |()| !end());
+            bell = paused.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(self.rung.wait_while(bell, |()| self.len() == 0 && !end()).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Its memory, approximately.
     pub(crate) fn local_bits(&self) -> u64 {
-        (self.bytes + self.order.capacity() * size_of::<Key>() + self.waiting.capacity() * (size_of::<Key>() + 1))
-            as u64
-            * 8
+        let list = self.read();
+        (list.bytes + list.numbers.capacity().max(list.order.len()) * BESIDE) as u64 * 8
+    }
+}
+
+impl List {
+    fn enter(&mut self, query: Key) {
+        self.bytes += query.len();
+        self.order.insert(self.next, query.clone());
+        self.numbers.insert(query, self.next);
+        self.next += 1;
+    }
+
+    fn take_out(&mut self, query: &Key) {
+        if let Some(number) = self.numbers.remove(query) {
+            self.order.remove(&number);
+            self.bytes -= query.len();
+        }
+        if self.numbers.is_empty() {
+            // The memory of a flood that is over.
+            self.numbers.shrink_to(0);
+        }
     }
 }
 
@@ -77,17 +181,38 @@ impl Queue {
 mod tests {
     use super::*;
 
+    fn key(bytes: &[u8]) -> Key {
+        Key::from(bytes)
+    }
+
     #[test]
     fn a_queue_merges_repeats_and_skips_what_does_not_fit() {
-        let mut queue = Queue::new(2);
-        assert_eq!(queue.push(b"a"), Queued::Waits);
-        assert_eq!(queue.push(b"a"), Queued::Merged);
-        assert_eq!(queue.push(&vec![0; MOST_BYTES]), Queued::Skipped);
-        assert_eq!(queue.push(b"b"), Queued::Waits);
-        assert_eq!(queue.push(b"c"), Queued::Skipped);
-        assert_eq!(queue.pop().as_deref(), Some(&b"a"[..]));
-        assert_eq!(queue.push(b"a"), Queued::Waits);
-        assert_eq!((queue.pop().as_deref(), queue.pop().as_deref()), (Some(&b"b"[..]), Some(&b"a"[..])));
-        assert_eq!((queue.pop(), queue.waiting.len(), queue.bytes), (None, 0, 0));
+        let queue = Queue::new(2);
+        let push = |query: &[u8]| queue.enter(query, || true);
+        assert_eq!(push(b"a"), Queued::Waits);
+        assert_eq!(push(b"a"), Queued::Merged);
+        assert_eq!(push(&vec![0; MOST_BYTES]), Queued::Skipped);
+        assert_eq!(push(b"b"), Queued::Waits);
+        assert_eq!(push(b"c"), Queued::Skipped);
+        assert!(queue.holds(b"a") && queue.holds(b"b") && !queue.holds(b"c"));
+        assert_eq!(queue.first(1), [key(b"a")]);
+        queue.take_out(&[key(b"a"), key(b"unknown")]);
+        assert!(!queue.holds(b"a") && queue.len() == 1);
+        assert_eq!(push(b"a"), Queued::Waits);
+        assert_eq!(queue.first(5), [key(b"b"), key(b"a")], "the oldest first");
+        assert!(queue.local_bits() > 0);
+        queue.take_out(&[key(b"b"), key(b"a")]);
+        assert_eq!((queue.len(), queue.read().bytes, queue.local_bits()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_query_whose_key_has_changed_is_not_entered_and_one_that_waits_is_not_entered_twice() {
+        let queue = Queue::new(2);
+        assert_eq!(queue.enter(b"a", || false), Queued::Changed);
+        assert!(!queue.holds(b"a"));
+        assert_eq!(queue.enter(b"a", || true), Queued::Waits);
+        queue.clear();
+        assert!(!queue.holds(b"a") && queue.first(1).is_empty());
+        assert_eq!(Queue::new(0).enter(b"a", || true), Queued::Skipped);
     }
 }

@@ -26,10 +26,9 @@ pub(crate) struct Unsynced {
 }
 
 impl<S: Store> Inner<S> {
-    /// Runs after every change: keeps the log short, and learns from queued queries.
+    /// Runs after every change.
     pub(crate) fn after_change(&self, writer: &mut Writer) {
         self.keep_log_short(writer);
-        self.learn_at_once(writer);
     }
 
     pub(crate) fn keep_log_short(&self, writer: &mut Writer) {

@@ -23,6 +23,7 @@ impl Counter {
 pub(crate) struct Counters {
     pub(crate) turned_away: StripedCounter,
     pub(crate) found: StripedCounter,
+    pub(crate) known_absent: StripedCounter,
     pub(crate) false_positives: Counter,
     pub(crate) unfiltered: Counter,
     pub(crate) adapted: Counter,
@@ -30,6 +31,7 @@ pub(crate) struct Counters {
     pub(crate) skipped: Counter,
     pub(crate) merged: Counter,
     pub(crate) declined: Counter,
+    pub(crate) disagreements: Counter,
     pub(crate) grown: Counter,
     pub(crate) rebuilt: Counter,
     pub(crate) rolled_forward: Counter,
@@ -50,20 +52,26 @@ pub struct Stats {
     pub turned_away: u64,
     /// Look-ups that found their key.
     pub found: u64,
-    /// Look-ups for absent keys that the filter let through.
+    /// Look-ups for absent keys that the filter let through and the store was asked about.
     pub false_positives: u64,
+    /// Look-ups that the filter let through, and that were answered *absent* without the store because the same false
+    /// positive waits to be learned from.
+    pub known_absent: u64,
     /// Look-ups that went to the store because there was no filter yet, or because the key was being changed.
     pub unfiltered: u64,
-    /// False positives that the filter learned from.
+    /// False positives that were learned from: the filter turned them away afterwards.
     pub adapted: u64,
-    /// False positives that it could not fix, or whose key was stored or absent by then.
+    /// False positives that it could not fix, or whose key was changed by then.
     pub not_adapted: u64,
-    /// False positives skipped because the queue was full.
+    /// False positives skipped because too many were waiting to be learned from.
     pub skipped: u64,
-    /// False positives that were in the queue already.
+    /// False positives that were waiting already.
     pub merged: u64,
     /// False positives that the policy ignored.
     pub declined: u64,
+    /// False positives whose key is in the index, but has no value: the store is damaged. Run
+    /// [`Guard::check`](crate::Guard::check).
+    pub disagreements: u64,
     /// How often the filter grew, or was rebuilt beside the one that answers.
     pub grown: u64,
     /// How often it was rebuilt from the index.
@@ -83,6 +91,7 @@ impl Counters {
         Stats {
             turned_away: self.turned_away.get(),
             found: self.found.get(),
+            known_absent: self.known_absent.get(),
             false_positives: self.false_positives.get(),
             unfiltered: self.unfiltered.get(),
             adapted: self.adapted.get(),
@@ -90,6 +99,7 @@ impl Counters {
             skipped: self.skipped.get(),
             merged: self.merged.get(),
             declined: self.declined.get(),
+            disagreements: self.disagreements.get(),
             grown: self.grown.get(),
             rebuilt: self.rebuilt.get(),
             rolled_forward: self.rolled_forward.get(),

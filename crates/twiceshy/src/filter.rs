@@ -102,6 +102,10 @@ pub enum Operation<'k> {
     Remove(&'k [u8]),
     /// Adapt to a query that the filter reports *present* but that is not in the set.
     Adapt(&'k [u8]),
+    /// Adapt to a prefix of these queries in one plan, as [`Operation::Adapt`] would to one after the other, so that one
+    /// commit serves many. [`Outcome::Learned`](crate::plan::Outcome::Learned) says how long the prefix is: at least one
+    /// query, if there are any. Only filters whose learning [writes](Kind::learning_writes) take more than the first one.
+    Learn(&'k [Key]),
     /// Bring in a key that is known not to be in the filter: see [`Backed::fill`].
     Bring(&'k Position),
     /// Begin a rebuild within the filter. Only for filters whose [`Backed::successor`] is `None`.

@@ -7,7 +7,7 @@ use crate::hash::HashKey;
 use crate::key::AsKey;
 use crate::kind::Kind;
 use crate::persist::SaveError;
-use crate::plan::{Outcome, Plan};
+use crate::plan::{Learned, Outcome, Plan};
 use crate::quotient::BroomFilter;
 use crate::remote::{
     ByHash, Commit, CommitError, Frontier, Generation, Key, Phase, Position, Remote, RemoteError, Schema, Write,
@@ -290,6 +290,18 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
         }
         match self.change(Operation::Adapt(query))? {
             Outcome::Adapted(adapted) => Ok(adapted),
+            _ => Err(Error::Disagree),
+        }
+    }
+
+    /// Tells the filter of several mistakes at once. It deals with the first [`Learned::queries`] of them, with one commit:
+    /// call it again with the rest. See [`Operation::Learn`].
+    pub fn learn(&mut self, queries: &[Key]) -> Result<Learned, Error> {
+        if self.doubt.is_none() && queries.iter().any(|query| self.filter.contains(query)) {
+            self.in_step()?;
+        }
+        match self.change(Operation::Learn(queries))? {
+            Outcome::Learned(learned) => Ok(learned),
             _ => Err(Error::Disagree),
         }
     }

@@ -5,12 +5,13 @@
 //! written to bytes, read back, and applied to a copy of the filter that it was made for.
 
 use crate::cuckoo;
+use crate::error::{PlanError, StalePlan};
 use crate::filter::{Adapted, Inserted, Progress, Removed};
 use crate::hash::mix;
+use crate::persist::hash_key;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::quotient;
 use crate::remote::{CellId, Frontier, Generation, Key, OrderWords, Schema, Write};
-use crate::{error::StalePlan, persist::hash_key};
 
 /// Identifies a filter's state: two filters with the same stamp hold the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,11 @@ impl Stamp {
     pub(crate) fn after(self, code: u64, word: u64) -> Stamp {
         let history = mix(self.history.wrapping_add(code) ^ mix(word));
         Stamp { history, changes: self.changes.saturating_add(1), ..self }
+    }
+
+    /// The stamp after an operation with several keys, given the hash word of each.
+    pub(crate) fn after_all(self, code: u64, words: impl Iterator<Item = u64>) -> Stamp {
+        self.after(code, words.fold(0, |all, word| mix(all ^ mix(word)).wrapping_add(1)))
     }
 
     /// The stamp after an operation with a key of these order words, the first of which is the key's first hash word.
@@ -61,8 +67,21 @@ pub enum Outcome {
     Removed(Removed),
     /// The result of an adaptation.
     Adapted(Adapted),
+    /// The result of adapting to several queries.
+    Learned(Learned),
     /// The result of a step of a rebuild within the filter.
     Rebuild(Progress),
+}
+
+/// What [`Operation::Learn`](crate::filter::Operation::Learn) did about several false positives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// How many queries the plan deals with: the first ones.
+    pub queries: u64,
+    /// How many of them are absent once the plan is applied.
+    pub fixed: u64,
+    /// How many of them are stored keys: nothing was done about these.
+    pub stored: u64,
 }
 
 /// The effect of an operation, not yet applied.
@@ -117,6 +136,21 @@ impl Plan {
         Plan::new(stamp, stamp, outcome, Vec::new(), Edit::Nothing)
     }
 
+    /// Plans to learn from the first query alone: for filters whose adaptations need no commit.
+    pub(crate) fn learn_first(
+        stamp: Stamp,
+        queries: &[Key],
+        adapt: impl FnOnce(&[u8]) -> Result<Plan, PlanError>,
+    ) -> Result<Plan, PlanError> {
+        let Some(query) = queries.first() else {
+            return Ok(Plan::nothing(stamp, Outcome::Learned(Learned::default())));
+        };
+        let plan = adapt(query)?;
+        let is = |adapted| u64::from(plan.outcome == Outcome::Adapted(adapted));
+        let learned = Learned { queries: 1, fixed: is(Adapted::Fixed), stored: is(Adapted::Stored) };
+        Ok(Plan { outcome: Outcome::Learned(learned), ..plan })
+    }
+
     /// The result of the operation.
     pub fn outcome(&self) -> Outcome {
         self.outcome
@@ -157,7 +191,7 @@ impl Plan {
         for number in [before.history, before.changes, before.committed, after.history, after.changes] {
             fields.u64(number);
         }
-        fields.u8(outcome_code(self.outcome));
+        put_outcome(self.outcome, &mut fields);
         fields.u64(self.writes.len() as u64);
         self.writes.iter().for_each(|write| put_write(write, &mut fields));
         match &self.edit {
@@ -188,9 +222,7 @@ impl Plan {
         from.expect_kind(KIND)?;
         let made_for = Stamp { history: from.u64()?, changes: from.u64()?, committed: from.u64()? };
         let becomes = Stamp { history: from.u64()?, changes: from.u64()?, ..made_for };
-        let outcome = usize::from(from.u8()?);
-        let outcome = OUTCOMES.get(outcome).copied();
-        let outcome = outcome.ok_or_else(|| LoadError::invalid("its outcome is unknown"))?;
+        let outcome = take_outcome(&mut from)?;
         let count = from.u64()?;
         let mut writes = Vec::new();
         for _ in 0..count {
@@ -218,7 +250,7 @@ impl Plan {
 /// The container kind of a plan, far from those of filters.
 const KIND: u16 = 0x504C;
 
-/// Outcomes by their codes.
+/// Outcomes by their codes, but for [`Outcome::Learned`].
 const OUTCOMES: [Outcome; 12] = [
     Outcome::Inserted(Inserted::New),
     Outcome::Inserted(Inserted::AlreadyStored),
@@ -234,8 +266,30 @@ const OUTCOMES: [Outcome; 12] = [
     Outcome::Rebuild(Progress::GaveUp),
 ];
 
-fn outcome_code(outcome: Outcome) -> u8 {
-    OUTCOMES.iter().position(|known| *known == outcome).unwrap_or(0) as u8
+/// The code of [`Outcome::Learned`], whose numbers follow.
+const LEARNED: u8 = 12;
+
+fn put_outcome(outcome: Outcome, out: &mut Writer<'_>) {
+    match outcome {
+        Outcome::Learned(Learned { queries, fixed, stored }) => {
+            out.u8(LEARNED);
+            [queries, fixed, stored].into_iter().for_each(|number| out.u64(number));
+        }
+        _ => out.u8(OUTCOMES.iter().position(|known| *known == outcome).unwrap_or(0) as u8),
+    }
+}
+
+fn take_outcome(from: &mut Reader) -> Result<Outcome, LoadError> {
+    let code = from.u8()?;
+    if code != LEARNED {
+        let outcome = OUTCOMES.get(usize::from(code)).copied();
+        return outcome.ok_or_else(|| LoadError::invalid("its outcome is unknown"));
+    }
+    let learned = Learned { queries: from.u64()?, fixed: from.u64()?, stored: from.u64()? };
+    if learned.fixed.checked_add(learned.stored).is_none_or(|dealt_with| dealt_with > learned.queries) {
+        return Err(LoadError::invalid("it fixes more queries than it has"));
+    }
+    Ok(Outcome::Learned(learned))
 }
 
 fn put_write(write: &Write, out: &mut Writer<'_>) {
@@ -317,4 +371,37 @@ fn take_write(from: &mut Reader) -> Result<Write, LoadError> {
         5 => Write::Abandon { generation },
         other => return Err(LoadError::invalid(format!("a write is of kind {other}"))),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The offset of the outcome: after the container's header and two stamps.
+    const OUTCOME: usize = 64 + 32;
+
+    fn plan(outcome: Outcome) -> Plan {
+        Plan::nothing(Stamp::new(&[1]), outcome)
+    }
+
+    #[test]
+    fn every_outcome_has_its_code_and_is_read_as_written() {
+        for (code, outcome) in OUTCOMES.into_iter().enumerate() {
+            let bytes = plan(outcome).to_bytes();
+            assert_eq!(usize::from(bytes[OUTCOME]), code);
+            assert_eq!(Plan::from_bytes(&bytes).expect("what was written").outcome(), outcome);
+        }
+        // Codes that earlier versions have written.
+        assert_eq!(OUTCOMES[5], Outcome::Adapted(Adapted::Fixed));
+        assert_eq!(OUTCOMES[11], Outcome::Rebuild(Progress::GaveUp));
+        let learned = |queries, fixed, stored| Outcome::Learned(Learned { queries, fixed, stored });
+        for outcome in [learned(0, 0, 0), learned(7, 4, 3), learned(u64::MAX, u64::MAX, 0)] {
+            let bytes = plan(outcome).to_bytes();
+            assert_eq!(bytes[OUTCOME], LEARNED);
+            assert_eq!(Plan::from_bytes(&bytes).expect("what was written").outcome(), outcome);
+        }
+        for outcome in [learned(6, 4, 3), learned(7, 8, 0), learned(7, u64::MAX, 8)] {
+            assert!(matches!(Plan::from_bytes(&plan(outcome).to_bytes()), Err(LoadError::Invalid { .. })));
+        }
+    }
 }

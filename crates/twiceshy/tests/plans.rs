@@ -9,7 +9,7 @@ use twiceshy::growth::Growth;
 use twiceshy::hash::HashKey;
 use twiceshy::persist::LoadError;
 use twiceshy::plan::{Outcome, Plan};
-use twiceshy::remote::{ByHash, Commit, Generation, Keys, Place, Position, Remote, RemoteError, Write};
+use twiceshy::remote::{ByHash, Commit, Generation, Key, Keys, Place, Position, Remote, RemoteError, Write};
 use twiceshy::testing::{Variant, saved, statistics, stored};
 use twiceshy::{AdaptiveFilter, Kind};
 
@@ -54,12 +54,19 @@ fn mistake(pair: &AdaptiveFilter) -> Option<[u8; 8]> {
 /// A plan of each sort that changes something.
 fn plans(pair: &AdaptiveFilter) -> Vec<Plan> {
     let (new, old, wrong) = (key(5_000), key(3), mistake(pair));
+    let more = (40_000..41_000).map(key).filter(|query| pair.filter().contains(query)).take(5);
+    let all_wrong: Vec<Key> = wrong.into_iter().chain(more).map(|query| Key::from(&query[..])).collect();
     let operations = [Operation::Insert(&new), Operation::Remove(&old)];
-    let operations = operations.into_iter().chain(wrong.as_ref().map(|query| Operation::Adapt(query)));
+    let learning = wrong.iter().flat_map(|query| [Operation::Adapt(query), Operation::Learn(&all_wrong)]);
+    let operations = operations.into_iter().chain(learning);
     let plans: Vec<Plan> =
         operations.map(|operation| pair.filter().plan(operation, pair.remote()).expect("there is room")).collect();
     assert!(plans.iter().all(|plan| !plan.is_nothing() && plan.made_for() == pair.filter().stamp()));
-    assert_eq!(plans.len(), if pair.filter().kind().learns() { 3 } else { 2 });
+    assert_eq!(plans.len(), if pair.filter().kind().learns() { 4 } else { 2 });
+    if let Some(Outcome::Learned(learned)) = plans.get(3).map(Plan::outcome) {
+        let writes = pair.filter().kind().learning_writes();
+        assert!(if writes { learned.queries > 1 } else { learned.queries == 1 }, "{learned:?}");
+    }
     plans
 }
 
@@ -298,7 +305,7 @@ proptest! {
     #[test]
     fn a_plan_with_hostile_numbers_is_refused_or_leaves_a_whole_filter(
         variant in 0..Variant::ALL.len(),
-        which in 0..3usize,
+        which in 0..4usize,
         cells in prop::sample::select(vec![1, 40, CELLS, 1000]),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>(), 0..64u32), 0..6),
     ) {

@@ -253,6 +253,7 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
             Operation::Insert(key) => self.plan_insert(key, keys),
             Operation::Remove(key) => self.plan_remove(key, keys),
             Operation::Adapt(query) => self.plan_adapt(query, keys),
+            Operation::Learn(queries) => Plan::learn_first(self.stamp, queries, |query| self.plan_adapt(query, keys)),
             Operation::Bring(at) => self.plan_new(at.key.clone(), keys),
             Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NotRebuilding),
         }

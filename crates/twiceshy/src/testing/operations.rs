@@ -6,9 +6,9 @@ use crate::error::{Error, PlanError};
 use crate::filter::{self, Adapted, Backed, Target};
 use crate::hash::HashKey;
 use crate::pair::{AdaptiveFilter, stored_keys};
-use crate::plan::Plan;
+use crate::plan::{Learned, Outcome, Plan};
 use crate::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
-use crate::remote::Remote;
+use crate::remote::{Commit, Key, Remote};
 use std::any::Any;
 use std::collections::BTreeSet;
 
@@ -23,6 +23,8 @@ pub enum Operation {
     Query(u16),
     /// Adapt, whether or not it is a false positive.
     Adapt(u16),
+    /// Adapt to several queries in one plan, stored keys among them.
+    Learn(u16),
     /// Begin to grow by this many cells.
     BeginGrow(u8),
     /// Begin to take another hash key.
@@ -37,6 +39,9 @@ pub enum Operation {
     Lose(bool),
 }
 
+/// The length of a saved filter's header, which has the stamp.
+const HEADER: usize = 64;
+
 /// Decodes operations from bytes, three for each, so that a fuzzer can drive them.
 pub fn decode(bytes: &[u8]) -> Vec<Operation> {
     bytes.as_chunks::<3>().0.iter().map(|[what, low, high]| one(*what, u16::from_le_bytes([*low, *high]))).collect()
@@ -48,7 +53,8 @@ fn one(what: u8, number: u16) -> Operation {
         0..=9 => Operation::Insert(number % 512),
         10..=15 => Operation::Remove(number % 512),
         16..=21 => Operation::Query(number % 4096),
-        22..=23 => Operation::Adapt(number % 4096),
+        22 => Operation::Adapt(number % 4096),
+        23 => Operation::Learn(number),
         24 => Operation::BeginGrow(small),
         25 => Operation::BeginRekey(small),
         26..=28 => Operation::Step(small),
@@ -86,6 +92,14 @@ fn key(number: u16) -> Vec<u8> {
         0 => Vec::new(),
         _ => number.to_le_bytes().repeat(1 + usize::from(number % 5)),
     }
+}
+
+/// The queries of a step that learns: any, and a few that were likely stored or asked before.
+fn queries(number: u16) -> Vec<Key> {
+    let spread =
+        (0..u16::from(number.to_be_bytes()[0] % 48)).map(|at| number.wrapping_add(at.wrapping_mul(611)) % 4096);
+    let near = (0..4).map(|at| number.wrapping_add(at) % 512);
+    spread.chain(near).map(|number| Key::from(key(number))).collect()
 }
 
 /// How an operation ended.
@@ -161,11 +175,16 @@ impl<R: Remote + Clone> Test<R> {
             _ => 0,
         };
         let (key, filter) = (key(number), self.pair.filter());
+        let wrong = match operation {
+            Operation::Learn(number) => queries(number),
+            _ => Vec::new(),
+        };
         let operation = match operation {
             Operation::Insert(_) => filter::Operation::Insert(&key),
             Operation::Remove(_) => filter::Operation::Remove(&key),
             Operation::Query(_) if !filter.contains(&key) => return Ok(None),
             Operation::Query(_) | Operation::Adapt(_) => filter::Operation::Adapt(&key),
+            Operation::Learn(_) => filter::Operation::Learn(&wrong),
             Operation::BeginGrow(more) => filter::Operation::Begin(Target::Cells(self.cells(more))),
             Operation::BeginRekey(seed) => filter::Operation::Begin(Target::Hash(other_hash(seed))),
             Operation::Step(limit) => filter::Operation::Step(usize::from(limit).max(1)),
@@ -173,11 +192,45 @@ impl<R: Remote + Clone> Test<R> {
         };
         // Reads the remote inside, so that the check does not use up a failure meant for an operation.
         match filter.plan(operation, self.pair.remote().inner()) {
-            Ok(plan) => is_a_value(filter, &plan, before).map(Some),
+            Ok(plan) => {
+                let after = is_a_value(filter, &plan, before)?;
+                if let Outcome::Learned(learned) = plan.outcome() {
+                    self.like_one_by_one(&wrong, learned, &after)?;
+                }
+                Ok(Some(after))
+            }
             Err(PlanError::Full { .. } | PlanError::NotRebuilding) => Ok(None),
             Err(PlanError::Options(_)) => Ok(None),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Adapts copies to the queries one after the other: a plan for all of them must do the same, except to the stamp.
+    fn like_one_by_one(&self, wrong: &[Key], learned: Learned, after: &[u8]) -> Result<(), String> {
+        let taken = wrong.get(..learned.queries as usize).ok_or("it dealt with more queries than there are")?;
+        if taken.is_empty() != wrong.is_empty() {
+            return Err("it dealt with no query".into());
+        }
+        let mut remote = self.pair.remote().inner().clone();
+        let sequence = remote.sequence().map_err(text)?;
+        let mut filter = self.pair.filter().boxed();
+        for (query, commit) in taken.iter().zip(sequence + 1..) {
+            let plan = filter.plan(filter::Operation::Adapt(query), &remote).map_err(text)?;
+            // A commit for each, so that the numbers follow each other.
+            remote
+                .commit(&Commit { sequence: commit, writes: plan.writes().to_vec(), ..Commit::default() })
+                .map_err(text)?;
+            filter.apply(plan).map_err(text)?;
+        }
+        if saved(&*filter).get(HEADER..) != after.get(HEADER..) {
+            return Err(format!("learning from {} queries at once is not like one by one", taken.len()));
+        }
+        let fixed = taken.iter().filter(|query| !filter.contains(query)).count() as u64;
+        let stored = taken.iter().filter(|query| self.set.contains(&***query)).count() as u64;
+        if (learned.fixed, learned.stored) != (fixed, stored) {
+            return Err(format!("{fixed} are fixed and {stored} stored, but it says {learned:?}"));
+        }
+        Ok(())
     }
 
     /// While an outcome is unknown, its keys are present and writes are refused. Then the remote decides.
@@ -211,6 +264,7 @@ impl<R: Remote + Clone> Test<R> {
             Operation::Remove(number) => self.remove(&key(number)),
             Operation::Query(number) if !self.pair.contains(&key(number)) => Ok(End::Done),
             Operation::Query(number) | Operation::Adapt(number) => self.adapt(&key(number)),
+            Operation::Learn(number) => ended(self.pair.learn(&queries(number))),
             Operation::BeginGrow(more) => ended(self.pair.begin_grow(self.cells(more))),
             Operation::BeginRekey(seed) => ended(self.pair.begin_rekey(other_hash(seed))),
             Operation::Step(limit) => match self.pair.rebuild_step(limit.into()) {

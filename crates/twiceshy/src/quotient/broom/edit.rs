@@ -60,7 +60,10 @@ impl BroomFilter {
             tables.iter_mut().for_each(|table| table.ghosts.end_phase());
         }
         let mut forgotten = [Forgotten::default(), Forgotten::default()];
-        tables.iter_mut().zip(&mut forgotten).for_each(|(table, forgotten)| *forgotten = table.ghosts.forget());
+        // A plan of many adaptations forgets as much as they would one by one.
+        let [_, _, adapts, ..] = edit.stats;
+        let places = tables.iter_mut().zip(&mut forgotten);
+        places.for_each(|(table, forgotten)| *forgotten = table.ghosts.forget(adapts));
         if let Some(Begun { slots, table }) = &mut edit.begun {
             tables.set_second(table.take().or_else(|| Prints::new(*slots, &shape).map(Box::new)));
         }

@@ -7,8 +7,8 @@ use super::stats::Stats;
 use crate::error::PlanError;
 use crate::filter::{Backed, Filter, Operation, Target};
 use crate::hash::HashKey;
-use crate::plan::{Edit, Plan, Undo};
-use crate::remote::{ByHash, Commit, Generation, Remote};
+use crate::plan::{Edit, Outcome, Plan, Undo};
+use crate::remote::{ByHash, Commit, Generation, Key, Remote};
 use crate::rng::SplitMix64;
 
 /// The offsets of the container's checksums: the payload's, and the header's at the end of the header.
@@ -34,11 +34,16 @@ fn sealed(mut file: Vec<u8>) -> Vec<u8> {
 /// Plans some operation; `None` if there is nothing to do.
 fn plan(filter: &BroomFilter, remote: &ByHash, rng: &mut SplitMix64) -> Option<Plan> {
     let key = rng.below(700).to_le_bytes();
-    let wrong;
+    let (wrong, all_wrong);
     let operation = match rng.below(100) {
         0..40 => Operation::Insert(&key),
         40..60 => Operation::Remove(&key),
-        60..90 => {
+        60..70 => {
+            let drawn = (0..5_000).map(|_| Key::from(&rng.next().to_le_bytes()[..]));
+            all_wrong = drawn.filter(|query| filter.contains(query)).take(60).collect::<Vec<_>>();
+            Operation::Learn(&all_wrong)
+        }
+        70..90 => {
             wrong = (0..2_000).map(|_| rng.next().to_le_bytes()).find(|query| filter.contains(query))?;
             Operation::Adapt(&wrong)
         }
@@ -100,6 +105,93 @@ fn a_plan_that_is_undone_leaves_the_filter_as_it_was() {
         filter.undo(undo).expect("the last plan");
         assert_eq!(state(&filter), state(before));
     });
+}
+
+/// The filter's payload, without the stamp in its header, and its counts without the memory of what it has yet to free.
+fn bits(filter: &BroomFilter) -> (Vec<u8>, Stats, Option<Rebuild>) {
+    let (file, stats, rebuild) = state(filter);
+    (file[PAYLOAD..].to_vec(), Stats { ghost_bits: 0, ..stats }, rebuild)
+}
+
+/// Small filters, so that phases end and tables are replaced on the way.
+#[test]
+fn learning_from_many_queries_in_one_plan_is_like_learning_from_one_after_the_other() {
+    let (mut cut_short, mut whole, mut beside) = (0, 0, 0);
+    for seed in 0..60u64 {
+        let mut rng = SplitMix64::from_state(seed);
+        let (form, width) =
+            [(BroomForm::TwoLevels, 2), (BroomForm::BackYard, 4), (BroomForm::TwoLevels, 7)][(seed % 3) as usize];
+        let options = BroomFilter::with_slots(60 + rng.below(500), width).form(form);
+        let options = if seed % 7 == 6 { options.reclaim_by_rebuild() } else { options };
+        let mut pair = options.build(HashKey::fixed(seed), ByHash::new()).expect("a small one");
+        (0..50u64).for_each(|number| assert!(pair.insert(&number).expect("room for all")));
+        let mut filter = pair.filter().clone();
+        let (mut sequence, mut remote) = (pair.sequence(), pair.into_remote());
+        let mut perform = |filter: &mut BroomFilter, remote: &mut ByHash, operation: Operation<'_>| {
+            let plan = filter.plan(operation, &*remote).expect("the sets agree");
+            sequence += 1;
+            remote.commit(&Commit { sequence, writes: plan.writes().to_vec() }).expect("a sound plan");
+            let outcome = plan.outcome();
+            filter.apply(plan).expect("it was made for this filter");
+            outcome
+        };
+        for round in 0..40u64 {
+            match filter.rebuild {
+                None if round % 10 == 3 => {
+                    let target = match seed % 2 {
+                        0 => Target::Cells(500 + rng.below(300)),
+                        _ => Target::Hash(HashKey::fixed(rng.next())),
+                    };
+                    perform(&mut filter, &mut remote, Operation::Begin(target));
+                }
+                Some(_) if round % 3 == 0 => drop(perform(&mut filter, &mut remote, Operation::Step(9))),
+                _ => {}
+            }
+            let drawn = (0..500).map(|_| rng.next()).map(|number| number % (100 << (number % 40)));
+            let drawn = drawn.map(|number| Key::from(&number.to_le_bytes()[..]));
+            let queries: Vec<Key> = drawn.filter(|query| filter.contains(query)).take(40).collect();
+            let (mut single, mut beneath) = (filter.clone(), remote.clone());
+            let first = beneath.sequence().expect("memory") + 1;
+            let outcome = perform(&mut filter, &mut remote, Operation::Learn(&queries));
+            let Outcome::Learned(learned) = outcome else { panic!("{outcome:?}") };
+            let taken = &queries[..learned.queries as usize];
+            for (sequence, query) in (first..).zip(taken) {
+                let plan = single.plan(Operation::Adapt(query), &beneath).expect("the sets agree");
+                beneath.commit(&Commit { sequence, writes: plan.writes().to_vec() }).expect("a sound plan");
+                single.apply(plan).expect("it was made for this filter");
+            }
+            assert_eq!(bits(&filter), bits(&single), "seed {seed}, round {round}");
+            let phase = |remote: &ByHash| remote.phase().expect("memory");
+            assert_eq!(phase(&remote), phase(&beneath), "seed {seed}, round {round}");
+            let stored = crate::pair::stored_keys(&remote).expect("memory");
+            assert_eq!(stored, crate::pair::stored_keys(&beneath).expect("memory"));
+            assert_eq!(filter.validate(&stored, &remote), Ok(()), "seed {seed}, round {round}");
+            *(if taken.len() < queries.len() { &mut cut_short } else { &mut whole }) += 1;
+            beside += u32::from(filter.rebuild.is_some());
+        }
+    }
+    assert!(cut_short > 100 && whole > 100 && beside > 100, "{cut_short}, {whole}, {beside}");
+}
+
+#[test]
+fn the_stamp_after_learning_depends_on_every_query_and_on_their_order() {
+    let mut pair = BroomFilter::with_slots(600, 3).build(HashKey::fixed(5), ByHash::new()).expect("a small one");
+    (0..400u64).for_each(|number| assert!(pair.insert(&number).expect("room for all")));
+    let wrong = (1_000u64..).map(|number| Key::from(&number.to_le_bytes()[..]));
+    let wrong: Vec<Key> = wrong.filter(|query| pair.filter().contains(query)).take(4).collect();
+    let stamp = |queries: &[Key]| {
+        let mut filter = pair.filter().clone();
+        let plan = filter.plan(Operation::Learn(queries), pair.remote()).expect("the sets agree");
+        filter.apply(plan).expect("it was made for this filter");
+        assert_eq!(filter.stamp().changes(), pair.filter().stamp().changes() + 1);
+        filter.stamp()
+    };
+    let [a, b, c, d] = [0, 1, 2, 3].map(|at| wrong[at].clone());
+    let lists = [vec![a.clone()], vec![a.clone(), b.clone()], vec![b.clone(), a.clone()], vec![a.clone(), c.clone()]];
+    let stamps: Vec<_> = lists.iter().chain([&vec![a, b, c, d]]).map(|list| stamp(list)).collect();
+    for (at, one) in stamps.iter().enumerate() {
+        assert!(!stamps[at + 1..].contains(one), "{at}");
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub(super) const ADAPT: u64 = 3;
 pub(super) const FILL: u64 = 4;
 pub(super) const BEGIN: u64 = 6;
 pub(super) const STEP: u64 = 7;
+pub(super) const LEARN: u64 = 8;
 
 /// The broom filter (001): whatever an adversary asks, inserts and removes, its next query is a false positive with
 /// probability at most 1.25·ε. `docs/broom.md` has the proof and its assumptions.
@@ -191,6 +192,7 @@ impl Backed for BroomFilter {
             Operation::Insert(key) => self.plan_insert(key, keys),
             Operation::Remove(key) => self.plan_remove(key, keys),
             Operation::Adapt(query) => self.plan_adapt(query, keys),
+            Operation::Learn(queries) => self.plan_learn(queries, keys),
             Operation::Begin(target) => self.plan_begin(target),
             Operation::Step(limit) => self.plan_step(limit, keys),
             Operation::Bring(_) => Err(PlanError::NoSuccessor),

@@ -15,7 +15,7 @@ use crate::remote::{Frontier, Generation, Key, Keys, Write};
 /// longer do. It limits the keys that can crowd together before the frontier has gone round twice, to 2/64 of all keys.
 const CROWDED: u64 = 64;
 
-/// What an operation did, for the remote.
+/// What an operation did, for the remote. If it adapts to several queries, all of it.
 #[derive(Default)]
 pub(super) struct Deeds {
     pub(super) came: Option<Key>,
@@ -138,7 +138,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Adds the extensions that the operation caused to the debt, and pays it up to a bound.
+    /// Adds the extensions caused since the last time to the debt, and pays it up to a bound.
     pub(super) fn settle(&mut self, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         let c = u64::from(self.reclaim.c);
         let owes = self.local.crowding > 0 && self.local.rules.keep(BroomRule::RoomForAll);
@@ -154,6 +154,7 @@ impl Draft<'_> {
         // The debt is at most the number of keys.
         self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.local.keys());
         self.stats.extends += self.local.extends;
+        (self.local.extends, self.local.crowding) = (0, 0);
         Ok(())
     }
 

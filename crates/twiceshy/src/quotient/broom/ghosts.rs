@@ -20,8 +20,12 @@ pub(crate) struct Ghosts<S: Storage = Owned> {
     widths: [u32; 2],
 }
 
-/// How many of their strings an operation frees. It adds at most a few ghosts, and a string has many.
+/// How many of their strings an insertion, a removal or an adaptation frees. It adds at most a few ghosts, and a string has
+/// many.
 const FORGOTTEN_AT_ONCE: usize = 2;
+
+/// The adaptations of a plan that count, since a plan from bytes may claim any number.
+const MOST_ADAPTS: u64 = 1 << 10;
 
 /// What one operation has freed.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +61,11 @@ impl Ghosts {
         self.by_age[Age::New as usize] = std::mem::replace(&mut self.by_age[Age::Old as usize], left);
     }
 
-    /// Frees some ghosts whose function has ended.
-    pub(crate) fn forget(&mut self) -> Forgotten {
+    /// Frees some ghosts whose function has ended, after a plan with this many adaptations.
+    pub(crate) fn forget(&mut self, adapts: u64) -> Forgotten {
         let Some(leaving) = self.leaving.last_mut() else { return Forgotten::default() };
-        let strings = (0..FORGOTTEN_AT_ONCE).filter_map(|_| leaving.forget_some()).collect();
+        let most = FORGOTTEN_AT_ONCE * adapts.clamp(1, MOST_ADAPTS) as usize;
+        let strings = (0..most).map_while(|_| leaving.forget_some()).collect();
         Forgotten { strings, all: self.leaving.pop_if(|leaving| leaving.is_empty()).is_some() }
     }
 
@@ -225,7 +230,7 @@ mod tests {
         assert_eq!(ghosts.len(), 2);
         assert_eq!(ghosts.bits_for(base(0, 1, 0), 1), 1, "the new function is the old one now");
         let ended = ghosts.clone();
-        let forgotten = ghosts.forget();
+        let forgotten = ghosts.forget(0);
         assert!(ghosts.allocated_bits() < ended.allocated_bits(), "those of a function that has ended are forgotten");
         ghosts.recall(forgotten);
         assert_eq!(ghosts, ended);
@@ -236,8 +241,8 @@ mod tests {
         ghosts.end_phase();
         assert_eq!(ghosts.len(), 0);
         assert!(ghosts.allocated_bits() > 0, "they are forgotten by operations");
-        ghosts.forget();
-        ghosts.forget();
+        ghosts.forget(0);
+        ghosts.forget(0);
         assert_eq!(ghosts.allocated_bits(), 0);
     }
 }

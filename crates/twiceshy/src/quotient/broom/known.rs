@@ -50,7 +50,9 @@ impl<'a> Known<'a> {
     /// Records that a key is no longer in L. It still has its old function.
     pub(crate) fn went<S: Storage>(&mut self, local: &Local<S>, key: &Key) {
         for at in Self::ats(local, key) {
-            self.here.entry(at).or_default().retain(|here| here != key);
+            if let Some(here) = self.here.get_mut(&at) {
+                here.retain(|here| here != key);
+            }
         }
         self.gone.insert(key.clone());
     }
@@ -125,11 +127,11 @@ impl<'a> Known<'a> {
         Ok(keys)
     }
 
-    /// `true` if the remote has a key. Reads at most once.
+    /// `true` if a key is in the set. Reads at most once.
     pub(crate) fn stores<S: Storage>(&self, local: &Local<S>, key: &[u8]) -> Result<bool, PlanError> {
         let (age, quotient) = local.functions.quotient(key, 0, &local.shape);
-        let keys = self.of_age(local, age, 0, quotient)?;
-        Ok(keys.iter().any(|stored| **stored == *key))
+        let here = self.here.get(&(age, 0, quotient)).into_iter().flatten();
+        Ok(here.chain(&self.of_age(local, age, 0, quotient)?).any(|stored| **stored == *key))
     }
 
     /// The keys of the old function whose positions are in a range, in the order of positions.
@@ -143,7 +145,7 @@ impl<'a> Known<'a> {
         let order = Functions::frontier_order(&local.shape);
         let mut keys = self.read(local, Age::Old, order, positions.clone(), own)?;
         keys.retain(|key| !self.gone.contains(key));
-        let came = self.here.iter().filter(|((age, level, _), _)| (*age, *level) == (Age::Old, 0));
+        let came = self.here.range((Age::Old, 0, Quotient(0))..=(Age::Old, 0, Quotient(u64::MAX)));
         keys.extend(came.flat_map(|(_, keys)| keys).filter(|key| own(key)).cloned());
         let mut ordered: Vec<(u64, Key)> = keys.into_iter().map(|key| (position(&key), key)).collect();
         ordered.sort_unstable();

@@ -24,9 +24,9 @@ pub(crate) struct Local<S: Storage = Owned> {
     pub(crate) functions: Functions,
     pub(crate) shape: Shape,
     pub(crate) rules: Rules,
-    /// The number of fingerprints extended since this draft began.
+    /// The number of fingerprints extended since this draft began, or since its debt was settled.
     pub(crate) extends: u64,
-    /// The number of keys put beside a crowded first level since this draft began.
+    /// The number of keys put beside a crowded first level, since the same time.
     pub(crate) crowding: u64,
 }
 

@@ -1,12 +1,12 @@
-//! Planning an insertion, a removal and an adaptation.
+//! Planning an insertion, a removal, and adaptations.
 
 use super::draft::Draft;
-use super::filter::{ADAPT, BroomFilter, INSERT, REMOVE};
+use super::filter::{ADAPT, BroomFilter, INSERT, LEARN, REMOVE};
 use super::frontier::Deeds;
 use super::known::Known;
 use crate::error::PlanError;
 use crate::filter::{Adapted, Filter, Inserted, Removed};
-use crate::plan::{self, Outcome, Plan, Stamp};
+use crate::plan::{self, Learned, Outcome, Plan, Stamp};
 use crate::remote::{Key, Keys, Write};
 
 impl BroomFilter {
@@ -60,29 +60,64 @@ impl BroomFilter {
     }
 
     pub(crate) fn plan_adapt(&self, query: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
-        if !self.local.contains(query) {
-            return Ok(Plan::nothing(self.stamp, Outcome::Adapted(Adapted::Fixed)));
-        }
         let (mut known, mut deeds) = (Known::new(keys), Deeds::default());
-        if known.stores(&self.local, query)? {
-            return Ok(Plan::nothing(self.stamp, Outcome::Adapted(Adapted::Stored)));
-        }
         let mut draft = Draft::new(self);
+        let adapted = draft.adapt(query, &mut known, &mut deeds)?;
+        if draft.stats.adapts == 0 {
+            return Ok(Plan::nothing(self.stamp, Outcome::Adapted(adapted)));
+        }
+        let writes = draft.tell(deeds);
+        Ok(self.plan_of(self.after(ADAPT, query), Outcome::Adapted(adapted), writes, draft))
+    }
+
+    /// Plans to adapt to queries one after the other, until a phase ends: a plan can end only one.
+    pub(crate) fn plan_learn(&self, queries: &[Key], keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let (mut known, mut deeds) = (Known::new(keys), Deeds::default());
+        let mut draft = Draft::new(self);
+        let mut learned = Learned::default();
+        for query in queries {
+            let adapted = draft.adapt(query, &mut known, &mut deeds)?;
+            learned.queries += 1;
+            learned.stored += u64::from(adapted == Adapted::Stored);
+            if deeds.phase_ended {
+                break;
+            }
+        }
+        let writes = draft.tell(deeds);
+        let taken = &queries[..learned.queries as usize];
+        // At the end: an adaptation may break what an earlier one has fixed.
+        learned.fixed = taken.iter().filter(|query| !draft.local.contains(query)).count() as u64;
+        let outcome = Outcome::Learned(learned);
+        if draft.stats.adapts == 0 {
+            return Ok(Plan::nothing(self.stamp, outcome));
+        }
+        let words = taken.iter().map(|query| self.local.functions.old.words(query).word(0));
+        Ok(self.plan_of(self.stamp.after_all(LEARN, words), outcome, writes, draft))
+    }
+}
+
+impl Draft<'_> {
+    /// Adapts to a query, and pays for it. Counted only if something was done.
+    fn adapt(&mut self, query: &[u8], known: &mut Known<'_>, deeds: &mut Deeds) -> Result<Adapted, PlanError> {
+        if !self.local.contains(query) {
+            return Ok(Adapted::Fixed);
+        }
+        if known.stores(&self.local, query)? {
+            return Ok(Adapted::Stored);
+        }
         let spots: Vec<_> = self.local.spots(query).collect();
         // A query that equals a whole hash cannot be distinguished from it.
         let mut alike = spots.is_empty();
         for spot in spots {
-            alike |= !draft.local.learn(spot, query, &known)?;
+            alike |= !self.local.learn(spot, query, known)?;
         }
-        deeds.learned = draft.local.extends > 0;
-        draft.settle(&mut known, &mut deeds)?;
-        draft.stats.adapts += 1;
-        let writes = draft.tell(deeds);
-        let outcome = match (draft.local.contains(query), alike) {
+        deeds.learned |= self.local.extends > 0;
+        self.settle(known, deeds)?;
+        self.stats.adapts += 1;
+        Ok(match (self.local.contains(query), alike) {
             (false, _) => Adapted::Fixed,
             (true, true) => Adapted::Unfixable,
             (true, false) => Adapted::StillPresent,
-        };
-        Ok(self.plan_of(self.after(ADAPT, query), Outcome::Adapted(outcome), writes, draft))
+        })
     }
 }

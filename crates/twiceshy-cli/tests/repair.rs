@@ -14,10 +14,7 @@ fn lines(count: u32) -> Vec<u8> {
 }
 
 fn filled(filter: &str) -> Bench {
-    let bench = Bench::new();
-    bench.yes(&format!("create s --filter {filter}"), b"");
-    bench.yes("insert s", &lines(400));
-    bench
+    Bench::with_filter(filter, &lines(400))
 }
 
 /// Changes some entries of a map without the guard: every `step`-th.
@@ -79,7 +76,7 @@ fn a_store_without_a_state_record_is_repaired_with_the_filter_that_is_asked_for(
 
 #[test]
 fn what_cannot_be_made_right_is_named_and_the_status_is_one() {
-    let bench = filled("telescoping");
+    let bench = Bench::with_lines(&lines(400));
     tamper(&bench, Space::Values, 133, |key, value| {
         let mut wrong = value.to_vec();
         wrong[0] ^= 1;

@@ -125,7 +125,7 @@ impl<S: Store> Inner<S> {
         if writer.damaged {
             return Ok(Checked::StoreDamaged("the state record is missing or damaged".into()));
         }
-        if let Some(wrong) = self.store.verify().map_err(Error::Store)?.into_iter().next() {
+        if let Some(wrong) = self.verify_store(writer)?.into_iter().next() {
             return Ok(Checked::StoreDamaged(wrong));
         }
         if let Some(wrong) = self.survey(writer)?.problem(writer.state.len) {
@@ -140,6 +140,25 @@ impl<S: Store> Inner<S> {
             return Ok(Checked::FilterWrong(wrong));
         }
         Ok(Checked::Sound)
+    }
+
+    /// Has the store check its own files. If it was repaired, it may have gone back to an earlier commit, so the filter and the
+    /// list of absent queries are dropped.
+    pub(crate) fn verify_store(&self, writer: &mut Writer) -> Result<Vec<String>, Error<S::Error>> {
+        // Look-ups go to the store meanwhile.
+        let aside = self.filter.write().unwrap_or_else(PoisonError::into_inner).take();
+        let found = self.store.verify().map_err(Error::Store);
+        if matches!(&found, Ok(problems) if problems.is_empty()) {
+            *self.filter.write().unwrap_or_else(PoisonError::into_inner) = aside;
+            return found;
+        }
+        drop(aside);
+        self.lose_filter(writer);
+        self.queue.clear();
+        if found.is_ok() && !writer.damaged {
+            writer.state = self.read_state()?;
+        }
+        found
     }
 
     /// Checks every key against the filter.

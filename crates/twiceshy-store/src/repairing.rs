@@ -36,18 +36,13 @@ impl<S: Store> Inner<S> {
             return Err(Error::ReadOnly);
         }
         let mut done = Repaired::default();
-        let found = self.store.verify().map_err(Error::Store)?;
-        if !found.is_empty() && !writer.damaged {
-            // The store may have gone back to an earlier commit.
-            self.lose_filter(writer);
-            writer.state = self.read_state()?;
-        }
-        done.repaired.extend(found);
+        done.repaired.extend(self.verify_store(writer)?);
         let survey = self.survey(writer)?;
         done.keys = survey.keys;
         survey.name_losses(&mut done);
         self.repair_state(writer, &survey, &mut done)?;
         self.repair_filter(writer, &mut done)?;
+        self.queue.clear();
         self.save(writer)?;
         Ok(done)
     }

@@ -18,8 +18,12 @@ impl Bench {
 
     /// A bench with a store `s` that holds these lines.
     pub(crate) fn with_lines(lines: &[u8]) -> Bench {
+        Bench::with_filter("telescoping", lines)
+    }
+
+    pub(crate) fn with_filter(filter: &str, lines: &[u8]) -> Bench {
         let bench = Bench::new();
-        bench.yes("create s", b"");
+        bench.yes(&format!("create s --filter {filter}"), b"");
         bench.yes("insert s", lines);
         bench
     }

@@ -130,7 +130,9 @@ fn learning_from_many_queries_in_one_plan_is_like_learning_from_one_after_the_ot
         let mut perform = |filter: &mut BroomFilter, remote: &mut ByHash, operation: Operation<'_>| {
             let plan = filter.plan(operation, &*remote).expect("the sets agree");
             sequence += 1;
-            remote.commit(&Commit { sequence, writes: plan.writes().to_vec() }).expect("a sound plan");
+            remote
+                .commit(&Commit { sequence, writes: plan.writes().to_vec(), ..Commit::default() })
+                .expect("a sound plan");
             let outcome = plan.outcome();
             filter.apply(plan).expect("it was made for this filter");
             outcome
@@ -157,7 +159,9 @@ fn learning_from_many_queries_in_one_plan_is_like_learning_from_one_after_the_ot
             let taken = &queries[..learned.queries as usize];
             for (sequence, query) in (first..).zip(taken) {
                 let plan = single.plan(Operation::Adapt(query), &beneath).expect("the sets agree");
-                beneath.commit(&Commit { sequence, writes: plan.writes().to_vec() }).expect("a sound plan");
+                beneath
+                    .commit(&Commit { sequence, writes: plan.writes().to_vec(), ..Commit::default() })
+                    .expect("a sound plan");
                 single.apply(plan).expect("it was made for this filter");
             }
             assert_eq!(bits(&filter), bits(&single), "seed {seed}, round {round}");

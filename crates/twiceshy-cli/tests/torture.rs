@@ -1,20 +1,27 @@
-//! Stores survive when the processes that work on them are killed.
+//! Stores survive when the processes that work on them are killed, and when their files are damaged.
 
 use serde_json::Value;
 use std::process::Command;
 
+/// Runs `twiceshy lab torture` in a folder, and returns its report.
+fn torture(folder: &std::path::Path, args: &[&str]) -> Value {
+    let mut torture = Command::new(env!("CARGO_BIN_EXE_twiceshy"));
+    torture.args(["lab", "torture", "--json", "--folder"]).arg(folder).args(args);
+    let output = torture.output().expect("the command starts");
+    let words = String::from_utf8_lossy(&output.stderr);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no JSON object: {words}"));
+    assert_eq!(report["failures"].as_array().map(Vec::len), Some(0), "{report:#}");
+    assert!(output.status.success(), "{words}");
+    report
+}
+
 #[test]
 fn a_store_survives_when_its_process_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut torture = Command::new(env!("CARGO_BIN_EXE_twiceshy"));
-    torture.args(["lab", "torture", "--rounds", "100", "--seed", "3", "--json", "--folder"]).arg(folder.path());
-    let output = torture.output().expect("the command starts");
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words}");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    let ordeals = ["--ordeals", "snapshot,maps,threads,flood"];
+    let report = torture(folder.path(), &[&["--rounds", "100", "--seed", "3"], &ordeals[..]].concat());
     let count = |name: &str| report[name].as_u64().expect(name);
 
-    assert_eq!(report["failures"].as_array().map(Vec::len), Some(0), "{report}");
     assert_eq!(count("rounds"), 100);
     assert_eq!(count("killed_working") + count("killed_opening") + count("ended"), 100);
     // Every filter had its turn, and enough has happened.
@@ -31,9 +38,30 @@ fn a_store_survives_when_its_process_is_killed() {
         ("from_snapshot", 5),
         ("rolled_forward", 8),
         ("rebuilt", 10),
+        ("repaired", 5),
+        ("lost", 1),
     ] {
         assert!(count(name) >= least, "{name} is below {least}: {report}");
     }
     let left = std::fs::read_dir(folder.path()).expect("the folder").count();
     assert_eq!(left, 0, "the stores are gone, as nothing was wrong with them");
+    for (ordeal, least) in [("forged snapshot", 10), ("tampered maps", 10), ("threads", 2), ("a flood", 2)] {
+        let counts = report["ordeals"].as_object().expect("counts").iter();
+        let counts = counts.filter(|(name, _)| name.starts_with(ordeal));
+        let sum: u64 = counts.filter_map(|(_, count)| count.as_u64()).sum();
+        assert!(sum >= least, "{ordeal} is below {least}: {report}");
+    }
+}
+
+#[test]
+fn a_store_with_a_damaged_file_is_refused_or_right() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = torture(folder.path(), &["--rounds", "150", "--seed", "4", "--ordeals", "file"]);
+    let counts = report["ordeals"].as_object().expect("counts");
+    let sum = |start: &str| {
+        let counts = counts.iter().filter(|(name, _)| name.starts_with(start));
+        counts.filter_map(|(_, count)| count.as_u64()).sum::<u64>()
+    };
+    let ended = sum("damaged file, in the end");
+    assert!(ended >= 15 && sum("damaged file:") == ended, "{report}");
 }

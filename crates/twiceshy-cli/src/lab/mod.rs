@@ -22,6 +22,9 @@ pub(crate) enum Command {
     /// A process that `torture` kills.
     #[command(hide = true)]
     TortureChild(torture::ChildArgs),
+    /// A process of `torture` that opens a damaged store.
+    #[command(hide = true)]
+    TortureProbe(torture::ProbeArgs),
 }
 
 /// `true` if the experiment found what it should.
@@ -35,5 +38,6 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<bool> {
         Command::Opening(args) => opening::run(args).map(|()| true),
         Command::Torture(args) => torture::run(args),
         Command::TortureChild(args) => torture::run_child(args).map(|()| true),
+        Command::TortureProbe(args) => torture::run_probe(args).map(|()| true),
     }
 }

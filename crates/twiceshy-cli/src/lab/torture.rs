@@ -5,10 +5,11 @@ use anyhow::Context;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use twiceshy_lab::torture::{Report, Settings, Turn, run as torture, work};
+use twiceshy_lab::torture::{Ordeal, Programs, Report, Settings, Turn, probe_damaged, run as torture, work};
 use twiceshy_store::Kind;
 
-/// Each round starts a process that works on a guarded store and kills it; then the store is opened and checked.
+/// Each round starts a process that works on a guarded store and kills it; then the store is opened and checked. After most
+/// rounds the store is also damaged in some way, and opened and checked again.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The number of rounds
@@ -20,6 +21,9 @@ pub(crate) struct Args {
     /// The stores' filter [default: all of them in turn]
     #[arg(long)]
     filter: Option<Kind>,
+    /// What is done to stores besides killing their processes: snapshot, maps, file, threads, flood [default: all]
+    #[arg(long, value_delimiter = ',')]
+    ordeals: Option<Vec<Ordeal>>,
     /// The folder for the stores; a damaged store stays there [default: a new temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
@@ -44,15 +48,23 @@ pub(crate) struct ChildArgs {
     operations: u64,
 }
 
+/// The arguments of the process that opens a damaged store.
+#[derive(clap::Args)]
+pub(crate) struct ProbeArgs {
+    folder: PathBuf,
+}
+
 /// `true` if every store was intact.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let own = std::env::current_exe().context("cannot find the path of this program")?;
     let temporary = || std::env::temp_dir().join(format!("twiceshy-torture-{}", std::process::id()));
     let folder = args.folder.clone().unwrap_or_else(temporary);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let settings = Settings { seed: args.seed, rounds: args.rounds, filter: args.filter, folder };
+    let ordeals = args.ordeals.clone().unwrap_or_else(|| Ordeal::ALL.to_vec());
+    let settings = Settings { seed: args.seed, rounds: args.rounds, filter: args.filter, ordeals, folder };
     let bar = progress_bar(args.rounds, "killing");
-    let report = torture(&settings, &|turn, store| child(&own, turn, store), &|round| bar.set_position(round));
+    let programs = Programs { child: &|turn, store| child(&own, turn, store), probe: &|_, store| probe(&own, store) };
+    let report = torture(&settings, &programs, &|round| bar.set_position(round));
     bar.finish_and_clear();
     let report = report.with_context(|| format!("in the folder {}", settings.folder.display()))?;
     if args.folder.is_none() {
@@ -82,6 +94,17 @@ fn child(own: &Path, turn: &Turn, store: &Path) -> Command {
     command
 }
 
+/// The command line of a process that opens a damaged store.
+fn probe(own: &Path, store: &Path) -> Command {
+    let mut command = Command::new(own);
+    command.args(["lab", "torture-probe"]).arg(store);
+    command
+}
+
+pub(crate) fn run_probe(args: &ProbeArgs) -> anyhow::Result<()> {
+    Ok(probe_damaged(&args.folder, &mut std::io::stdout().lock())?)
+}
+
 pub(crate) fn run_child(args: &ChildArgs) -> anyhow::Result<()> {
     let ChildArgs { seed, round, filter, fpr, operations, .. } = *args;
     let turn = Turn { seed, round, filter, rate: fpr, operations };
@@ -91,8 +114,10 @@ pub(crate) fn run_child(args: &ChildArgs) -> anyhow::Result<()> {
 /// The command that repeats a failure.
 fn again(args: &Args, report: &Report) -> String {
     let filter = args.filter.map_or(String::new(), |filter| format!(" --filter {filter}"));
+    let names = |ordeals: &Vec<Ordeal>| ordeals.iter().map(|ordeal| ordeal.name()).collect::<Vec<_>>().join(",");
+    let ordeals = args.ordeals.as_ref().map_or(String::new(), |ordeals| format!(" --ordeals {}", names(ordeals)));
     format!(
-        "`twiceshy lab torture --seed {} --rounds {}{filter}`; the moments of the kills vary, so several runs may be needed",
+        "`twiceshy lab torture --seed {} --rounds {}{filter}{ordeals}`; the moments of the kills vary, so several runs may be needed",
         report.seed, report.rounds
     )
 }
@@ -100,7 +125,7 @@ fn again(args: &Args, report: &Report) -> String {
 /// The report as text.
 fn words(report: &Report) -> String {
     let row = |name: &str, value: u64| vec![name.to_owned(), grouped(value)];
-    let rows = [
+    let mut rows = vec![
         row("rounds", report.rounds),
         row("stores", report.stores),
         row("killed while working", report.killed_working),
@@ -116,8 +141,13 @@ fn words(report: &Report) -> String {
         row("  commits rolled forward", report.commits_rolled_forward),
         row("opened with a rebuilt filter", report.rebuilt),
         row("opened as a new store", report.new),
-        row("failures", report.failures.len() as u64),
     ];
+    rows.extend(report.ordeals.iter().map(|(name, count)| row(name, *count)));
+    rows.extend([
+        row("repaired after their maps were tampered with", report.repaired),
+        row("  values named as damaged or gone", report.lost),
+        row("failures", report.failures.len() as u64),
+    ]);
     let failures: String = report.failures.iter().map(|failure| format!("\n{failure}\n")).collect();
     format!("seed {}\n\n{}{failures}", report.seed, columns(&rows))
 }

@@ -19,12 +19,13 @@ pub(super) enum Origin {
     Rebuilt,
 }
 
-/// Opens a store, finds the model that matches its contents, and checks the store against it.
+/// Opens a store, finds the model that matches its contents, and checks the store against it. Returns the model, where the
+/// filter came from, and what the store holds now that it is closed.
 pub(super) fn check(
     turn: &Turn,
     folder: &Path,
     expected: impl FnOnce(&Model) -> Result<Model, String>,
-) -> Result<(Model, Origin), Wrong> {
+) -> Result<(Model, Origin, Model), Wrong> {
     let new = !folder.join(STORE_FILE).exists() || !folder.join(SNAPSHOT_FILE).exists();
     let guard = turn.options().adapt(Adapt::Always).durability(Durability::Seen).open_folder(folder)?;
     let model = expected(&stored(&guard)?).map_err(Wrong::Answer)?;
@@ -40,9 +41,9 @@ pub(super) fn check(
     for number in 0..STORED {
         ask(&guard, &key(number), &model)?;
     }
-    go_on(&guard, model.clone(), turn.round)?;
+    let after = go_on(&guard, model.clone(), turn.round)?;
     guard.close()?;
-    Ok((model, origin))
+    Ok((model, origin, after))
 }
 
 fn sound(guard: &Guard<RedbStore>, model: &Model) -> Result<(), Wrong> {
@@ -56,7 +57,7 @@ fn sound(guard: &Guard<RedbStore>, model: &Model) -> Result<(), Wrong> {
 }
 
 /// The store must still work: removes a stored key and inserts a new one.
-fn go_on(guard: &Guard<RedbStore>, mut model: Model, round: u64) -> Result<(), Wrong> {
+fn go_on(guard: &Guard<RedbStore>, mut model: Model, round: u64) -> Result<Model, Wrong> {
     let one = key(round % STORED);
     let other = model.0.keys().next_back().cloned();
     let goes = other.into_iter().map(Operation::Remove);
@@ -64,5 +65,6 @@ fn go_on(guard: &Guard<RedbStore>, mut model: Model, round: u64) -> Result<(), W
     for operation in goes.chain(comes) {
         perform(guard, &operation, &mut model)?;
     }
-    sound(guard, &model)
+    sound(guard, &model)?;
+    Ok(model)
 }

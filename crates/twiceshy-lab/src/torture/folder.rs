@@ -29,19 +29,34 @@ impl Folder {
 
     /// A copy of it.
     pub(super) fn copy(&self) -> io::Result<PathBuf> {
-        let copy = self.0.join("checked");
-        if copy.try_exists()? {
-            std::fs::remove_dir_all(&copy)?;
-        }
-        std::fs::create_dir(&copy)?;
-        for entry in std::fs::read_dir(self.store())? {
-            let entry = entry?;
-            std::fs::copy(entry.path(), copy.join(entry.file_name()))?;
-        }
-        Ok(copy)
+        copy(&self.store(), &self.checked())?;
+        Ok(self.checked())
+    }
+
+    /// The path of that copy.
+    pub(super) fn checked(&self) -> PathBuf {
+        self.0.join("checked")
+    }
+
+    /// A path for a second copy.
+    pub(super) fn beside(&self) -> PathBuf {
+        self.0.join("beside")
     }
 
     pub(super) fn delete(self) -> io::Result<()> {
         std::fs::remove_dir_all(&self.0)
     }
+}
+
+/// Copies the files of a folder. A folder that is there already is deleted.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if to.try_exists()? {
+        std::fs::remove_dir_all(to)?;
+    }
+    std::fs::create_dir(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
 }

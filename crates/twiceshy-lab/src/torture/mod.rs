@@ -5,6 +5,9 @@
 //! left it. Between two rounds the snapshot may be deleted, damaged or replaced by an old one; even the store may be
 //! replaced by an old copy.
 //!
+//! Most rounds end with an [`Ordeal`]: the snapshot is forged, entries of the store's maps or bytes of its file are changed,
+//! or threads work on a store in memory that fails, loses answers, stalls and panics.
+//!
 //! Killing a process loses what it had in memory, but nothing that it has passed to the operating system. So this tests
 //! a crash of the process, not a loss of power.
 
@@ -12,16 +15,31 @@ mod checking;
 mod child;
 mod damage;
 mod fate;
+mod flood;
 mod folder;
+mod forging;
 mod keys;
 mod model;
+mod ordeal;
+mod probed;
+mod probing;
 mod process;
 mod report;
 mod round;
 mod script;
+mod spoiling;
+mod storm;
+mod stormy;
+mod tampering;
+#[cfg(test)]
+mod testing;
+mod trouble;
+mod watch;
 mod word;
 
 pub use child::work;
+pub use ordeal::Ordeal;
+pub use probing::probe_damaged;
 pub use report::Report;
 
 use round::Torture;
@@ -39,6 +57,8 @@ pub struct Settings {
     pub rounds: u64,
     /// The stores' filter; `None` for all of them in turn.
     pub filter: Option<Kind>,
+    /// What else is done to stores; each round has one of these, or none.
+    pub ordeals: Vec<Ordeal>,
     /// An existing folder for the stores. A damaged store stays there.
     pub folder: PathBuf,
 }
@@ -82,15 +102,19 @@ pub enum Wrong {
 /// A run stops after this many failures.
 const ENOUGH: usize = 10;
 
-/// Tortures stores. `launch` makes the command for a process that calls [`work`] with the same turn and folder, and its
-/// standard output. `progress` is called with the number of finished rounds. An error comes from the environment, not
+/// The commands of the processes that [`run`] starts.
+pub struct Programs<'a> {
+    /// A process that calls [`work`] with the same turn and folder, and its standard output.
+    pub child: &'a dyn Fn(&Turn, &Path) -> Command,
+    /// A process that calls [`probe_damaged`] with the same folder, and its standard output. If that is an error, its exit
+    /// code must be 1.
+    pub probe: &'a dyn Fn(&Turn, &Path) -> Command,
+}
+
+/// Tortures stores. `progress` is called with the number of finished rounds. An error comes from the environment, not
 /// from a store.
-pub fn run(
-    settings: &Settings,
-    launch: &dyn Fn(&Turn, &Path) -> Command,
-    progress: &dyn Fn(u64),
-) -> io::Result<Report> {
-    let mut torture = Torture::new(settings, launch);
+pub fn run(settings: &Settings, programs: &Programs<'_>, progress: &dyn Fn(u64)) -> io::Result<Report> {
+    let mut torture = Torture::new(settings, programs);
     for round in 0..settings.rounds {
         torture.round(round)?;
         progress(round + 1);

@@ -69,6 +69,37 @@ impl Model {
         }
     }
 
+    /// The model, if the store holds exactly it; otherwise a description of what is wrong.
+    pub(super) fn exactly(self, found: &Model) -> Result<Model, String> {
+        let keys = self.0.keys().chain(found.0.keys());
+        let differ = keys.filter(|key| self.get(key) != found.get(key)).cloned().collect();
+        match self.difference(&differ, found) {
+            Some(wrong) => Err(wrong),
+            None => Ok(self),
+        }
+    }
+
+    /// The keys and values as bytes, for another process: each with its length before it.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for part in self.0.iter().flat_map(|(key, value)| [key, value]) {
+            bytes.extend((part.len() as u64).to_le_bytes());
+            bytes.extend(part);
+        }
+        bytes
+    }
+
+    pub(super) fn from_bytes(mut bytes: &[u8]) -> Result<Model, String> {
+        let mut model = Model::default();
+        while !bytes.is_empty() {
+            let (Some(key), Some(value)) = (part(&mut bytes), part(&mut bytes)) else {
+                return Err("the file with the expected keys and values is damaged".into());
+            };
+            model.0.insert(key, value);
+        }
+        Ok(model)
+    }
+
     /// How many keys differ, and how the first of them differs.
     fn difference(&self, differ: &BTreeSet<Vec<u8>>, found: &Model) -> Option<String> {
         let key = differ.first()?;
@@ -80,6 +111,14 @@ impl Model {
         let many = if differ.len() == 1 { "1 key differs".into() } else { format!("{} keys differ", differ.len()) };
         Some(format!("{many}, and {} {what}", shown(key)))
     }
+}
+
+/// The next key or value of a model's bytes.
+fn part(bytes: &mut &[u8]) -> Option<Vec<u8>> {
+    let (len, rest) = bytes.split_first_chunk::<8>()?;
+    let (part, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
+    *bytes = rest;
+    Some(part.to_vec())
 }
 
 /// The changes of an operation: a new value for a key, or `None` to remove it.
@@ -133,6 +172,18 @@ mod tests {
             assert!(reached(next..=60, &after(pair[0])).is_err(), "an acknowledged operation is missing");
             assert!(reached(0..=count, &after(pair[1])).is_err(), "an operation that was never begun is there");
         }
+    }
+
+    #[test]
+    fn a_model_is_read_from_its_bytes_and_matches_itself_alone() {
+        let model = after(60);
+        assert_eq!(Model::from_bytes(&model.to_bytes()), Ok(model.clone()));
+        assert!(Model::from_bytes(&model.to_bytes()[1..]).is_err());
+        assert_eq!(model.clone().exactly(&model), Ok(model.clone()));
+        let mut other = model.clone();
+        other.0.pop_first();
+        assert!(model.clone().exactly(&other).unwrap_err().contains("is missing"));
+        assert!(other.exactly(&model).unwrap_err().contains("should not be there"));
     }
 
     #[test]

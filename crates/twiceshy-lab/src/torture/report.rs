@@ -1,8 +1,10 @@
 //! The results of torture.
 
 use super::checking::Origin;
+use super::ordeal::Tally;
 use super::process::Heard;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Counts over all rounds. In each, a child works on a store and is killed, and the store is opened and checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -40,6 +42,12 @@ pub struct Report {
     pub commits_rolled_forward: u64,
     /// Opens that had to rebuild the filter.
     pub rebuilt: u64,
+    /// What was done to stores besides killing their processes, by name, and how often.
+    pub ordeals: BTreeMap<String, u64>,
+    /// Stores that were repaired after their maps were changed behind the guard's back.
+    pub repaired: u64,
+    /// Values that were damaged or gone, and that the repair has named.
+    pub lost: u64,
     /// The failures, one sentence each.
     pub failures: Vec<String>,
 }
@@ -55,6 +63,15 @@ impl Report {
         self.operations += heard.operations;
         self.adapted += heard.adapted;
         self.grown += heard.grown;
+    }
+
+    /// Adds what an ordeal did.
+    pub(super) fn survived(&mut self, tally: Tally) {
+        for (name, count) in tally.done {
+            *self.ordeals.entry(name).or_default() += count;
+        }
+        self.repaired += tally.repaired;
+        self.lost += tally.lost;
     }
 
     /// Adds one opened and checked store.

@@ -5,16 +5,16 @@ use super::damage::Shelf;
 use super::fate::Fate;
 use super::folder::Folder;
 use super::model::Model;
+use super::ordeal::{Ordeal, Scene, undergo};
 use super::process::{Heard, run_child};
 use super::report::Report;
 use super::script::{Operation, Script};
-use super::{Settings, Turn, Wrong};
+use super::trouble::Trouble;
+use super::{Programs, Settings, Turn, Wrong};
 use crate::workload::rng::Rng;
 use std::io;
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::process::Command;
 use twiceshy_store::{Durability, Kind};
 
 /// How many rounds a store is used for.
@@ -27,21 +27,23 @@ struct Victim {
     rate: f64,
     /// What it holds, according to the last check.
     model: Model,
+    /// What the copy holds that was opened, checked and closed.
+    checked: Model,
     rounds: u64,
 }
 
 pub(super) struct Torture<'a> {
     settings: &'a Settings,
-    launch: &'a dyn Fn(&Turn, &Path) -> Command,
+    programs: &'a Programs<'a>,
     victim: Option<Victim>,
     shelf: Shelf,
     report: Report,
 }
 
 impl Torture<'_> {
-    pub(super) fn new<'a>(settings: &'a Settings, launch: &'a dyn Fn(&Turn, &Path) -> Command) -> Torture<'a> {
+    pub(super) fn new<'a>(settings: &'a Settings, programs: &'a Programs<'a>) -> Torture<'a> {
         let report = Report { seed: settings.seed, ..Report::default() };
-        Torture { settings, launch, victim: None, shelf: Shelf::default(), report }
+        Torture { settings, programs, victim: None, shelf: Shelf::default(), report }
     }
 
     pub(super) fn failures(&self) -> usize {
@@ -65,7 +67,10 @@ impl Torture<'_> {
         match self.run_round(&mut victim, round, &mut rng)? {
             Err(wrong) => {
                 let kept = victim.folder.path().display();
-                let sentence = format!("round {round}, {}: {wrong}; the store is kept in {kept}", victim.filter);
+                let filter = self.settings.filter.map_or(String::new(), |filter| format!(" --filter {filter}"));
+                let again = format!("--seed {} --rounds {}{filter}", self.settings.seed, round + 1);
+                let sentence =
+                    format!("round {round} ({again}), {}: {wrong}; the store is kept in {kept}", victim.filter);
                 self.report.failures.push(sentence);
             }
             Ok(()) if victim.rounds == ROUNDS => victim.folder.delete()?,
@@ -85,6 +90,7 @@ impl Torture<'_> {
             // High, so that there is always something to learn.
             rate: 1.0 / [8.0, 16.0][rng.below(2) as usize],
             model: Model::default(),
+            checked: Model::default(),
             rounds: 0,
         })
     }
@@ -95,7 +101,7 @@ impl Torture<'_> {
         let fate = Fate::draw(rng, script.durability());
         let (seed, operations) = (self.settings.seed, fate.operations());
         let turn = Turn { seed, round, filter: victim.filter, rate: victim.rate, operations };
-        let heard = run_child((self.launch)(&turn, &victim.folder.store()), fate)?;
+        let heard = run_child((self.programs.child)(&turn, &victim.folder.store()), fate)?;
         self.report.add(&heard);
         let counts = counts(&heard, &script, operations);
         if let Some(wrong) = heard.wrong {
@@ -107,9 +113,30 @@ impl Torture<'_> {
         if let Some(model) = self.shelf.go_back(&victim.folder.store(), rng)? {
             self.report.went_back += 1;
             victim.model = model;
-            return self.open(victim, &turn, rng, |model, found| model.reached(std::iter::empty(), 0..=0, found));
+            if let Err(wrong) = self.open(victim, &turn, rng, |model, found| model.exactly(found))? {
+                return Ok(Err(wrong));
+            }
+        } else {
+            self.shelf.keep(&victim.folder.store(), &victim.model, rng)?;
         }
-        self.shelf.keep(&victim.folder.store(), &victim.model, rng)?;
+        self.undergo(victim, turn)
+    }
+
+    /// Puts the copy that was checked through an ordeal.
+    fn undergo(&mut self, victim: &mut Victim, turn: Turn) -> io::Result<Result<(), Wrong>> {
+        // Other streams than those of the script and of the round.
+        let mut rng = Rng::stream(self.settings.seed, u64::MAX - turn.round);
+        let Some(ordeal) = Ordeal::draw(&mut rng, &self.settings.ordeals) else { return Ok(Ok(())) };
+        let (folder, beside) = (victim.folder.checked(), victim.folder.beside());
+        if beside.try_exists()? {
+            std::fs::remove_dir_all(&beside)?;
+        }
+        let scene = Scene { turn, folder, beside, model: std::mem::take(&mut victim.checked) };
+        match undergo(ordeal, scene, &mut rng, self.programs.probe) {
+            Ok(tally) => self.report.survived(tally),
+            Err(Trouble::Store(wrong)) => return Ok(Err(wrong)),
+            Err(Trouble::Machine(error)) => return Err(error),
+        }
         Ok(Ok(()))
     }
 
@@ -126,8 +153,8 @@ impl Torture<'_> {
         let before = std::mem::take(&mut victim.model);
         let checked = catch_unwind(AssertUnwindSafe(|| check(turn, &copy, |found| expected(before, found))));
         let panicked = |_| Err(Wrong::Answer("the check panicked: see its message above".into()));
-        Ok(checked.unwrap_or_else(panicked).map(|(model, origin)| {
-            victim.model = model;
+        Ok(checked.unwrap_or_else(panicked).map(|(model, origin, after)| {
+            (victim.model, victim.checked) = (model, after);
             self.report.open(origin);
         }))
     }

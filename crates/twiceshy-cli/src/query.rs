@@ -48,6 +48,8 @@ struct Report {
     present: u64,
     absent: u64,
     turned_away: u64,
+    /// Look-ups of mistakes that wait to be learned: answered without the store.
+    known_absent: u64,
     false_positives: u64,
     /// Look-ups answered without a filter, before it was ready.
     unfiltered: u64,
@@ -88,6 +90,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         present,
         absent: lines.lines_read() - present,
         turned_away: stats.turned_away,
+        known_absent: stats.known_absent,
         false_positives: stats.false_positives,
         unfiltered: stats.unfiltered,
         adapted: stats.adapted,

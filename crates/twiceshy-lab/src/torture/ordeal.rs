@@ -43,12 +43,12 @@ impl Ordeal {
 
     /// The ordeal of a round; `None` for a round without one, or with one that was not asked for.
     pub(super) fn draw(rng: &mut Rng, asked: &[Ordeal]) -> Option<Ordeal> {
-        let drawn = match rng.below(14) {
+        let drawn = match rng.below(16) {
             0..=3 => Ordeal::Snapshot,
             4..=6 => Ordeal::Maps,
-            7..=9 => Ordeal::File,
-            10 => Ordeal::Threads,
-            11 => Ordeal::Flood,
+            7..=10 => Ordeal::File,
+            11..=12 => Ordeal::Threads,
+            13..=14 => Ordeal::Flood,
             _ => return None,
         };
         asked.contains(&drawn).then_some(drawn)

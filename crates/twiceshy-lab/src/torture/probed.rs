@@ -3,7 +3,7 @@
 use super::Turn;
 use super::folder::copy;
 use super::ordeal::{Scene, Tally};
-use super::probing::{EXPECTED, MARKER, REFUSED, REPAIRED, WHOLE, WRONG};
+use super::probing::{EXPECTED, End, MARKER, WRONG};
 use super::spoiling::Spoiling;
 use super::trouble::Trouble;
 use crate::workload::rng::Rng;
@@ -26,9 +26,9 @@ pub(super) fn run(scene: Scene, rng: &mut Rng, command: &dyn Fn(&Turn, &Path) ->
     spoil(&scene, spoiling, rng).map_err(|trouble| trouble.after("before the file was damaged"))?;
     copy(&scene.folder, &scene.beside)?;
     match watch(command(&scene.turn, &scene.beside), PATIENCE)? {
-        Became::Ended(word) => {
+        Became::Ended(end) => {
             let mut tally = Tally::of(name);
-            tally.done.insert(format!("damaged file, in the end: {word}"), 1);
+            tally.done.insert(end.name().into(), 1);
             Ok(tally)
         }
         Became::Wrong(what) => {
@@ -55,8 +55,8 @@ fn spoil(scene: &Scene, spoiling: Spoiling, rng: &mut Rng) -> Result<(), Trouble
 /// What became of a probing process.
 #[derive(Debug, PartialEq, Eq)]
 enum Became {
-    /// It ended as it may, with this word.
-    Ended(&'static str),
+    /// It ended as it may.
+    Ended(End),
     /// It did what it must not.
     Wrong(String),
 }
@@ -105,11 +105,11 @@ fn wait(child: &mut Child, patience: Duration) -> io::Result<Option<ExitStatus>>
 
 fn judge(status: ExitStatus, out: &str, errors: &str) -> Became {
     let line = out.lines().last().unwrap_or_default();
-    let word = [WHOLE, REFUSED, REPAIRED].into_iter().find(|word| line.split(' ').next() == Some(word));
+    let end = End::ALL.into_iter().find(|end| line.split(' ').next() == Some(end.word()));
     // The lines around the panic's message.
     let last: Vec<&str> = errors.lines().filter(|line| !line.is_empty()).take(3).collect();
-    match (status.code(), word) {
-        (Some(0), Some(word)) => Became::Ended(word),
+    match (status.code(), end) {
+        (Some(0), Some(end)) => Became::Ended(end),
         (Some(PANICKED), _) => Became::Wrong(format!("it panicked: {}", last.join(" "))),
         (None, _) => Became::Wrong(format!("it was ended by a signal ({status}): {}", last.join(" "))),
         _ if line.starts_with(WRONG) => Became::Wrong(line[WRONG.len()..].trim().to_owned()),
@@ -132,14 +132,14 @@ mod tests {
     fn sentence(became: Became) -> String {
         match became {
             Became::Wrong(sentence) => sentence,
-            Became::Ended(word) => word.into(),
+            Became::Ended(end) => end.word().into(),
         }
     }
 
     #[test]
     fn a_process_that_panics_aborts_hangs_or_says_so_is_noticed() {
-        assert_eq!(shell("echo 'whole '"), Became::Ended(WHOLE));
-        assert_eq!(shell("echo 'refused the file is no store'"), Became::Ended(REFUSED));
+        assert_eq!(shell("echo 'whole '"), Became::Ended(End::Whole));
+        assert_eq!(shell("echo 'refused the file is no store'"), Became::Ended(End::Refused));
         assert!(sentence(shell("echo 'thread main panicked' >&2; exit 101")).contains("it panicked: thread main"));
         assert!(sentence(shell("kill -ABRT $$")).contains("signal"));
         assert!(sentence(shell("exec sleep 5")).contains("hangs"));

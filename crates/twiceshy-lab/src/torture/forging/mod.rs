@@ -140,19 +140,23 @@ fn work_on(scene: &mut Scene, rng: &mut Rng, way: u64) -> Result<(), Trouble> {
 mod tests {
     use super::*;
     use crate::torture::testing::{KINDS, scene};
+    use std::time::Duration;
     use twiceshy_store::Kind;
 
     #[test]
     fn every_forgery_is_withstood() {
-        for kind in KINDS {
-            for (number, forgery) in
-                FORGERIES.into_iter().enumerate().filter(|(_, one)| cfg!(unix) || !needs_unix(*one))
-            {
+        let mut wrong = Vec::new();
+        for (number, kind) in KINDS.into_iter().enumerate() {
+            for forgery in FORGERIES.into_iter().filter(|one| cfg!(unix) || !needs_unix(*one)) {
                 let (_folder, scene) = scene(kind, 200);
-                let tally = with(forgery, scene, &mut Rng::new(number as u64));
-                assert!(matches!(&tally, Ok(tally) if tally.done.len() == 1), "{kind}, {forgery:?}: {tally:?}");
+                let work = move || with(forgery, scene, &mut Rng::new(number as u64));
+                match watched(Duration::from_secs(20), work) {
+                    Ok(tally) => assert_eq!(tally.done.len(), 1),
+                    Err(trouble) => wrong.push(format!("{kind}, {forgery:?}: {trouble:?}")),
+                }
             }
         }
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]

@@ -51,8 +51,13 @@ fn repaired(scene: &Scene, harm: &Harm) -> Result<Tally, Trouble> {
     if found == Checked::Sound && (missing > 0 || !harm.is_empty()) {
         return Err(Trouble::answer(format!("check finds everything in order although {missing} keys are missing")));
     }
+    let mut tally = Tally::default();
+    if missing > harm.dropped.len() as u64 {
+        // Allowed, since check finds it: a filter that was rebuilt from a damaged index.
+        tally.done.insert("tampered maps, then keys turned away until the repair".into(), 1);
+    }
     let done = guard.repair()?;
-    let (repaired, lost) = (u64::from(!done.repaired.is_empty()), done.lost.len() as u64);
+    (tally.repaired, tally.lost) = (u64::from(!done.repaired.is_empty()), done.lost.len() as u64);
     named(harm, &done.lost)?;
     let missing = answers(&guard, model, harm)?;
     if missing > harm.dropped.len() as u64 {
@@ -66,7 +71,7 @@ fn repaired(scene: &Scene, harm: &Harm) -> Result<Tally, Trouble> {
     put_back(&guard, model, harm)?;
     guard.close()?;
     check(turn, &scene.beside, |found| model.clone().exactly(found))?;
-    Ok(Tally { repaired, lost, ..Tally::default() })
+    Ok(tally)
 }
 
 /// Looks up every key. Returns how many are said to be absent. A wrong value is an error, and so is an altered one that
@@ -121,14 +126,17 @@ mod tests {
 
     #[test]
     fn every_tampering_is_repaired() {
+        let mut wrong = Vec::new();
         for (number, kind) in KINDS.into_iter().enumerate() {
             for (seed, tampering) in TAMPERINGS.into_iter().enumerate() {
                 let (_folder, scene) = scene(kind, 200);
                 let without = (number + seed) % 2 == 0;
-                let tally = with(&[tampering], without, scene, &mut Rng::new(seed as u64));
-                assert!(tally.is_ok(), "{kind}, {}: {tally:?}", tampering.name());
+                if let Err(trouble) = with(&[tampering], without, scene, &mut Rng::new(seed as u64)) {
+                    wrong.push(format!("{kind}: {trouble:?}"));
+                }
             }
         }
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]

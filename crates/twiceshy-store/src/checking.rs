@@ -23,6 +23,9 @@ const SCANNED_BYTES: usize = 1 << 20;
 /// How many keys are named. If there are more, they are only counted.
 const MOST_NAMED: u64 = 1_000;
 
+/// The most keys for which the filter checks that each has its own cell. It needs all of them in memory for that.
+const MOST_VALIDATED: u64 = 1 << 20;
+
 /// What [`Guard::check`](crate::Guard::check) found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -120,7 +123,7 @@ impl Survey {
 }
 
 impl<S: Store> Inner<S> {
-    /// Checks everything. Needs constant memory, except for the filter's own check.
+    /// Checks everything. Needs constant memory, except for the filter's own check of a set that is not large.
     pub(crate) fn check(&self, writer: &mut Writer) -> Result<Checked, Error<S::Error>> {
         if writer.damaged {
             return Ok(Checked::StoreDamaged("the state record is missing or damaged".into()));
@@ -153,10 +156,13 @@ impl<S: Store> Inner<S> {
             return found;
         }
         drop(aside);
-        self.lose_filter(writer);
+        self.lose_functions(writer);
+        // In this order: a look-up that has read the store before must not enter its key now.
+        self.pending.change_all();
         self.queue.clear();
-        if found.is_ok() && !writer.damaged {
-            writer.state = self.read_state()?;
+        self.doubt_all(writer);
+        if found.is_ok() {
+            self.settle(writer)?;
         }
         found
     }
@@ -168,13 +174,25 @@ impl<S: Store> Inner<S> {
             // A store that is only read may have to do without.
             return Ok(if self.read_only { Ok(()) } else { Err("there is no filter".into()) });
         };
-        let mut stored: Vec<Key> = Vec::new();
+        let len = writer.state.len;
+        if filter.len() != len {
+            return Ok(Err(format!("the filter holds {} keys instead of {len}", filter.len())));
+        }
+        let (mut stored, mut lost): (Vec<Key>, _) = (Vec::new(), None);
         self.each(Space::Values, |key, _| {
-            stored.push(Key::from(key));
+            if lost.is_none() && !filter.contains(key) {
+                lost = Some(printable(key));
+            }
+            if len <= MOST_VALIDATED {
+                stored.push(Key::from(key));
+            }
             Ok(())
         })?;
-        if let Some(key) = stored.iter().find(|key| !filter.contains(key)) {
-            return Ok(Err(format!("the filter turns away the key {}", printable(key))));
+        if let Some(key) = lost {
+            return Ok(Err(format!("the filter turns away the key {key}")));
+        }
+        if len > MOST_VALIDATED {
+            return Ok(Ok(()));
         }
         let batch = Batch::default();
         let index = Index::new(&self.store, &batch);

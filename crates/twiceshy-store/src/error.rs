@@ -28,11 +28,11 @@ pub enum Error<E> {
         known: u16,
     },
     /// The store is not empty, but its state record is missing or damaged.
-    #[error("the store's state record is missing or damaged: repair the store with `twiceshy check --repair`")]
+    #[error("the store's state record is missing or damaged: run `twiceshy check --repair`, or call `Guard::repair`")]
     Damaged,
     /// The store's index does not match its keys: an entry is damaged or missing. Nothing was changed. Look-ups are answered
     /// by the store; changes fail until the index is repaired.
-    #[error("the store's index is damaged: repair the store with `twiceshy check --repair`")]
+    #[error("the store's index is damaged: run `twiceshy check --repair`, or call `Guard::repair`")]
     Inconsistent,
     /// A value has a wrong checksum: its bytes have changed in the store.
     #[error("the value of the key {key} is damaged: insert it again, or remove it")]

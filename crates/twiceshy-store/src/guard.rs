@@ -261,7 +261,8 @@ impl<S: Store> Guard<S> {
             // Without a filter there is no snapshot. The store is synced all the same.
             Err(Error::Interrupted | Error::Inconsistent | Error::Damaged) => {
                 let mut writer = self.inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
-                self.inner.save(&mut writer)
+                // What is in memory may not be what the store has.
+                if writer.damaged || writer.doubt.is_some() { Ok(()) } else { self.inner.save(&mut writer) }
             }
             saved => saved,
         }

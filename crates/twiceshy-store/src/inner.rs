@@ -159,8 +159,7 @@ impl<S: Store> Inner<S> {
             // A thread panicked half-way. The store is consistent, so reload from it.
             self.writer.clear_poison();
             let mut writer = poisoned.into_inner();
-            let after = writer.state.clone();
-            writer.doubt.get_or_insert(Doubt { after, keys: Vec::new(), work: Work::default() });
+            self.doubt_all(&mut writer);
             self.lose_functions(&mut writer);
             self.pending.clear();
             writer
@@ -193,9 +192,13 @@ impl<S: Store> Inner<S> {
     }
 
     /// Drops the filter. If it must not come to the same functions again, nor must a later open find them in a snapshot.
-    fn lose_functions(&self, writer: &mut Writer) {
+    pub(crate) fn lose_functions(&self, writer: &mut Writer) {
         self.lose_filter(writer);
-        writer.stale_snapshot |= self.learning_writes && self.snapshot.is_some();
+        if self.learning_writes && self.snapshot.is_some() {
+            writer.stale_snapshot = true;
+            // At once: the process may be killed before the next change.
+            self.forget_stale_snapshot(writer);
+        }
     }
 
     /// `true` if the filter says that the key may be stored, or if there is no filter.
@@ -303,15 +306,33 @@ impl<S: Store> Inner<S> {
         drop(successor);
     }
 
+    /// Has the state read again before anything else is done.
+    pub(crate) fn doubt_all(&self, writer: &mut Writer) {
+        let after = writer.state.clone();
+        writer.doubt.get_or_insert(Doubt { after, keys: Vec::new(), work: Work::default() });
+    }
+
     /// Finds out whether a commit whose answer was lost has happened.
-    fn settle(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
+    pub(crate) fn settle(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         if writer.doubt.is_none() {
             return Ok(());
         }
-        let found = self.read_state()?;
+        let mut found = match self.read_state() {
+            // It has yet to be repaired.
+            Err(Error::Damaged) if writer.damaged => {
+                writer.doubt = None;
+                return Ok(());
+            }
+            found => found?,
+        };
         let Some(doubt) = writer.doubt.take() else { return Ok(()) };
         let known = writer.state.last;
+        if found.secret.is_none() {
+            // One was drawn when the store was opened.
+            found.secret = writer.state.secret;
+        }
         writer.state = found;
+        writer.damaged = false;
         // What was found may not be synced.
         writer.learning_synced = false;
         if writer.state.last == doubt.after.last {
@@ -319,7 +340,7 @@ impl<S: Store> Inner<S> {
         } else if writer.state.last == known {
             self.take_back(writer, doubt.work);
         } else {
-            self.lose_filter(writer);
+            self.lose_functions(writer);
         }
         self.pending.leave(&doubt.keys);
         Ok(())

@@ -2,51 +2,46 @@
 
 use crate::choice::Choice;
 use crate::entry;
-use crate::inner::capacity;
 use crate::state::State;
-use twiceshy::filter::Backed;
-use twiceshy::remote::{Frontier, Generation, OrderWords};
+use twiceshy::Kind;
+use twiceshy::remote::{Frontier, Generation, OrderWords, Schema};
 
-/// The entries that keys must have, according to the state record alone. No filter is needed that holds the set.
+/// The entries that keys must have, according to the state record alone. No filter is needed.
 pub(crate) struct Layout {
-    /// Empty filters: of the generation in use, and of the next one if there is a frontier between the two.
-    old: Box<dyn Backed>,
-    new: Option<(Box<dyn Backed>, Frontier)>,
+    kind: Kind,
+    /// The generation in use.
+    old: (Generation, Schema),
+    /// The next one, if there is a frontier between the two.
+    new: Option<(Generation, Schema, Frontier)>,
 }
 
 impl Layout {
-    /// `None` if the state names no usable index.
+    /// `None` if the state names no index.
     pub(crate) fn of(state: &State) -> Option<Layout> {
-        let Choice { kind, rate } = Choice::from_bytes(&state.choice)?;
-        let empty = |generation: Generation| {
-            let schema = state.schema(generation)?;
-            let filter = kind.make(capacity(0), rate, schema.hash, generation).ok()?;
-            (filter.layout().1.orders == schema.orders).then_some(filter)
+        let Choice { kind, .. } = Choice::from_bytes(&state.choice)?;
+        let in_use = state.in_use?;
+        let old = (in_use, state.schema(in_use)?);
+        let new = match kind.learning_writes() {
+            true => state.phase().map(|phase| Some((phase.new.0, phase.new.1, phase.frontier)))?,
+            false => None,
         };
-        let old = empty(state.in_use?)?;
-        let new = match old.phase() {
-            Some(_) => {
-                let phase = state.phase()?;
-                Some((empty(phase.new.0)?, phase.frontier))
-            }
-            None => None,
-        };
-        Some(Layout { old, new })
+        Some(Layout { kind, old, new })
     }
 
     /// `true` if the index has entries of this generation.
     pub(crate) fn has(&self, generation: Generation) -> bool {
-        let newer = self.new.as_ref().map(|(new, _)| new.layout().0);
-        generation == self.old.layout().0 || Some(generation) == newer
+        generation == self.old.0 || self.new.is_some_and(|(new, ..)| generation == new)
     }
 
     /// The generation of a key, and its word for each order.
     pub(crate) fn entries(&self, key: &[u8]) -> (Generation, OrderWords) {
-        let entries = self.old.entries(key);
+        let words = self.kind.order_words(&self.old.1, key);
         match &self.new {
             // The last order is that of the frontier.
-            Some((new, frontier)) if entries.1.as_slice().last().is_some_and(|at| *at < frontier.0) => new.entries(key),
-            _ => entries,
+            Some((new, schema, frontier)) if words.as_slice().last().is_some_and(|at| *at < frontier.0) => {
+                (*new, self.kind.order_words(schema, key))
+            }
+            _ => (self.old.0, words),
         }
     }
 
@@ -64,22 +59,24 @@ mod tests {
     use crate::memory::MemoryStore;
     use crate::options::Options;
     use std::sync::PoisonError;
-    use twiceshy::Kind;
 
     #[test]
     fn a_layout_says_what_the_filter_says() {
         for kind in Kind::ALL {
-            let options = Options::new().filter(*kind).false_positive_rate(0.1).background(false);
-            let guard = options.open(MemoryStore::new()).expect("an empty store");
-            guard.insert_all((0..800u64).map(|number| (number.to_be_bytes(), b""))).expect("memory");
-            // A broom filter moves its frontier when it learns.
-            for number in 1_000..4_000u64 {
-                assert!(!guard.contains(&number.to_be_bytes()).expect("memory"));
+            for (keys, rate) in [(800, 0.1), (5_000, 1.0 / 256.0)] {
+                let options = Options::new().filter(*kind).false_positive_rate(rate).background(false);
+                let guard = options.open(MemoryStore::new()).expect("an empty store");
+                guard.insert_all((0..keys).map(|number: u64| (number.to_be_bytes(), b""))).expect("memory");
+                // A broom filter moves its frontier when it learns.
+                for number in keys..keys + 3_000 {
+                    assert!(!guard.contains(&number.to_be_bytes()).expect("memory"));
+                }
+                let layout = Layout::of(&guard.inner().read_state().expect("memory")).expect("an index");
+                let filter = guard.inner().filter.read().unwrap_or_else(PoisonError::into_inner);
+                let filter = filter.as_ref().expect("a filter");
+                let same = |key: u64| layout.entries(&key.to_be_bytes()) == filter.entries(&key.to_be_bytes());
+                assert!((0..keys).all(same), "{kind}");
             }
-            let layout = Layout::of(&guard.inner().read_state().expect("memory")).expect("an index");
-            let filter = guard.inner().filter.read().unwrap_or_else(PoisonError::into_inner);
-            let filter = filter.as_ref().expect("a filter");
-            assert!((0..800u64).all(|key| layout.entries(&key.to_be_bytes()) == filter.entries(&key.to_be_bytes())));
         }
     }
 }

@@ -201,7 +201,7 @@ impl Options {
         let Choice { kind, .. } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
         let cannot = self.read_only && kind.learning_writes();
         let adapt = if kind.learns() && !cannot { self.adapt } else { Adapt::Never };
-        let inner = Inner {
+        let mut inner = Inner {
             store,
             filter: ShardedLock::new(filter),
             growth_bits: AtomicU64::new(0),

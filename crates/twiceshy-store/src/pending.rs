@@ -87,6 +87,15 @@ impl Pending {
         }
     }
 
+    /// The store has gone back to an earlier commit: any key may have changed.
+    pub(crate) fn change_all(&self) {
+        let held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        for begun in &self.begun {
+            begun.fetch_add(1, Ordering::SeqCst);
+        }
+        self.set(held.len(), BEGUN);
+    }
+
     /// The owners of the keys are unknown, but there is no filter, so every look-up goes to the store.
     pub(crate) fn clear(&self) {
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
@@ -139,5 +148,7 @@ mod tests {
         let mark = pending.mark(&keys[0]).expect("the change has ended");
         pending.clear();
         assert!(pending.is_unchanged(mark));
+        pending.change_all();
+        assert!(!pending.is_unchanged(mark), "any key may have changed");
     }
 }

@@ -80,8 +80,10 @@ impl<S: Store> Inner<S> {
         loop {
             let mut next = None;
             let scanned = self.store.scan(Space::Index, Bound::Included(&from), &mut |bytes, _| {
-                let Some(generation) = entry::generation(bytes) else { return false };
-                if writer.state.uses(generation) || filling == Some(generation) {
+                // What is too short to be an entry belongs to no generation.
+                let generation = entry::generation(bytes);
+                let used = generation.filter(|own| writer.state.uses(*own) || filling == Some(*own));
+                if let Some(generation) = used {
                     // Skip to the first entry after this generation.
                     next = generation.0.checked_add(1).map(Generation);
                     return false;

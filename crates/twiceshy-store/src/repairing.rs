@@ -5,10 +5,11 @@ use crate::checking::{Named, Survey};
 use crate::choice::Choice;
 use crate::entry;
 use crate::error::Error;
-use crate::inner::{Inner, Writer, capacity};
+use crate::inner::{Doubt, Inner, Work, Writer, capacity};
 use crate::state::{Mark, State};
-use crate::store::{Durability, Space, Store};
+use crate::store::{CommitError, Durability, Space, Store};
 use std::ops::Bound;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::{Generation, Key, Order, Write};
@@ -42,7 +43,6 @@ impl<S: Store> Inner<S> {
         survey.name_losses(&mut done);
         self.repair_state(writer, &survey, &mut done)?;
         self.repair_filter(writer, &mut done)?;
-        self.queue.clear();
         self.save(writer)?;
         Ok(done)
     }
@@ -63,8 +63,7 @@ impl<S: Store> Inner<S> {
             ));
             self.write_index(writer, survey.keys)?;
         } else if writer.state.len != survey.keys || survey.log_damaged {
-            writer.state.len = survey.keys;
-            self.end_log(writer)?;
+            self.end_log(writer, State { len: survey.keys, ..writer.state.clone() })?;
         }
         if survey.log_damaged {
             done.repaired.push("the log of changes was damaged: dropped".into());
@@ -72,14 +71,26 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 
-    /// Makes a commit that no snapshot has, and empties the log.
-    fn end_log(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
-        let tag = writer.tag();
-        writer.state.last = Mark { number: writer.state.last.number.saturating_add(1), tag };
-        writer.state.cut_log();
+    /// Makes this state the store's, in a commit that no snapshot has, and empties the log.
+    fn end_log(&self, writer: &mut Writer, mut after: State) -> Result<(), Error<S::Error>> {
+        after.last = Mark { number: after.last.number.saturating_add(1), tag: writer.tag() };
+        after.cut_log();
         writer.stale_snapshot = self.snapshot.is_some();
         self.lose_filter(writer);
-        self.commit_state(writer, Durability::Synced)
+        let mut batch = Batch::default();
+        after.write(&mut batch);
+        match self.commit_batch(writer, batch, Durability::Synced) {
+            Ok(()) => {
+                writer.state = after;
+                writer.damaged = false;
+                Ok(())
+            }
+            Err(CommitError::Failed(error)) => Err(Error::Store(error)),
+            Err(CommitError::Unknown(error)) => {
+                writer.doubt = Some(Doubt { after, keys: Vec::new(), work: Work::default() });
+                Err(Error::Unknown(error))
+            }
+        }
     }
 
     /// Writes the index of all values under a new hash key. The old one stays whole until the new one is complete.
@@ -111,9 +122,7 @@ impl<S: Store> Inner<S> {
         }
         let mut state = State { in_use: None, generations: Vec::new(), len: count, ..writer.state.clone() };
         filter.opening().iter().for_each(|write| state.apply(write));
-        writer.state = state;
-        writer.damaged = false;
-        self.end_log(writer)?;
+        self.end_log(writer, state)?;
         self.delete_unused(writer)
     }
 
@@ -142,8 +151,8 @@ impl<S: Store> Inner<S> {
         self.rebuild(writer)
     }
 
-    /// `true` if the values end with checksums, of a store that can no longer say so itself.
-    pub(crate) fn find_sums(&self) -> Result<(), Error<S::Error>> {
+    /// Finds out whether the values end with checksums, in a store that can no longer say so itself.
+    pub(crate) fn find_sums(&mut self) -> Result<(), Error<S::Error>> {
         self.sums.store(true, Ordering::Relaxed);
         let (mut values, mut sound) = (0u64, 0u64);
         self.each(Space::Values, |_, right| {
@@ -152,7 +161,9 @@ impl<S: Store> Inner<S> {
             Ok(())
         })?;
         // A checksum that is right by chance: one in four billion.
-        self.sums.store(sound > 0 || values == 0, Ordering::Relaxed);
+        let sums = sound > 0 || values == 0;
+        self.sums.store(sums, Ordering::Relaxed);
+        self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).state.sums = sums;
         Ok(())
     }
 }

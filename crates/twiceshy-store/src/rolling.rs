@@ -29,6 +29,10 @@ type Restored = (Box<dyn Backed>, u64);
 /// trusted: then the filter must be rebuilt.
 pub(crate) fn restore<S: Store>(path: &Path, state: &State, store: &S) -> Result<Option<Restored>, S::Error> {
     let Some(Choice { kind, .. }) = Choice::from_bytes(&state.choice) else { return Ok(None) };
+    if state.secret.is_none() {
+        // Anyone could make a code with it.
+        return Ok(None);
+    }
     let loaded = snapshot::read(path, &SnapshotKey::of(state), |mark, bytes| {
         let (filter, sequence) = kind.load(bytes).ok()?;
         (sequence == mark.number).then_some((filter, mark))
@@ -179,6 +183,20 @@ mod tests {
                 assert_eq!(restored.is_some(), own, "{kind}");
             }
         }
+    }
+
+    #[test]
+    fn a_store_without_a_secret_trusts_no_snapshot() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, memory) = (folder.path().join("snapshot"), Memory::new());
+        let guard = Options::new().background(false).open(memory.open().expect("nobody")).expect("an empty store");
+        let mut state = guard.inner().read_state().expect("memory");
+        state.secret = crate::state::Secret([0; 32]);
+        let mut bytes = Vec::new();
+        let filter = guard.inner().filter.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        filter.as_ref().expect("a filter").save(state.last.number, &mut bytes).expect("memory");
+        snapshot::write(&path, &SnapshotKey::of(&state), state.last, &bytes).expect("a folder");
+        assert!(restore(&path, &state, guard.store()).expect("memory").is_none());
     }
 
     #[test]

@@ -213,15 +213,16 @@ impl State {
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<State, StateError> {
-        let version = match bytes.first() {
-            Some(version) if *version > VERSION => return Err(StateError::Newer(*version)),
-            Some(version @ 1..=VERSION) => *version,
-            _ => return Err(StateError::Damaged),
-        };
+        // Every version ends with this checksum. Otherwise garbage would look like a newer version.
         let (body, sum) = bytes.split_last_chunk::<4>().ok_or(StateError::Damaged)?;
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
             return Err(StateError::Damaged);
         }
+        let version = match body.first() {
+            Some(version) if *version > VERSION => return Err(StateError::Newer(*version)),
+            Some(version @ 1..=VERSION) => *version,
+            _ => return Err(StateError::Damaged),
+        };
         let mut from = Fields(&body[1..]);
         State::parse(version, &mut from).filter(|_| from.0.is_empty()).ok_or(StateError::Damaged)
     }
@@ -397,6 +398,7 @@ mod tests {
         }
         let mut newer = bytes;
         newer[0] = VERSION + 1;
-        assert_eq!(State::from_bytes(&newer), Err(StateError::Newer(VERSION + 1)));
+        assert_eq!(State::from_bytes(&newer), Err(StateError::Damaged));
+        assert_eq!(State::from_bytes(&with_sum(newer)), Err(StateError::Newer(VERSION + 1)));
     }
 }

@@ -362,6 +362,21 @@ fn a_scan_gives_keys_in_order_or_an_error() {
             true
         });
         found += u32::from(scanned.is_err_and(|error| error.to_string().contains("not in order")));
+        // A reader that goes on after the last key must come to an end too.
+        let mut last: Option<Vec<u8>> = None;
+        loop {
+            let (before, mut more) = (last.clone(), 0);
+            let from = before.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            let scanned = store.scan(Space::Values, from, &mut |key, _| {
+                assert!(last.as_deref() < Some(key), "it goes back");
+                last = Some(key.to_vec());
+                more += 1;
+                more < 7
+            });
+            if scanned.is_err() || more < 7 {
+                break;
+            }
+        }
     }
     assert!(found > 0);
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::atomic::{AtomicI64, Ordering};
 use twiceshy::hash::HashKey;
 use twiceshy_store::faulty::Faulty;
 use twiceshy_store::{
-    Change, Checked, Durability, Error, Guard, Kind, Memory, MemoryStore, Options, Repaired, Space, Store,
+    Change, Checked, CommitError, Durability, Error, Guard, Kind, Memory, MemoryError, MemoryStore, Options, Repaired,
+    Space, Store,
 };
 
 /// The families: one index entry a key, two, and two or three that move.
@@ -118,7 +120,7 @@ fn an_index_with_entries_of_another_hash_key_comes_back_whole() {
 #[test]
 fn index_entries_that_are_missing_or_damaged_are_written_anew() {
     for kind in KINDS {
-        for damage in ["missing", "key", "word", "generation", "order", "short"] {
+        for damage in ["missing", "key", "word", "generation", "order", "short", "tiny"] {
             let memory = filled(kind);
             let entries: Vec<Vec<u8>> = all(&memory, Space::Index).into_keys().step_by(50).collect();
             for mut entry in entries {
@@ -129,6 +131,7 @@ fn index_entries_that_are_missing_or_damaged_are_written_anew() {
                     "generation" => entry[0] ^= 4,
                     "order" => entry[4] ^= 4,
                     "short" => entry.truncate(7),
+                    "tiny" => entry.truncate(2),
                     _ => continue,
                 }
                 put(&memory, Space::Index, &entry, Some(b""));
@@ -271,5 +274,150 @@ fn a_repair_that_fails_anywhere_can_be_repeated() {
             }
         }
         assert!(fails > 3, "{kind}: {fails}");
+    }
+}
+
+/// A store as version 2 has left it: no checksums, and no secret.
+fn without_sums(kind: Kind) -> Memory {
+    let memory = filled(kind);
+    for space in [Space::Values, Space::Log] {
+        for (key, value) in all(&memory, space) {
+            put(&memory, space, &key, Some(&value[..value.len() - 4]));
+        }
+    }
+    let mut state = all(&memory, Space::Meta)[&b"state"[..]].clone();
+    // Version, identity, six numbers, kind and rate, generation in use, frontier and whether it has learned come before.
+    let at = 1 + 16 + 6 * 8 + 1 + 9 + 1 + 4 + 9;
+    state.drain(at..at + 32 + 8 + 1);
+    state[0] = 2;
+    state.truncate(state.len() - 4);
+    let sum = crc32fast::hash(&state);
+    state.extend(sum.to_le_bytes());
+    put(&memory, Space::Meta, b"state", Some(&state));
+    memory
+}
+
+#[test]
+fn a_store_without_checksums_works_and_is_repaired_as_one() {
+    for kind in KINDS {
+        for damage in ["none", "index", "state"] {
+            let memory = without_sums(kind);
+            match damage {
+                "index" => {
+                    let entries: Vec<Vec<u8>> = all(&memory, Space::Index).into_keys().step_by(9).collect();
+                    entries.iter().for_each(|entry| put(&memory, Space::Index, entry, None));
+                }
+                "state" => put(&memory, Space::Meta, b"state", None),
+                _ => {}
+            }
+            let opened = options(kind).open_damaged(true).open(memory.open().expect("nobody has it open"));
+            let guard = opened.expect("values are there");
+            let done = guard.repair().expect("memory");
+            assert_eq!((done.keys, done.lost.len()), (KEYS, 0), "{kind}, {damage}: {:?}", done.lost);
+            is_whole(&guard, &format!("{kind}, {damage}"));
+            drop(guard);
+            is_whole(&open(&memory, kind), &format!("{kind}, {damage}, again"));
+        }
+    }
+}
+
+#[test]
+fn a_store_that_could_not_be_repaired_is_still_known_to_be_damaged() {
+    for kind in KINDS {
+        for calls in 0..40 {
+            let memory = filled(kind);
+            put(&memory, Space::Meta, b"state", Some(b"garbage"));
+            let store = Faulty::new(memory.open().expect("nobody has it open"));
+            let guard = options(kind).open_damaged(true).open(store).expect("values are there");
+            guard.store().fail_after(calls * 7);
+            let failed = guard.repair().is_err();
+            guard.store().heal();
+            // Whatever closing does must not hide the damage.
+            drop(guard);
+            let reopened = options(kind).open(memory.open().expect("nobody has it open"));
+            match reopened {
+                Err(Error::Damaged) => assert!(failed, "{kind}, {calls}"),
+                Err(error) => panic!("{kind}, {calls}: {error}"),
+                Ok(guard) => {
+                    // The record was written, so the index is the one that it names.
+                    assert_eq!(guard.len().expect("memory"), KEYS, "{kind}, {calls}");
+                    let _ = guard.repair().expect("memory");
+                    is_whole(&guard, &format!("{kind}, {calls}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_store_that_panics_while_it_is_repaired_can_be_repaired_again() {
+    for kind in KINDS {
+        let memory = filled(kind);
+        put(&memory, Space::Meta, b"state", None);
+        let store = Faulty::new(memory.open().expect("nobody has it open"));
+        let guard = options(kind).open_damaged(true).open(store).expect("values are there");
+        guard.store().panic_at_commit();
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let repaired = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard.repair()));
+        std::panic::set_hook(hook);
+        assert!(repaired.is_err(), "{kind}");
+        assert_eq!(guard.get(&key(3)).expect("memory"), Some(value(3)), "{kind}");
+        assert_eq!(guard.repair().expect("memory").keys, KEYS, "{kind}");
+        is_whole(&guard, kind.name());
+    }
+}
+
+#[test]
+fn an_answer_that_is_lost_during_a_repair_costs_nothing() {
+    for kind in KINDS {
+        for happens in [false, true] {
+            for skipped in 0..4 {
+                let memory = filled(kind);
+                let entries: Vec<Vec<u8>> = all(&memory, Space::Index).into_keys().step_by(5).collect();
+                entries.iter().for_each(|entry| put(&memory, Space::Index, entry, None));
+                let store = Losing { inner: memory.open().expect("nobody"), left: AtomicI64::new(-1), happens };
+                let guard = options(kind).open(store).expect("its own store");
+                let _ = guard.wait();
+                guard.store().left.store(skipped, Ordering::SeqCst);
+                let first = guard.repair();
+                guard.store().left.store(-1, Ordering::SeqCst);
+                let when = format!("{kind}, {happens}, {skipped}, {}", first.is_ok());
+                let _ = guard.repair().expect("memory");
+                is_whole(&guard, &when);
+            }
+        }
+    }
+}
+
+/// Loses the answer to one commit, after some others.
+struct Losing {
+    inner: MemoryStore,
+    left: AtomicI64,
+    happens: bool,
+}
+
+impl Store for Losing {
+    type Error = MemoryError;
+
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, MemoryError> {
+        self.inner.get(space, key)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        from: Bound<&[u8]>,
+        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), MemoryError> {
+        self.inner.scan(space, from, found)
+    }
+
+    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
+        let loses = self.left.fetch_sub(1, Ordering::SeqCst) == 0;
+        if !loses || self.happens {
+            self.inner.commit(changes, durability)?;
+        }
+        if loses { Err(CommitError::Unknown(MemoryError::InUse)) } else { Ok(()) }
     }
 }

@@ -1,12 +1,14 @@
 //! The list of filters: names, codes, construction and loading. All other lists derive from this one.
 
-use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
+use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, Shape, SwappingFilter};
 use crate::error::OptionsError;
 use crate::filter::Backed;
 use crate::hash::HashKey;
 use crate::persist::LoadError;
-use crate::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
-use crate::remote::Generation;
+use crate::quotient::{
+    BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter, broom_order_words,
+};
+use crate::remote::{Generation, MAX_ORDERS, OrderWords, Schema};
 use std::fmt;
 use std::io;
 use std::str::FromStr;
@@ -119,6 +121,17 @@ impl Kind {
         self == Kind::Broom
     }
 
+    /// A key's word for each order of a generation with this layout. [`Backed::entries`] says the same of a filter.
+    pub fn order_words(self, schema: &Schema, key: &[u8]) -> OrderWords {
+        if self.learning_writes() {
+            return broom_order_words(&schema.hash, schema.orders, key);
+        }
+        let (words, mut all) = (schema.hash.words(key), [0; MAX_ORDERS]);
+        let orders = usize::from(schema.orders).min(MAX_ORDERS);
+        all.iter_mut().zip(0..schema.orders).for_each(|(word, order)| *word = Shape::order_word(&words, order));
+        OrderWords::new(&all[..orders])
+    }
+
     /// The kind with this number in stores.
     pub fn from_code(code: u8) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.code() == code)
@@ -171,6 +184,21 @@ mod as_name {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn order_words_are_those_of_a_filter_of_any_size() {
+        for kind in Kind::ALL {
+            // A broom filter has two orders or three, which depends on its size.
+            for (keys, rate) in [(5, 0.001), (1_000, 1.0 / 256.0), (20_000, 1.0 / 256.0), (300, 0.2)] {
+                let filter = kind.make(keys, rate, HashKey::fixed(keys), Generation(3)).unwrap();
+                let (generation, schema) = filter.layout();
+                for key in 0..50u64 {
+                    let key = key.to_le_bytes();
+                    assert_eq!(filter.entries(&key), (generation, kind.order_words(&schema, &key)), "{kind}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn names_and_codes_of_kinds_are_unique() {

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     /// The offset of the outcome: after the container's header and two stamps.
-    const OUTCOME: usize = 64 + 32;
+    const OUTCOME: usize = 64 + 5 * 8;
 
     fn plan(outcome: Outcome) -> Plan {
         Plan::nothing(Stamp::new(&[1]), outcome)

@@ -330,7 +330,7 @@ impl Store for RedbStore {
         })?;
         let mut entry = None;
         // `found` is the caller's: its panics are not redb's, and go on once redb's values are gone.
-        let ended = catch_unwind(AssertUnwindSafe(|| scan_range(&mut range, &mut entry, space, found)));
+        let ended = catch_unwind(AssertUnwindSafe(|| scan_range(&mut range, &mut entry, space, from, found)));
         let dropped = caught(move || drop((entry, range)));
         ended.unwrap_or_else(|payload| resume_unwind(payload))?;
         dropped.map_err(RedbError::Damaged)
@@ -351,7 +351,12 @@ impl Store for RedbStore {
             refuse(&self.no_commits)?;
             let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
             let database = database.as_mut().ok_or_else(closed)?;
-            match caught(|| database.check_integrity()) {
+            let checked = caught(|| database.check_integrity());
+            if matches!(checked, Ok(Ok(_))) {
+                // A repair is a commit, and so is what was only seen before.
+                self.fence.commits();
+            }
+            match checked {
                 Ok(Ok(true)) => return Ok(Vec::new()),
                 Ok(Ok(false)) => return Ok(vec![self.repaired()]),
                 Ok(Err(DatabaseError::TransactionInProgress)) => {}
@@ -381,6 +386,7 @@ fn scan_range(
     range: &mut Range<'static, Bytes, Bytes>,
     entry: &mut Option<Entry>,
     space: Space,
+    from: Bound<&[u8]>,
     found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<(), RedbError> {
     let mut last: Option<Vec<u8>> = None;
@@ -392,8 +398,14 @@ fn scan_range(
         })?;
         let Some((key, value)) = &*entry else { return Ok(()) };
         let (key, value) = caught(|| (key.value(), value.value())).map_err(RedbError::Damaged)?;
-        // Pages that point at each other would be read for ever.
-        if last.as_deref().is_some_and(|last| last >= key) {
+        // Pages that point at each other would be read for ever, and so would pages before `from` by a caller that goes on
+        // after the last key.
+        let before = match from {
+            Bound::Unbounded => false,
+            Bound::Included(from) => key < from,
+            Bound::Excluded(from) => key <= from,
+        };
+        if before || last.as_deref().is_some_and(|last| last >= key) {
             return Err(RedbError::Damaged(format!("the keys of its table `{}` are not in order", space.name())));
         }
         if !found(key, value) {

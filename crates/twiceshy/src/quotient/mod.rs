@@ -36,7 +36,7 @@ mod twin;
 mod validate;
 
 pub use broom::{BroomFilter, BroomForm, BroomOptions, BroomStats};
-pub(crate) use broom::{Edit as BroomEdit, Undo as BroomUndo};
+pub(crate) use broom::{Edit as BroomEdit, Undo as BroomUndo, broom_order_words};
 pub(crate) use edit::{Edit, Undo};
 pub use extension::ExtensionFilter;
 pub use options::Options;

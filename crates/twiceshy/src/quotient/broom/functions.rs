@@ -91,7 +91,7 @@ impl Functions {
             let bytes = (0..8).map(|at| u64::from(_key.get(at).copied().unwrap_or(0)));
             return bytes.fold(0, |position, byte| position << 8 | byte).min(LAST_POSITION);
         }
-        first_word.rotate_left(32).min(LAST_POSITION)
+        position_of(first_word)
     }
 
     /// A key's position in the order of the function of an age.
@@ -127,13 +127,7 @@ impl Functions {
 
     /// A key's word for each order: those of the levels, and its position.
     pub(crate) fn order_words(&self, key: &[u8], age: Age, shape: &Shape) -> OrderWords {
-        let words = self.hash_key(age).words(key);
-        let position = self.position(key, age);
-        let [first, second] = FIRST_WORD;
-        match shape.levels() {
-            1 => OrderWords::new(&[words.word(first), position]),
-            _ => OrderWords::new(&[words.word(first), words.word(second), position]),
-        }
+        in_orders(&self.hash_key(age).words(key), self.position(key, age), shape.levels())
     }
 
     /// A key's quotient in a level, under the function that it has.
@@ -141,6 +135,25 @@ impl Functions {
         let (age, words, _) = self.words(key);
         (age, quotient_of(words.word(FIRST_WORD[level]), shape.slots_of(level, self.slots[age as usize])))
     }
+}
+
+/// The position of a key with this first word.
+fn position_of(first_word: u64) -> u64 {
+    first_word.rotate_left(32).min(LAST_POSITION)
+}
+
+fn in_orders(words: &Words<'_>, position: u64, levels: usize) -> OrderWords {
+    let [first, second] = FIRST_WORD;
+    match levels {
+        1 => OrderWords::new(&[words.word(first), position]),
+        _ => OrderWords::new(&[words.word(first), words.word(second), position]),
+    }
+}
+
+/// A key's word for each of `orders` orders, under one function.
+pub(crate) fn order_words(hash: &HashKey, orders: u8, key: &[u8]) -> OrderWords {
+    let words = hash.words(key);
+    in_orders(&words, position_of(words.word(FIRST_WORD[0])), usize::from(orders).saturating_sub(1))
 }
 
 /// A key's hash in a level. Everything but the quotient is computed on demand: most look-ups do not need it.

@@ -48,6 +48,7 @@ mod validate;
 
 pub(crate) use edit::{Edit, Undo};
 pub use filter::BroomFilter;
+pub(crate) use functions::order_words as broom_order_words;
 pub use options::BroomOptions;
 #[cfg(feature = "testing")]
 pub use rules::BroomRule;

@@ -15,7 +15,8 @@ use twiceshy_store::{Error, Guard, Kind, Options, RedbError, RedbStore};
 pub(crate) struct Args {
     /// The store's folder
     path: PathBuf,
-    /// Make right whatever can be made right from the values: index, log, state record and filter. Prints what was
+    /// Make right whatever can be made right from the values: index, log, state record and filter. Of a file that is
+    /// damaged beyond repair, copy what can be read to a new one, and keep the old one beside it. Prints what was
     /// done, and what is lost. Exit status 1 if something could not be made right
     #[arg(long)]
     repair: bool,
@@ -95,22 +96,18 @@ fn count(guard: &Guard<RedbStore>) -> Result<u64, Error<RedbError>> {
 }
 
 fn repair(args: &Args) -> anyhow::Result<Done<Findings>> {
-    let mut options = Options::new().create(false).open_damaged(true);
+    let mut options = Options::new().create(false);
     if let Some(kind) = args.filter {
         options = options.filter(kind);
     }
     if let Some(rate) = args.fpr {
         options = options.false_positive_rate(rate);
     }
-    let guard = options.open_folder(&args.path).map_err(|error| refusal(&args.path, error))?;
-    guarded::run(&args.path, guard, |guard| {
-        let done = || {
-            let done = guard.repair()?;
-            let wrong = guard.check()?.problem();
-            Ok(Findings { keys: done.keys, wrong, repaired: done.repaired, lost: done.lost })
-        };
-        done().map_err(|error| refusal(&args.path, error))
-    })
+    let done = options.repair_folder(&args.path).map_err(|error| refusal(&args.path, error))?;
+    let Done { value: after, warning } = check(args)?;
+    let wrong = after.wrong.or_else(|| done.lost.first().cloned());
+    let value = Findings { keys: done.keys, wrong, repaired: done.repaired, lost: done.lost };
+    Ok(Done { value, warning })
 }
 
 /// The report as text.

@@ -59,6 +59,6 @@ fn make(args: &Args) -> Result<Report, Error<twiceshy_store::RedbError>> {
     }
     let guard = options.open_folder(&args.path)?;
     let ((filter, fpr), cells) = (guard.filter()?, guard.stats()?.cells);
-    let warning = close(&args.path, guard);
+    let warning = close(&args.path, guard, true);
     Ok(Report { path: args.path.display().to_string(), filter: filter.name(), fpr, cells, warning })
 }

@@ -38,27 +38,25 @@ pub(crate) fn with<T>(
             error => Err(error),
         }),
     };
-    run(path, opened.map_err(|error| refusal(path, error))?, work)
-}
-
-/// Runs `work` on an open store and closes it, even if `work` failed.
-pub(crate) fn run<T>(
-    path: &Path,
-    guard: Guard<RedbStore>,
-    work: impl FnOnce(&Guard<RedbStore>) -> anyhow::Result<T>,
-) -> anyhow::Result<Done<T>> {
+    let guard = opened.map_err(|error| refusal(path, error))?;
     let worked = work(&guard);
-    let warning = close(path, guard);
+    if access == Access::Read {
+        // Nothing is saved.
+        drop(guard);
+        return worked.map(|value| Done { value, warning: None });
+    }
+    let warning = close(path, guard, worked.is_ok());
     worked.map(|value| Done { value, warning })
 }
 
 /// Closes a store. A failure is a warning, printed and returned: all changes are on disk by then, and only the filter
-/// is not saved.
+/// is not saved. If the work has failed as well, an error of the store itself is the same one again.
 ///
 /// Reports are printed after this, because they include the warning. A crash before that leaves the command without an
 /// answer, never with a wrong one.
-pub(crate) fn close(path: &Path, guard: Guard<RedbStore>) -> Option<String> {
+pub(crate) fn close(path: &Path, guard: Guard<RedbStore>, worked: bool) -> Option<String> {
     let error = match guard.close().err()? {
+        Error::Store(_) | Error::Unknown(_) if !worked => return None,
         // No change of a key has failed or is in doubt, so the store's own words would mislead.
         Error::Store(error) | Error::Unknown(error) => anyhow!("{}: {error}", path.display()),
         error => refusal(path, error),

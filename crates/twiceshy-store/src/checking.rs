@@ -65,7 +65,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    fn add(&mut self, key: &[u8]) {
+    pub(crate) fn add(&mut self, key: &[u8]) {
         self.count += 1;
         if self.count <= MOST_NAMED {
             self.names.push(printable(key));

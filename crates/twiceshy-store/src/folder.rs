@@ -1,9 +1,13 @@
 //! A guarded store in a folder: what most users want.
 
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::guard::Guard;
+use crate::inner::read_state;
 use crate::options::Options;
 use crate::redb_store::{RedbError, RedbStore};
+use crate::repairing::Repaired;
+use crate::salvaging::Salvage;
 use crate::saving::io_error;
 use crate::snapshot::sync_folder;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -49,6 +53,75 @@ impl Options {
         let store = store.map_err(Error::Store)?;
         self.snapshot(path.join(SNAPSHOT_FILE)).open(store)
     }
+}
+
+impl Options {
+    /// Repairs the store in a folder: see [`Guard::repair`]. If its file is damaged beyond redb's own repair, whatever can be
+    /// read is copied to a new file, and the old one is kept beside it.
+    ///
+    /// The filter of these options is for a store that no longer knows its own.
+    pub fn repair_folder(self, path: impl AsRef<Path>) -> Result<Repaired, Error<RedbError>> {
+        let path = path.as_ref();
+        let guard = self.clone().open_damaged(true).open_folder(path);
+        match guard.and_then(|guard| guard.repair()) {
+            Err(Error::Store(RedbError::Damaged(what))) => self.salvage(path, &what),
+            repaired => repaired,
+        }
+    }
+
+    /// Copies what can be read of a damaged file to a new one, which takes its place.
+    fn salvage(self, path: &Path, what: &str) -> Result<Repaired, Error<RedbError>> {
+        let (file, new) = (path.join(STORE_FILE), path.join(format!("{STORE_FILE}.new")));
+        // Nobody can open it for writing while this is open.
+        let damaged = RedbStore::open_read_only(&file).map_err(Error::Store)?;
+        let state = read_state(&damaged).ok().flatten();
+        let mut options = self.create_new(true).open_damaged(false);
+        options.snapshot = None;
+        if let Some(choice) = state.as_ref().and_then(|state| Choice::from_bytes(&state.choice)) {
+            options = options.filter(choice.kind).false_positive_rate(choice.rate);
+        }
+        let _ = std::fs::remove_file(&new);
+        let copied = RedbStore::open(&new).map_err(Error::Store).and_then(|store| {
+            let guard = options.open(store)?;
+            let save = |entries: Vec<_>| guard.insert_all(entries).map(drop);
+            let losses = Salvage::new(&damaged, state.as_ref()).run(save, |key| guard.contains(key))?;
+            let keys = guard.len()?;
+            guard.close().map(|()| (keys, losses))
+        });
+        let replaced = copied.and_then(|(keys, losses)| {
+            let kept = replace(&file, &new).map_err(|error| io_error(&file, error))?;
+            Ok((keys, losses, kept))
+        });
+        let (keys, losses, kept) = replaced.inspect_err(|_| drop(std::fs::remove_file(&new)))?;
+        let _ = std::fs::remove_file(path.join(SNAPSHOT_FILE));
+        drop(damaged);
+        let mut done = Repaired { keys, ..Repaired::default() };
+        let kept = kept.display();
+        done.repaired.push(format!(
+            "the file was damaged ({what}): {keys} keys were copied to a new one, and it is kept as {kept}"
+        ));
+        done.lose(&losses.keys, "is gone: insert it again");
+        done.lost.extend(losses.ranges.iter().map(|range| format!("keys {range} may be missing")));
+        Ok(done)
+    }
+}
+
+/// Puts a new file in the place of a damaged one, which gets another name: the first that is free. Returns that name.
+fn replace(file: &Path, new: &Path) -> io::Result<PathBuf> {
+    for number in 1.. {
+        let kept = file.with_file_name(format!("{STORE_FILE}.damaged-{number}"));
+        match std::fs::hard_link(file, &kept) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            // Not every file system has links.
+            Err(_) if kept.symlink_metadata().is_ok() => continue,
+            Err(_) => std::fs::rename(file, &kept)?,
+            Ok(()) => {}
+        }
+        std::fs::rename(new, file)?;
+        sync_folder(file)?;
+        return Ok(kept);
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// `true` if the error means that someone else made a store at the same time. Then the file is theirs.

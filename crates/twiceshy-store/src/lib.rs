@@ -54,6 +54,8 @@ mod rebuilding;
 mod redb_store;
 mod repairing;
 mod rolling;
+#[cfg(feature = "redb")]
+mod salvaging;
 mod saving;
 mod snapshot;
 mod state;

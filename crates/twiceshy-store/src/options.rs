@@ -38,7 +38,7 @@ pub struct Options {
     adapt: Adapt,
     durability: Durability,
     queue: usize,
-    snapshot: Option<PathBuf>,
+    pub(crate) snapshot: Option<PathBuf>,
     hash: Option<HashKey>,
     background: bool,
     open_damaged: bool,

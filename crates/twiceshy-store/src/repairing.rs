@@ -43,8 +43,11 @@ impl<S: Store> Inner<S> {
         survey.name_losses(&mut done);
         self.repair_state(writer, &survey, &mut done)?;
         self.repair_filter(writer, &mut done)?;
-        self.save(writer)?;
-        Ok(done)
+        match self.save(writer) {
+            // The next open rebuilds the filter.
+            Err(Error::Io { .. }) => Ok(done),
+            saved => saved.map(|()| done),
+        }
     }
 
     /// Repairs state record, index and log.
@@ -171,14 +174,18 @@ impl<S: Store> Inner<S> {
 impl Survey {
     /// Names the keys that have lost something.
     fn name_losses(&self, done: &mut Repaired) {
-        let mut name = |named: &Named, then: &str| {
-            done.lost.extend(named.names.iter().map(|key| format!("the value of the key {key} {then}")));
-            let more = named.count - named.names.len() as u64;
-            if more > 0 {
-                done.lost.push(format!("{more} more: the value {then}"));
-            }
-        };
-        name(&self.damaged, "is damaged: insert it again, or remove it");
-        name(&self.without_value, "is gone: insert it again");
+        done.lose(&self.damaged, "is damaged: insert it again, or remove it");
+        done.lose(&self.without_value, "is gone: insert it again");
+    }
+}
+
+impl Repaired {
+    /// Names keys that have lost their value.
+    pub(crate) fn lose(&mut self, named: &Named, then: &str) {
+        self.lost.extend(named.names.iter().map(|key| format!("the value of the key {key} {then}")));
+        let more = named.count - named.names.len() as u64;
+        if more > 0 {
+            self.lost.push(format!("{more} more: the value {then}"));
+        }
     }
 }

@@ -180,7 +180,7 @@ impl Made {
     /// Deletes what was created. Folders that are not empty stay.
     fn delete(self) {
         if let Some(store) = self.store {
-            // Whoever has locked the file has found it empty, and made a store of it.
+            // A process that has locked the file has found it empty, and made a store of it.
             if store.try_lock().is_err() {
                 return;
             }

@@ -81,7 +81,7 @@ impl Pending {
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         keys.iter().for_each(|key| *held.entry(key.clone()).or_default() += 1);
         self.set(held.len(), BEGUN);
-        // Last: whoever sees the new mark finds the key pending.
+        // Last: a thread that sees the new mark finds the key pending.
         for key in keys {
             self.begun[self.hasher.hash_one(&**key) as usize % MARKS].fetch_add(1, Ordering::SeqCst);
         }

@@ -25,7 +25,7 @@ pub(super) fn huge(path: &Path, own: &[u8], rng: &mut Rng) -> io::Result<()> {
     Ok(())
 }
 
-/// A pipe that nobody writes to. Whoever opens it waits.
+/// A pipe that nobody writes to. Opening it waits for a writer.
 pub(super) fn pipe(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)?;
     let made = Command::new("mkfifo").arg(path).status()?;

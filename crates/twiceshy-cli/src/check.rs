@@ -8,15 +8,16 @@ use std::time::Instant;
 use twiceshy_store::{Error, Guard, Kind, Options, RedbError, RedbStore};
 
 /// Check the store's file, every value against its checksum, every key against the index and the filter, and every
-/// index entry against its key. Changes nothing without --repair.
+/// index entry against its key. Changes nothing without --repair; without it, a broom store that has no usable snapshot
+/// is checked without a filter.
 ///
 /// Exit status: 0 if all is in order, 1 if something is wrong, 2 after an error.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
     path: PathBuf,
-    /// Make right whatever can be made right from the values: index, log, state record and filter. Of a file that is
-    /// damaged beyond repair, copy what can be read to a new one, and keep the old one beside it. Prints what was
+    /// Make right whatever can be made right from the values: index, log, state record and filter. Of a file that
+    /// redb can open but not repair, copy what can be read to a new one, and keep the old one beside it. Prints what was
     /// done, and what is lost. Exit status 1 if something could not be made right
     #[arg(long)]
     repair: bool,
@@ -104,10 +105,11 @@ fn repair(args: &Args) -> anyhow::Result<Done<Findings>> {
         options = options.false_positive_rate(rate);
     }
     let done = options.repair_folder(&args.path).map_err(|error| refusal(&args.path, error))?;
-    let Done { value: after, warning } = check(args)?;
-    let wrong = after.wrong.or_else(|| done.lost.first().cloned());
+    // The report of the repair must not get lost, whatever the check says.
+    let after = check(args).map_or_else(|error| Some(format!("{error:#}")), |checked| checked.value.wrong);
+    let wrong = after.or_else(|| done.lost.first().cloned());
     let value = Findings { keys: done.keys, wrong, repaired: done.repaired, lost: done.lost };
-    Ok(Done { value, warning })
+    Ok(Done { value, warning: None })
 }
 
 /// The report as text.

@@ -12,8 +12,8 @@ use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 
 /// Put keys into a guarded store, one per line.
 ///
-/// A line is the bytes before its end of line, whatever they are; an empty line is the empty key. Each thousand
-/// lines are stored in one commit and stay stored if a later line fails.
+/// A line is the bytes before its end of line, whatever they are; an empty line is the empty key. A thousand
+/// lines, or fewer if they are long, are stored in one commit, and stay stored if a later line fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder: see `twiceshy create`

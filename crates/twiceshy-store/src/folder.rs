@@ -7,9 +7,11 @@ use crate::inner::read_state;
 use crate::options::Options;
 use crate::redb_store::{RedbError, RedbStore};
 use crate::repairing::Repaired;
-use crate::salvaging::Salvage;
+use crate::salvaging::{Losses, Salvage, Stopped};
 use crate::saving::io_error;
 use crate::snapshot::sync_folder;
+use crate::state::State;
+use crate::store::Store;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,37 +64,38 @@ impl Options {
     /// The filter of these options is for a store that no longer knows its own.
     pub fn repair_folder(self, path: impl AsRef<Path>) -> Result<Repaired, Error<RedbError>> {
         let path = path.as_ref();
-        let guard = self.clone().open_damaged(true).open_folder(path);
-        match guard.and_then(|guard| guard.repair()) {
-            Err(Error::Store(RedbError::Damaged(what))) => self.salvage(path, &what),
-            repaired => repaired,
+        let file = path.join(STORE_FILE);
+        if !file.try_exists().map_err(|error| io_error(path, error))? {
+            return Err(Error::NoStore);
+        }
+        // Not opened for writing before it is known to be sound: what is written to a damaged file may make it unreadable.
+        let store = RedbStore::open_read_only(&file).map_err(Error::Store)?;
+        let verified = store.verify();
+        drop(store);
+        match verified {
+            Err(RedbError::Damaged(what)) => self.salvage(path, &what),
+            Err(error) => Err(Error::Store(error)),
+            Ok(_) => self.open_damaged(true).open_folder(path)?.repair(),
         }
     }
 
     /// Copies what can be read of a damaged file to a new one, which takes its place.
     fn salvage(self, path: &Path, what: &str) -> Result<Repaired, Error<RedbError>> {
-        let (file, new) = (path.join(STORE_FILE), path.join(format!("{STORE_FILE}.new")));
+        // Two repairs at once must not share it.
+        let (file, new) = (path.join(STORE_FILE), path.join(format!("{STORE_FILE}.new-{}", std::process::id())));
         // Nobody can open it for writing while this is open.
         let damaged = RedbStore::open_read_only(&file).map_err(Error::Store)?;
-        let state = read_state(&damaged).ok().flatten();
-        let mut options = self.create_new(true).open_damaged(false);
-        options.snapshot = None;
-        if let Some(choice) = state.as_ref().and_then(|state| Choice::from_bytes(&state.choice)) {
-            options = options.filter(choice.kind).false_positive_rate(choice.rate);
-        }
-        let _ = std::fs::remove_file(&new);
-        let copied = RedbStore::open(&new).map_err(Error::Store).and_then(|store| {
-            let guard = options.open(store)?;
-            let save = |entries: Vec<_>| guard.insert_all(entries).map(drop);
-            let losses = Salvage::new(&damaged, state.as_ref()).run(save, |key| guard.contains(key))?;
-            let keys = guard.len()?;
-            guard.close().map(|()| (keys, losses))
-        });
-        let replaced = copied.and_then(|(keys, losses)| {
+        let state = match read_state(&damaged) {
+            Err(Error::Damaged | Error::Store(RedbError::Damaged(_))) => None,
+            state => state?,
+        };
+        let copied = self.copy_readable(&damaged, state.as_ref(), &new);
+        let replaced = copied.and_then(|copied| {
             let kept = replace(&file, &new).map_err(|error| io_error(&file, error))?;
-            Ok((keys, losses, kept))
+            Ok((copied, kept))
         });
-        let (keys, losses, kept) = replaced.inspect_err(|_| drop(std::fs::remove_file(&new)))?;
+        let ((keys, losses), kept) = replaced.inspect_err(|_| drop(std::fs::remove_file(&new)))?;
+        // The new store would refuse it.
         let _ = std::fs::remove_file(path.join(SNAPSHOT_FILE));
         drop(damaged);
         let mut done = Repaired { keys, ..Repaired::default() };
@@ -101,27 +104,73 @@ impl Options {
             "the file was damaged ({what}): {keys} keys were copied to a new one, and it is kept as {kept}"
         ));
         done.lose(&losses.keys, "is gone: insert it again");
-        done.lost.extend(losses.ranges.iter().map(|range| format!("keys {range} may be missing")));
+        done.lost.extend(losses.unknown);
         Ok(done)
+    }
+
+    fn copy_readable(
+        self,
+        damaged: &RedbStore,
+        state: Option<&State>,
+        new: &Path,
+    ) -> Result<(u64, Losses), Error<RedbError>> {
+        let mut options = self.create_new(true).open_damaged(false);
+        options.snapshot = None;
+        if let Some(choice) = state.and_then(|state| Choice::from_bytes(&state.choice)) {
+            options = options.filter(choice.kind).false_positive_rate(choice.rate);
+        }
+        let guard = options.open(RedbStore::open(new).map_err(Error::Store)?)?;
+        let is_damage = |error: &RedbError| matches!(error, RedbError::Damaged(_));
+        let save = |entries: Vec<_>| guard.insert_all(entries).map(drop);
+        let stopped = |stopped| match stopped {
+            Stopped::Source(error) => Error::Store(error),
+            Stopped::Target(error) => error,
+        };
+        let salvage = Salvage::new(damaged, state, is_damage).map_err(stopped)?;
+        let losses = salvage.run(save, |key| guard.contains(key)).map_err(stopped)?;
+        let keys = guard.len()?;
+        guard.close().map(|()| (keys, losses))
     }
 }
 
-/// Puts a new file in the place of a damaged one, which gets another name: the first that is free. Returns that name.
+/// Puts a new file in the place of a damaged one, which gets another name as well: the first that is free. Returns that name.
+/// There is a file with the store's name at every moment.
 fn replace(file: &Path, new: &Path) -> io::Result<PathBuf> {
-    for number in 1.. {
+    like(file, new)?;
+    let mut number = 1;
+    let kept = loop {
         let kept = file.with_file_name(format!("{STORE_FILE}.damaged-{number}"));
-        match std::fs::hard_link(file, &kept) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            // Not every file system has links.
-            Err(_) if kept.symlink_metadata().is_ok() => continue,
-            Err(_) => std::fs::rename(file, &kept)?,
-            Ok(()) => {}
+        match kept.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => break kept,
+            _ => number += 1,
         }
-        std::fs::rename(new, file)?;
-        sync_folder(file)?;
-        return Ok(kept);
+    };
+    if std::fs::hard_link(file, &kept).is_err() {
+        // Not every file system has links.
+        std::fs::copy(file, &kept)?;
+        File::open(&kept)?.sync_all()?;
     }
-    Err(io::ErrorKind::AlreadyExists.into())
+    // The old file must have its other name before it loses this one.
+    sync_folder(file)?;
+    std::fs::rename(new, file)?;
+    // The new file is in its place now, so this must not fail the repair.
+    let _ = sync_folder(file);
+    Ok(kept)
+}
+
+/// Gives a new file the owner and the permissions of the one that it replaces.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "only Unix has owners"))]
+fn like(file: &Path, new: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let (about, own) = (file.metadata()?, new.metadata()?);
+        if (about.uid(), about.gid()) != (own.uid(), own.gid()) {
+            chown(new, Some(about.uid()), Some(about.gid()))?;
+        }
+        std::fs::set_permissions(new, about.permissions())?;
+    }
+    Ok(())
 }
 
 /// `true` if the error means that someone else made a store at the same time. Then the file is theirs.

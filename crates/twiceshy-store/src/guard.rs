@@ -222,8 +222,9 @@ impl<S: Store> Guard<S> {
     }
 
     /// Checks the store's own files, every value against its checksum, every key against the index and the filter, every
-    /// index entry against its key, and the log. Reads all of them; changes wait meanwhile. A wrong filter is dropped, and
-    /// rebuilt from the index before the next change. Nothing else is changed: see [`Guard::repair`].
+    /// index entry against its key, and the log. Reads all of them. Changes wait meanwhile, and look-ups while the store
+    /// checks its files. A wrong filter is dropped, and rebuilt from the index before the next change. Nothing else is
+    /// changed: see [`Guard::repair`].
     pub fn check(&self) -> Result<Checked, Error<S::Error>> {
         let mut writer = self.inner.lock_settled()?;
         self.inner.check(&mut writer)

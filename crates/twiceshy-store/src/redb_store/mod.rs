@@ -349,9 +349,11 @@ impl Store for RedbStore {
     fn verify(&self) -> Result<Vec<String>, RedbError> {
         for _ in 0..60_000 {
             refuse(&self.no_commits)?;
-            let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
-            let database = database.as_mut().ok_or_else(closed)?;
-            let checked = caught(|| database.check_integrity());
+            let checked = {
+                let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+                let database = database.as_mut().ok_or_else(closed)?;
+                caught(|| database.check_integrity())
+            };
             if matches!(checked, Ok(Ok(_))) {
                 // A repair is a commit, and so is what was only seen before.
                 self.fence.commits();

@@ -33,7 +33,6 @@ impl Options {
         // A refused open must leave no files behind.
         let is_there = path.join(STORE_FILE).try_exists().map_err(|error| io_error(path, error))?;
         if is_there {
-            is_not_emptied(path)?;
             return self.open_in(path);
         }
         if self.read_only || !self.create && !self.create_new {
@@ -132,17 +131,6 @@ impl Options {
         let keys = guard.len()?;
         guard.close().map(|()| (keys, losses))
     }
-}
-
-/// Returns an error if the store's file is empty although its filter was saved. An empty file is what a crash leaves of a store
-/// that was being created, but then there is no filter; here a store was lost, and must not be replaced by a new one.
-fn is_not_emptied(path: &Path) -> Result<(), Error<RedbError>> {
-    let empty = path.join(STORE_FILE).metadata().is_ok_and(|about| about.len() == 0);
-    if empty && path.join(SNAPSHOT_FILE).is_file() {
-        let what = "it is empty, although its filter was saved";
-        return Err(Error::Store(RedbError::Damaged(what.into())));
-    }
-    Ok(())
 }
 
 /// Puts a new file in the place of a damaged one, which gets another name as well: the first that is free. Returns that name.
@@ -281,24 +269,6 @@ impl Guard<RedbStore> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_store_that_was_emptied_is_not_replaced_by_a_new_one() {
-        let root = tempfile::tempdir().unwrap();
-        let guard = Guard::open(root.path()).unwrap();
-        guard.insert(b"key", b"value").unwrap();
-        guard.close().unwrap();
-        std::fs::write(root.path().join(STORE_FILE), b"").unwrap();
-        for options in [Options::new(), Options::new().create(false), Options::new().read_only(true)] {
-            let refused = options.clone().open_folder(root.path());
-            assert!(matches!(refused, Err(Error::Store(RedbError::Damaged(_)))));
-            assert!(options.repair_folder(root.path()).is_err());
-        }
-        assert_eq!(root.path().join(STORE_FILE).metadata().unwrap().len(), 0);
-        // Without a filter it is what a crash leaves of a new store.
-        std::fs::remove_file(root.path().join(SNAPSHOT_FILE)).unwrap();
-        assert!(!Guard::open(root.path()).unwrap().contains(b"key").unwrap());
-    }
 
     #[test]
     fn what_was_made_is_deleted_and_what_was_there_stays() {

@@ -78,7 +78,8 @@ impl Spoiling {
             Spoiling::CopiedPage => bytes.copy_within(page(other), one * PAGE),
             Spoiling::Truncated => {
                 let len = rng.below(bytes.len() as u64) as usize;
-                bytes.truncate(if rng.below(2) == 0 { len } else { len / PAGE * PAGE });
+                // Not to nothing: an empty file is a store that is yet to be created.
+                bytes.truncate(if rng.below(2) == 0 { len.max(1) } else { (len / PAGE * PAGE).max(PAGE) });
             }
         }
     }

@@ -61,9 +61,12 @@ impl<S: Store> Inner<S> {
         }
         if !survey.index_is_sound() || writer.damaged {
             let (missing, stray) = (survey.not_indexed.count, survey.stray.count + survey.without_value.count);
-            done.repaired.push(format!(
-                "the index lacked entries of {missing} keys and had {stray} entries that belong to no key: written anew"
-            ));
+            done.repaired.push(match survey.no_index {
+                true => "the index was unknown: written anew".into(),
+                false => format!(
+                    "the index lacked entries of {missing} keys and had {stray} entries that belong to no key: written anew"
+                ),
+            });
             self.write_index(writer, survey.keys)?;
         } else if writer.state.len != survey.keys || survey.log_damaged {
             self.end_log(writer, State { len: survey.keys, ..writer.state.clone() })?;

@@ -334,8 +334,8 @@ fn a_filter_that_must_grow_while_it_takes_another_hash_key_grows_first() {
     }
 }
 
-/// Pairs of numbers whose keys have the same quotient among this many under the first hash key, and agree in so many bits of
-/// the next word, from its low end: the closest pairs of four million numbers.
+/// Pairs of numbers whose keys have the same of `quotients` quotients under the first hash key, and agree in the lowest `bits`
+/// bits of the next word: the closest pairs of four million numbers.
 fn close_pairs(quotients: u64, bits: u32) -> Vec<(u64, u64)> {
     let hash = HashKey::fixed(1);
     let of = |number: u64| {

@@ -12,6 +12,7 @@ pub mod interval;
 pub mod models;
 pub mod replay;
 pub mod report;
+pub mod statistics;
 pub mod torture;
 pub mod uniform;
 pub mod whittling;

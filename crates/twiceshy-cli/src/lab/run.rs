@@ -40,7 +40,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let experiments = named(&args.names)?;
     let size = if args.quick { Size::Quick } else { Size::Paper };
-    let setup = Setup { size, seed: args.seed, data: args.data.clone().or_else(recorded_data) };
+    let setup = Setup { data: args.data.clone().or_else(recorded_data), ..Setup::new(size, args.seed) };
     let default = || PathBuf::from("lab-results").join(format!("{}-seed-{}", size.as_str(), args.seed));
     let folder = Folder::for_run(&args.out.clone().unwrap_or_else(default), &setup)?;
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -85,6 +85,10 @@ impl Progress {
                     *done += work;
                     self.bar.set_position((*done * STEPS) as u64);
                 }
+            }
+            Event::More { experiment, work } => {
+                self.bar.set_message(experiment.to_owned());
+                self.bar.inc_length((work * STEPS) as u64);
             }
             Event::Complete { experiment, seconds } => {
                 self.line(&format!("{experiment}: measured, {seconds:.1} s of work"))

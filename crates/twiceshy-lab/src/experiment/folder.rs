@@ -76,6 +76,9 @@ pub struct Folder {
     _lock: Option<File>,
 }
 
+/// The columns of a trial, behind an experiment's own.
+const OF_TRIAL: [&str; 2] = ["point", "trial"];
+
 const FACTS: &str = "run.json";
 const LOCK: &str = ".lock";
 
@@ -144,15 +147,20 @@ impl Folder {
         }
     }
 
-    /// Writes an experiment's data, each line with the facts of the run.
-    pub(super) fn keep(&self, experiment: &dyn Experiment, lines: Vec<super::Line>) -> Result<(), FolderError> {
-        let columns = experiment.columns().iter().copied().chain(["size", "seed", "version"]);
-        let mut table = Table::new(columns);
+    /// An experiment's data so far, each line with the facts of the run.
+    pub(super) fn table_of(&self, experiment: &dyn Experiment, lines: Vec<super::Line>) -> Table {
+        let own = experiment.columns().iter().copied().chain(OF_TRIAL);
+        let mut table = Table::new(own.chain(["size", "seed", "version"]));
         for mut line in lines {
-            line.resize(experiment.columns().len(), super::Value::from(""));
+            line.resize(experiment.columns().len() + OF_TRIAL.len(), super::Value::from(""));
             line.extend(super::line![self.facts.size.as_str(), self.facts.seed, self.facts.version.as_str()]);
             table.push(line);
         }
+        table
+    }
+
+    /// Writes an experiment's data.
+    pub(super) fn keep(&self, experiment: &dyn Experiment, table: &Table) -> Result<(), FolderError> {
         let path = self.csv(experiment);
         let mut bytes = Vec::new();
         table.write(&mut bytes).map_err(|error| FolderError::Damaged { path: path.clone(), why: error.to_string() })?;

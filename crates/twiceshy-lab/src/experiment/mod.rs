@@ -1,24 +1,35 @@
 //! The papers' experiments. Each measures with this code what a paper claims, and reports where the two agree.
 //!
-//! An [`Experiment`] is a list of [`Task`]s that fill a [`Table`], the [`Picture`]s drawn from it, and the
-//! [`Finding`]s: what the paper says next to what the table shows. Measuring ([`run`]) and drawing
-//! ([`report`](crate::report)) are separate: pictures are drawn from the tables alone.
+//! An [`Experiment`] is a list of [`Point`]s that are measured in independent trials and fill a [`Table`], the
+//! [`Picture`]s drawn from it, and the [`Statement`]s of the paper, each with its evidence in the table. Points get more
+//! trials while a statement that needs them is open and the [`Budget`] lasts. Measuring ([`run`]) and drawing
+//! ([`report`](crate::report)) are separate: pictures and [`Finding`]s are made from the tables alone.
 
 mod contender;
 pub mod contest;
+mod evidence;
 mod finding;
 mod folder;
 mod journal;
 mod picture;
+mod point;
 mod run;
+mod sample;
+mod statement;
 mod table;
 
 pub use contender::Contender;
+pub use evidence::{Estimate, Evidence};
 pub use finding::{Finding, Verdict};
 pub(crate) use folder::write_whole;
 pub use folder::{Facts, Folder, FolderError};
 pub use picture::{Axis, Curve, Kind, Picture, Scale};
+pub use point::{Budget, Point};
 pub use run::{Event, RunError, run, work_ahead};
+pub use sample::Sample;
+#[cfg(test)]
+pub(crate) use statement::STATEMENTS;
+pub use statement::Statement;
 pub use table::{Line, Row, Table, TableError, Value, line};
 
 use std::path::PathBuf;
@@ -27,6 +38,8 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Size {
+    /// Takes a second or two: as small as the statements allow. For tests.
+    Tiny,
     /// Takes seconds: smaller tables, fewer trials.
     Quick,
     /// As in the paper.
@@ -34,9 +47,18 @@ pub enum Size {
 }
 
 impl Size {
-    /// Selects one of two values by size.
+    /// Selects one of two values by size. The tiny size takes the quick one.
     pub fn pick<T>(self, quick: T, paper: T) -> T {
         match self {
+            Size::Tiny | Size::Quick => quick,
+            Size::Paper => paper,
+        }
+    }
+
+    /// Selects one of three values by size.
+    pub fn of<T>(self, tiny: T, quick: T, paper: T) -> T {
+        match self {
+            Size::Tiny => tiny,
             Size::Quick => quick,
             Size::Paper => paper,
         }
@@ -44,7 +66,7 @@ impl Size {
 
     /// The size's name in files.
     pub fn as_str(self) -> &'static str {
-        self.pick("quick", "paper")
+        self.of("tiny", "quick", "paper")
     }
 }
 
@@ -57,6 +79,34 @@ pub struct Setup {
     pub seed: u64,
     /// The folder of recorded traces, if there is one.
     pub data: Option<PathBuf>,
+    /// A deliberate error.
+    pub planted: Planted,
+}
+
+impl Setup {
+    /// A setup without recorded traces and without a deliberate error.
+    pub fn new(size: Size, seed: u64) -> Setup {
+        Setup { size, seed, data: None, planted: Planted::Nothing }
+    }
+}
+
+/// A deliberate error, planted to see that the findings catch it. For tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Planted {
+    /// All is as it should be.
+    #[default]
+    Nothing,
+    /// Filters break their rule: each experiment says how.
+    WrongRule,
+    /// Models and formulas are a tenth too high.
+    BiasedModel,
+}
+
+impl Planted {
+    /// A model's value: a tenth too high if that error is planted.
+    pub fn model(self, value: f64) -> f64 {
+        if self == Planted::BiasedModel { value * 1.1 } else { value }
+    }
 }
 
 /// An experiment.
@@ -76,14 +126,34 @@ pub trait Experiment: Sync {
     /// The columns of its table.
     fn columns(&self) -> &'static [&'static str];
 
-    /// The tasks, in the order of the table.
-    fn tasks(&self, setup: &Setup) -> Vec<Task>;
+    /// The points, in the order of the table.
+    fn points(&self, _: &Setup) -> Vec<Point> {
+        Vec::new()
+    }
+
+    /// How many trials a point gets.
+    fn budget(&self, size: Size) -> Budget {
+        size.pick(Budget { first: 10, most: 40 }, Budget { first: 10, most: 100 })
+    }
+
+    /// For experiments without points yet.
+    #[doc(hidden)]
+    fn tasks(&self, _: &Setup) -> Vec<Task> {
+        Vec::new()
+    }
 
     /// The pictures of a table.
     fn pictures(&self, table: &Table) -> Vec<Picture>;
 
+    /// The paper's statements, with their evidence in a table.
+    fn statements(&self, _: &Table, _: Size) -> Vec<Statement> {
+        Vec::new()
+    }
+
     /// The paper's statements, compared with a table.
-    fn findings(&self, table: &Table, size: Size) -> Vec<Finding>;
+    fn findings(&self, table: &Table, size: Size) -> Vec<Finding> {
+        self.statements(table, size).iter().map(Statement::judge).collect()
+    }
 
     /// `true` if it measures time and must have the machine to itself.
     fn is_timed(&self) -> bool {
@@ -124,6 +194,8 @@ pub struct Task {
     pub work: f64,
     /// All its settings. A journal entry counts only for the same settings.
     pub(crate) settings: String,
+    /// Tasks with a smaller number are measured first.
+    pub(crate) turn: u64,
     measure: Box<Measure>,
 }
 
@@ -136,7 +208,7 @@ impl Task {
         work: f64,
         measure: impl Fn() -> Result<Vec<Line>, TaskError> + Send + Sync + 'static,
     ) -> Task {
-        Task { name: name.into(), work, settings: String::new(), measure: Box::new(measure) }
+        Task { name: name.into(), work, settings: String::new(), turn: 0, measure: Box::new(measure) }
     }
 
     /// The same task, with all its settings written out.

@@ -2,7 +2,7 @@
 
 use super::folder::failed;
 use super::journal::Journal;
-use super::{Experiment, Folder, FolderError, Setup, Task, TaskError};
+use super::{Experiment, Folder, FolderError, Point, Setup, Task, TaskError};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -31,6 +31,13 @@ pub enum Event<'a> {
         /// The task's name.
         task: &'a str,
         /// Its work, as estimated by the experiment.
+        work: f64,
+    },
+    /// Statements are open: more trials follow.
+    More {
+        /// The experiment's name.
+        experiment: &'a str,
+        /// Their work.
         work: f64,
     },
     /// An experiment's table is complete.
@@ -67,24 +74,32 @@ pub enum RunError {
 /// An experiment that is not complete, with its journal.
 struct Open<'a> {
     experiment: &'a dyn Experiment,
+    /// Its points, each with the number of trials in `tasks`.
+    points: Vec<(Point, u64)>,
     tasks: Vec<Task>,
     journal: Journal,
-    left: AtomicUsize,
 }
 
-/// The remaining work of a run, in the unit of [`Task::work`].
+impl Open<'_> {
+    /// The tasks that are not in the journal.
+    fn missing(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().filter(|task| !self.journal.has(task))
+    }
+}
+
+/// The remaining work of a run, in the unit of [`Task::work`]. More may follow where a statement stays open.
 pub fn work_ahead(experiments: &[&dyn Experiment], folder: &Folder, setup: &Setup) -> Result<f64, RunError> {
     let mut ahead = 0.0;
     for experiment in experiments {
         if let Some(open) = open(*experiment, folder, setup)? {
-            let left = open.tasks.iter().filter(|task| !open.journal.has(task));
-            ahead += left.map(|task| task.work).sum::<f64>();
+            ahead += open.missing().map(|task| task.work).sum::<f64>();
         }
     }
     Ok(ahead)
 }
 
-/// Measures what is missing. Experiments that measure time come last, one task at a time.
+/// Measures what is missing: first some trials of every point, then more of those that an open statement needs, until
+/// none is open or the budget ends. Experiments that measure time come last, one task at a time.
 pub fn run(
     experiments: &[&dyn Experiment],
     folder: &Folder,
@@ -101,12 +116,22 @@ pub fn run(
                     tell(Event::Nothing { experiment: experiment.name() });
                     continue;
                 }
-                let measured = open.tasks.len() - open.left.load(Ordering::Relaxed);
-                tell(Event::Begun { experiment: experiment.name(), tasks: open.tasks.len(), measured });
+                let (tasks, missing) = (open.tasks.len(), open.missing().count());
+                tell(Event::Begun { experiment: experiment.name(), tasks, measured: tasks - missing });
                 open_ones.push(open);
             }
         }
-        measure_all(&open_ones, folder, jobs, tell)?;
+        while !open_ones.is_empty() {
+            measure_all(&open_ones, folder, jobs, tell)?;
+            let mut still_open = Vec::new();
+            for mut open in open_ones {
+                if complete_or_extend(&mut open, folder, setup, tell)? {
+                    continue;
+                }
+                still_open.push(open);
+            }
+            open_ones = still_open;
+        }
     }
     Ok(())
 }
@@ -116,16 +141,64 @@ fn open<'a>(experiment: &'a dyn Experiment, folder: &Folder, setup: &Setup) -> R
     if folder.table(experiment)?.is_some() {
         return Ok(None);
     }
-    let tasks = experiment.tasks(setup);
-    let mut names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+    let path = folder.journal(experiment);
+    let journal = Journal::open(&path).map_err(failed(path))?;
+    let points: Vec<(Point, u64)> = experiment.points(setup).into_iter().map(|point| (point, 0)).collect();
+    let mut open = Open { experiment, points, tasks: experiment.tasks(setup), journal };
+    let first = experiment.budget(setup.size).first;
+    extend(&mut open, setup, |_| first);
+    let mut names: Vec<&str> = open.tasks.iter().map(|task| task.name.as_str()).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(RunError::TwoAlike(experiment.name().to_owned()));
     }
-    let path = folder.journal(experiment);
-    let journal = Journal::open(&path).map_err(failed(path))?;
-    let left = AtomicUsize::new(tasks.iter().filter(|task| !journal.has(task)).count());
-    Ok(Some(Open { experiment, tasks, journal, left }))
+    Ok(Some(open))
+}
+
+/// Adds tasks so that each point has as many trials as `wanted` says. Returns their work.
+fn extend(open: &mut Open<'_>, setup: &Setup, wanted: impl Fn(&(Point, u64)) -> u64) -> f64 {
+    let columns = open.experiment.columns().len();
+    let mut work = 0.0;
+    for point in &mut open.points {
+        let trials = point.1..wanted(point).max(point.1);
+        point.1 = trials.end;
+        let tasks = point.0.tasks(setup.seed, trials, columns);
+        work += tasks.iter().map(|task| task.work).sum::<f64>();
+        open.tasks.extend(tasks);
+    }
+    work
+}
+
+/// Writes the table if no statement is open, or none can get more trials; else adds tasks and returns `false`.
+fn complete_or_extend(
+    open: &mut Open<'_>,
+    folder: &Folder,
+    setup: &Setup,
+    tell: &(dyn Fn(Event<'_>) + Sync),
+) -> Result<bool, RunError> {
+    let Some((lines, seconds)) = open.journal.all(&open.tasks) else { return Ok(false) };
+    let experiment = open.experiment;
+    let table = folder.table_of(experiment, lines);
+    let statements = experiment.statements(&table, setup.size);
+    let asked: Vec<String> = statements.iter().flat_map(|statement| statement.judge_and_ask().1).collect();
+    let most = experiment.budget(setup.size).most;
+    let work = extend(
+        open,
+        setup,
+        |(point, trials)| {
+            if asked.contains(&point.name) { (trials * 2).min(most) } else { *trials }
+        },
+    );
+    if work > 0.0 {
+        let missing = open.missing().map(|task| task.work).sum();
+        tell(Event::More { experiment: experiment.name(), work: missing });
+        return Ok(false);
+    }
+    folder.keep(experiment, &table)?;
+    let journal = folder.journal(experiment);
+    std::fs::remove_file(&journal).map_err(failed(journal))?;
+    tell(Event::Complete { experiment: experiment.name(), seconds });
+    Ok(true)
 }
 
 fn measure_all(
@@ -134,12 +207,10 @@ fn measure_all(
     jobs: usize,
     tell: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<(), RunError> {
-    let missing = |open: &&Open<'_>| open.left.load(Ordering::Relaxed) == 0;
-    for open in open_ones.iter().filter(missing) {
-        complete(open, folder, tell)?;
-    }
-    let all = open_ones.iter().flat_map(|open| open.tasks.iter().map(move |task| (open, task)));
-    let ahead: Vec<(&Open<'_>, &Task)> = all.filter(|(open, task)| !open.journal.has(task)).collect();
+    let missing = open_ones.iter().flat_map(|open| open.missing().map(move |task| (open, task)));
+    let mut ahead: Vec<(&Open<'_>, &Task)> = missing.collect();
+    // Point by point in turn, so that a change of the machine's speed affects all of them.
+    ahead.sort_by_key(|(_, task)| task.turn);
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let failure = Mutex::new(None);
@@ -172,26 +243,12 @@ fn measure(open: &Open<'_>, task: &Task, folder: &Folder, tell: &(dyn Fn(Event<'
     let noted = open.journal.note(task, begun.elapsed().as_secs_f64(), lines);
     noted.map_err(failed(folder.journal(open.experiment)))?;
     tell(Event::Ended { experiment: open.experiment.name(), task: &task.name, work: task.work });
-    if open.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-        complete(open, folder, tell)?;
-    }
-    Ok(())
-}
-
-/// Turns the journal into the table.
-fn complete(open: &Open<'_>, folder: &Folder, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), RunError> {
-    if let Some((lines, seconds)) = open.journal.all(&open.tasks) {
-        folder.keep(open.experiment, lines)?;
-        let journal = folder.journal(open.experiment);
-        std::fs::remove_file(&journal).map_err(failed(journal))?;
-        tell(Event::Complete { experiment: open.experiment.name(), seconds });
-    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Finding, Picture, Size, Table, line};
+    use super::super::{Budget, Evidence, Picture, Size, Statement, Table, Verdict, line};
     use super::*;
     use std::sync::atomic::AtomicU32;
 
@@ -219,9 +276,12 @@ mod tests {
         fn columns(&self) -> &'static [&'static str] {
             &["number", "square"]
         }
-        fn tasks(&self, _: &Setup) -> Vec<Task> {
-            let task = |number: u64| {
-                Task::new(format!("{number}"), 1.0, move || {
+        fn budget(&self, _: Size) -> Budget {
+            Budget { first: 1, most: 1 }
+        }
+        fn points(&self, _: &Setup) -> Vec<Point> {
+            let point = |number: u64| {
+                Point::new(format!("{number}"), 1.0, &"", move |_| {
                     FAILING.measured.fetch_add(1, Ordering::Relaxed);
                     let fails = |left: u32| left.checked_sub(1);
                     if number == 5 && FAILING.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fails).is_ok()
@@ -231,12 +291,9 @@ mod tests {
                     Ok(vec![line![number, number * number]])
                 })
             };
-            (0..10).map(task).collect()
+            (0..10).map(point).collect()
         }
         fn pictures(&self, _: &Table) -> Vec<Picture> {
-            Vec::new()
-        }
-        fn findings(&self, _: &Table, _: Size) -> Vec<Finding> {
             Vec::new()
         }
     }
@@ -244,13 +301,13 @@ mod tests {
     #[test]
     fn a_run_continues_where_it_stopped_and_measures_nothing_twice() {
         let place = tempfile::tempdir().expect("a folder");
-        let setup = Setup { size: Size::Quick, seed: 7, data: None };
+        let setup = Setup::new(Size::Quick, 7);
         let again = || -> Result<Option<Table>, RunError> {
             let folder = Folder::for_run(place.path(), &setup)?;
             run(&[&FAILING], &folder, &setup, 1, &|_| ())?;
             Ok(folder.table(&FAILING)?)
         };
-        assert!(matches!(again(), Err(RunError::Task { task, .. }) if task == "5"));
+        assert!(matches!(again(), Err(RunError::Task { task, .. }) if task == "5, trials 0 to 0"));
         assert!(again().is_err());
         assert_eq!(FAILING.measured.load(Ordering::Relaxed), 7, "six, and one again");
         let table = again().expect("no failure is left").expect("complete");
@@ -265,7 +322,7 @@ mod tests {
     #[test]
     fn a_folder_of_another_run_is_refused_and_left_unchanged() {
         let place = tempfile::tempdir().expect("a folder");
-        let setup = |seed| Setup { size: Size::Quick, seed, data: None };
+        let setup = |seed| Setup::new(Size::Quick, seed);
         let first = Folder::for_run(place.path(), &setup(1)).expect("a new folder");
         assert!(matches!(Folder::for_run(place.path(), &setup(1)), Err(FolderError::InUse(_))));
         drop(first);
@@ -273,5 +330,65 @@ mod tests {
         assert_eq!(Folder::to_draw(place.path()).expect("a run").facts().seed, 1);
         let elsewhere = tempfile::tempdir().expect("a folder");
         assert!(matches!(Folder::to_draw(elsewhere.path()), Err(FolderError::NoRun(_))));
+    }
+
+    /// Coins: one is fair, the others are not; the statement says that all of them are about as likely to fall on heads.
+    struct Coins;
+
+    const CHANCES: [(&str, f64); 3] = [("fair", 0.5), ("nearly", 0.57), ("false", 0.9)];
+
+    impl Experiment for Coins {
+        fn name(&self) -> &'static str {
+            "coins"
+        }
+        fn claim(&self) -> &'static str {
+            "More trials go where they are needed"
+        }
+        fn source(&self) -> &'static str {
+            "a test"
+        }
+        fn method(&self, _: Size) -> Vec<String> {
+            Vec::new()
+        }
+        fn columns(&self) -> &'static [&'static str] {
+            &["coin", "heads", "throws"]
+        }
+        fn budget(&self, _: Size) -> Budget {
+            Budget { first: 10, most: 320 }
+        }
+        fn points(&self, _: &Setup) -> Vec<Point> {
+            let point = |(name, chance): (&'static str, f64)| {
+                Point::new(name, 1e-4, &chance, move |seed| {
+                    let mut rng = crate::workload::rng::Rng::new(seed);
+                    let heads = (0..10).filter(|_| rng.unit() < chance).count() as u64;
+                    Ok(vec![line![name, heads, 10u32]])
+                })
+            };
+            CHANCES.map(point).into()
+        }
+        fn pictures(&self, _: &Table) -> Vec<Picture> {
+            Vec::new()
+        }
+        fn statements(&self, table: &Table, _: Size) -> Vec<Statement> {
+            let share = |name: &str| {
+                let own = table.only("coin", name);
+                Evidence::share(name, &own.sample("heads"), &own.sample("throws")).within(0.4, 0.6)
+            };
+            CHANCES.map(|(name, _)| Statement::new(name, "the share of heads").every(vec![share(name)])).into()
+        }
+    }
+
+    #[test]
+    fn points_get_more_trials_until_their_statements_are_clear_or_the_budget_ends() {
+        let place = tempfile::tempdir().expect("a folder");
+        let setup = Setup::new(Size::Quick, 3);
+        let folder = Folder::for_run(place.path(), &setup).expect("a folder");
+        run(&[&Coins], &folder, &setup, 2, &|_| ()).expect("a run");
+        let table = folder.table(&Coins).expect("a table").expect("complete");
+        let trials = CHANCES.map(|(name, _)| table.only("point", name).len());
+        assert!(trials[0] > 10 && trials[0] < 320 && trials[1] > trials[0], "{trials:?}");
+        assert_eq!(trials[2], 10, "the false coin is found out at once");
+        let verdicts: Vec<Verdict> = Coins.findings(&table, setup.size).into_iter().map(|it| it.verdict).collect();
+        assert!(matches!(&verdicts[..], [Verdict::Agrees, Verdict::Agrees | Verdict::Open(_), Verdict::Unexplained]));
     }
 }

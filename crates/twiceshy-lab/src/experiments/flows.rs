@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn every_trace_is_a_valid_workload() {
         for size in [Size::Quick, Size::Paper] {
-            let setup = Setup { size, seed: 1, data: None };
+            let setup = Setup::new(size, 1);
             assert_eq!(tasks(&setup, 0..COUNT, 8, &[Contender::cuckoo(8)], &[1, 2], 1).len(), 6);
         }
     }

@@ -72,7 +72,7 @@ pub struct NoSuchExperiment(String);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Setup, Size, Table, Verdict, contest::file_name};
+    use crate::experiment::{STATEMENTS, Setup, Size, Statement, Table, Verdict, contest::file_name};
 
     #[test]
     fn names_of_experiments_and_of_their_tasks_are_plain_and_unique() {
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(names.len(), ALL.len());
         for experiment in ALL {
             for size in [Size::Quick, Size::Paper] {
-                let tasks = experiment.tasks(&Setup { size, seed: 1, data: None });
+                let tasks = experiment.tasks(&Setup::new(size, 1));
                 let mut names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
                 names.sort_unstable();
                 names.dedup();
@@ -104,6 +104,18 @@ mod tests {
             }
         }
         assert!(vacuous.is_empty(), "{vacuous:#?}");
+    }
+
+    #[test]
+    fn all_statements_together_share_the_error_of_a_run() {
+        for size in [Size::Tiny, Size::Quick, Size::Paper] {
+            let of = |experiment: &&dyn Experiment| {
+                let empty = Table::new(experiment.columns().iter().copied());
+                experiment.statements(&empty, size).iter().map(Statement::count).sum::<usize>()
+            };
+            let count: usize = ALL.iter().map(of).sum();
+            assert!(count <= STATEMENTS, "{count} at {size:?}");
+        }
     }
 
     #[test]

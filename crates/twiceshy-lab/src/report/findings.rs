@@ -36,10 +36,15 @@ impl Score {
 pub(super) fn table(findings: &[Finding]) -> Markup {
     html! {
         table.findings {
-            thead { tr { th scope="col" { "The paper" } th scope="col" { "Measured" } th scope="col" { "Verdict" } } }
+            thead { tr {
+                th scope="col" { "The paper" } th scope="col" { "Measured, with intervals" } th scope="col" { "Verdict" }
+            } }
             tbody { @for finding in findings {
                 tr {
-                    td data-label="The paper" { (finding.paper) }
+                    td data-label="The paper" {
+                        (finding.paper)
+                        @if !finding.tested.is_empty() { " " span.tested { "Tested: " (finding.tested) "." } }
+                    }
                     td data-label="Measured" { (finding.measured) }
                     td data-label="Verdict" { (verdict(&finding.verdict)) }
                 }

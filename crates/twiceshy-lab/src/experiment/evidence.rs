@@ -1,0 +1,217 @@
+//! One estimate with its interval, and where a statement says that it lies.
+
+use super::Sample;
+use crate::statistics::{self, Interval};
+
+/// An estimate, how it is judged, and what a statement wants of it.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    label: String,
+    points: Vec<String>,
+    trials: usize,
+    quantity: Quantity,
+    wanted: Region,
+}
+
+#[derive(Clone, Debug)]
+enum Quantity {
+    Mean(Vec<f64>),
+    Median(Vec<f64>),
+    Ratio(Vec<(f64, f64)>),
+    Share { yes: u64, of: u64 },
+    Exact(f64),
+}
+
+/// Where a statement says that a quantity lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Region {
+    low: f64,
+    high: f64,
+}
+
+/// Where an interval lies, compared with the region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Surely inside.
+    Inside,
+    /// Surely outside.
+    Outside,
+    /// Across a border.
+    Unclear,
+}
+
+/// An estimate as it is shown.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Estimate {
+    /// What was estimated.
+    pub label: String,
+    /// The estimate.
+    #[serde(flatten)]
+    pub interval: Interval,
+    /// Where the statement says that it lies: "below 1".
+    pub wanted: String,
+    /// The number of trials.
+    pub trials: usize,
+}
+
+impl Evidence {
+    fn new(label: impl Into<String>, points: &[String], trials: usize, quantity: Quantity) -> Evidence {
+        let nowhere = Region { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        Evidence { label: label.into(), points: points.to_vec(), trials, quantity, wanted: nowhere }
+    }
+
+    /// The mean over the trials. For values that are nearly normal: no single event decides a trial.
+    pub fn mean(label: impl Into<String>, sample: &Sample) -> Evidence {
+        Evidence::new(label, sample.points(), sample.len(), Quantity::Mean(sample.values()))
+    }
+
+    /// The median over the trials. For values of any law.
+    pub fn median(label: impl Into<String>, sample: &Sample) -> Evidence {
+        Evidence::new(label, sample.points(), sample.len(), Quantity::Median(sample.values()))
+    }
+
+    /// The mean of one over the mean of the other, over the trials that both have. For values that are nearly normal.
+    pub fn ratio(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
+        let pairs = top.pairs(bottom);
+        Evidence::new(label, top.with(bottom, |_, _| 0.0).points(), pairs.len(), Quantity::Ratio(pairs))
+    }
+
+    /// The median over the trials of the ratio of two counts, each half an event higher, so that two zeros are equal.
+    /// For counts of any law, such as those that a few popular keys decide.
+    pub fn median_ratio(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
+        Evidence::median(label, &top.with(bottom, |top, bottom| (top + 0.5) / (bottom + 0.5)))
+    }
+
+    /// A probability: `yes` of `of` over all trials, each an independent yes or no.
+    pub fn share(label: impl Into<String>, yes: &Sample, of: &Sample) -> Evidence {
+        let pairs = yes.pairs(of);
+        let sum = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() as u64;
+        let quantity = Quantity::Share { yes: sum(|pair| pair.0), of: sum(|pair| pair.1) };
+        Evidence::new(label, yes.with(of, |_, _| 0.0).points(), pairs.len(), quantity)
+    }
+
+    /// A value that is not a sample: computed, or a bound that held in every trial seen.
+    pub fn exact(label: impl Into<String>, value: f64) -> Evidence {
+        Evidence::new(label, &[], 0, Quantity::Exact(value))
+    }
+
+    /// The statement says that the quantity is at most this.
+    #[must_use]
+    pub fn below(self, high: f64) -> Evidence {
+        self.within(f64::NEG_INFINITY, high)
+    }
+
+    /// The statement says that the quantity is at least this.
+    #[must_use]
+    pub fn above(self, low: f64) -> Evidence {
+        self.within(low, f64::INFINITY)
+    }
+
+    /// The statement says that the quantity lies between these.
+    #[must_use]
+    pub fn within(mut self, low: f64, high: f64) -> Evidence {
+        self.wanted = Region { low, high };
+        self
+    }
+
+    /// The points of the experiment that it needs.
+    pub(super) fn points(&self) -> &[String] {
+        &self.points
+    }
+
+    /// The interval with this probability of an error, and where it lies.
+    pub(super) fn judge(&self, error: f64) -> (Estimate, Place) {
+        let interval = match &self.quantity {
+            Quantity::Mean(values) => statistics::mean(values, error),
+            Quantity::Median(values) => statistics::median(values, error),
+            Quantity::Ratio(pairs) => statistics::ratio(pairs, error),
+            Quantity::Share { yes, of } => statistics::share(*yes, *of, error),
+            Quantity::Exact(value) => Interval::exact(*value),
+        };
+        let place = self.wanted.place(interval);
+        let wanted = self.wanted.to_string();
+        (Estimate { label: self.label.clone(), interval, wanted, trials: self.trials }, place)
+    }
+}
+
+impl Region {
+    fn place(self, interval: Interval) -> Place {
+        if interval.estimate.is_nan() {
+            Place::Unclear
+        } else if interval.low >= self.low && interval.high <= self.high {
+            Place::Inside
+        } else if interval.low > self.high || interval.high < self.low {
+            Place::Outside
+        } else {
+            Place::Unclear
+        }
+    }
+}
+
+impl std::fmt::Display for Region {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Region { low, high } = self;
+        match (low.is_finite(), high.is_finite()) {
+            (true, true) => write!(f, "{} to {}", shown(*low), shown(*high)),
+            (true, false) => write!(f, "at least {}", shown(*low)),
+            (false, true) => write!(f, "at most {}", shown(*high)),
+            (false, false) => f.write_str("any"),
+        }
+    }
+}
+
+/// "label: 0.12 (0.08 to 0.17), wanted: at most 0.2".
+impl std::fmt::Display for Estimate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Interval { estimate, low, high } = self.interval;
+        if !self.label.is_empty() {
+            write!(f, "{}: ", self.label)?;
+        }
+        f.write_str(&shown(estimate))?;
+        if low != high {
+            write!(f, " ({} to {})", shown(low), shown(high))?;
+        }
+        write!(f, ", wanted: {}", self.wanted)
+    }
+}
+
+/// A number with about three digits.
+fn shown(number: f64) -> String {
+    match number.abs() {
+        _ if number == f64::INFINITY => "∞".into(),
+        _ if number == f64::NEG_INFINITY => "-∞".into(),
+        size if size == 0.0 || size >= 1e5 => format!("{number:.0}"),
+        size if size < 1e-3 => format!("{number:.2e}"),
+        size => {
+            let digits = (2.0 - size.log10().floor()).clamp(0.0, 5.0) as usize;
+            let text = format!("{number:.digits$}");
+            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_interval_that_lies_wholly_on_one_side_decides() {
+        let region = Region { low: 1.0, high: 2.0 };
+        let place = |low: f64, high: f64| region.place(Interval { estimate: f64::midpoint(low, high), low, high });
+        assert_eq!(place(1.0, 2.0), Place::Inside);
+        assert_eq!(place(2.1, 3.0), Place::Outside);
+        assert_eq!(place(0.0, 0.9), Place::Outside);
+        assert_eq!(place(1.5, 2.1), Place::Unclear);
+        assert_eq!(place(0.0, 9.0), Place::Unclear);
+        assert_eq!(region.place(Interval::unknown(f64::NAN)), Place::Unclear);
+        assert_eq!(region.place(Interval::unknown(1.5)), Place::Unclear);
+    }
+
+    #[test]
+    fn estimates_are_told_with_three_digits() {
+        let told = [0.0, 0.123_45, 12.345, 1234.5, 1.5e6, 2.34e-5, f64::INFINITY, 0.5, 100.0].map(shown);
+        assert_eq!(told, ["0", "0.123", "12.3", "1234", "1500000", "2.34e-5", "∞", "0.5", "100"]);
+        let (estimate, _) = Evidence::exact("bits", 2.0).below(3.0).judge(0.05);
+        assert_eq!(estimate.to_string(), "bits: 2, wanted: at most 3");
+    }
+}

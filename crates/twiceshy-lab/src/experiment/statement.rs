@@ -1,0 +1,247 @@
+//! A paper's statement as a hypothesis that the data can support, refute, or leave open.
+
+use super::evidence::{Estimate, Evidence, Place};
+use super::finding::{Finding, Verdict};
+
+/// The probability that any verdict of a run is wrong, *agrees* or *differs*.
+const RUN_ERROR: f64 = 0.01;
+
+/// The most statements that all experiments have together, reasons included. They share the error of a run.
+pub(crate) const STATEMENTS: usize = 150;
+
+/// A statement of a paper, or of this project, with the evidence for it and against it.
+///
+/// *Agrees* means that every interval needed lies wholly where the statement says; *differs*, that some lie wholly
+/// elsewhere; otherwise it is *open*. So the absence of a difference is never taken for agreement. The intervals of a
+/// statement are corrected for their number and for the number of statements.
+///
+/// ```
+/// use twiceshy_lab::experiment::{Evidence, Statement, Verdict};
+///
+/// let statement = Statement::new("Theorem 4: at most a bit a key", "bits of the selectors found")
+///     .every(vec![Evidence::exact("b = 2", 0.7).below(1.0)]);
+/// assert_eq!(statement.judge().verdict, Verdict::Agrees);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Statement {
+    paper: String,
+    tested: String,
+    parts: Vec<Part>,
+    reason: Option<Box<Statement>>,
+}
+
+/// Evidence of which a share must lie where the statement says.
+#[derive(Clone, Debug)]
+struct Part {
+    share: f64,
+    evidence: Vec<Evidence>,
+}
+
+impl Statement {
+    /// A statement: what the paper says, with its place, and what is estimated to test it.
+    pub fn new(paper: impl Into<String>, tested: impl Into<String>) -> Statement {
+        Statement { paper: paper.into(), tested: tested.into(), parts: Vec::new(), reason: None }
+    }
+
+    /// All of these must hold.
+    #[must_use]
+    pub fn every(self, evidence: Vec<Evidence>) -> Statement {
+        self.most(1.0, evidence)
+    }
+
+    /// At least this share of these must hold: for "almost all" and "in most cases".
+    #[must_use]
+    pub fn most(mut self, share: f64, evidence: Vec<Evidence>) -> Statement {
+        self.parts.push(Part { share, evidence });
+        self
+    }
+
+    /// Why the data differ, if they do. The reason is a statement itself, and counts only if its own evidence supports
+    /// it.
+    #[must_use]
+    pub fn because(mut self, reason: Statement) -> Statement {
+        self.reason = Some(Box::new(reason));
+        self
+    }
+
+    /// The number of statements here: one, or two with a reason.
+    pub(crate) fn count(&self) -> usize {
+        1 + self.reason.as_ref().map_or(0, |reason| reason.count())
+    }
+
+    /// Compares it with its evidence.
+    pub fn judge(&self) -> Finding {
+        self.judge_and_ask().0
+    }
+
+    /// Compares it with its evidence, and names the points that more trials could decide it at.
+    pub(super) fn judge_and_ask(&self) -> (Finding, Vec<String>) {
+        let all: usize = self.parts.iter().map(|part| part.evidence.len()).sum();
+        let error = RUN_ERROR / STATEMENTS as f64 / all.max(1) as f64;
+        let parts: Vec<Judged> = self.parts.iter().map(|part| part.judge(error)).collect();
+        let nothing = parts.is_empty() || parts.iter().any(|part| part.estimates.is_empty());
+        let places = || parts.iter().map(|part| part.place);
+        let (verdict, mut asked) = if nothing {
+            (Verdict::Unexplained, Vec::new())
+        } else if places().any(|place| place == Place::Outside) {
+            self.explained()
+        } else if places().all(|place| place == Place::Inside) {
+            (Verdict::Agrees, Vec::new())
+        } else {
+            let asked = parts.iter().flat_map(|part| part.unclear.iter().cloned()).collect();
+            (Verdict::Open(format!("not clear after {}", trials(&parts))), asked)
+        };
+        asked.sort_unstable();
+        asked.dedup();
+        let measured = if nothing { "nothing was measured".into() } else { told(&parts) };
+        let estimates = parts.into_iter().flat_map(|part| part.estimates.into_iter().map(|(it, _)| it)).collect();
+        let (paper, tested) = (self.paper.clone(), self.tested.clone());
+        (Finding { paper, tested, measured, verdict, estimates }, asked)
+    }
+
+    /// The verdict where the data differ: with the reason, if that is supported.
+    fn explained(&self) -> (Verdict, Vec<String>) {
+        let Some(reason) = &self.reason else { return (Verdict::Unexplained, Vec::new()) };
+        let (finding, asked) = reason.judge_and_ask();
+        match finding.verdict {
+            Verdict::Agrees => (Verdict::Differs(format!("{} ({})", finding.paper, finding.measured)), Vec::new()),
+            _ => (Verdict::Unexplained, asked),
+        }
+    }
+}
+
+/// A part of a statement, judged.
+struct Judged {
+    place: Place,
+    estimates: Vec<(Estimate, Place)>,
+    /// The points of the evidence that is not clear.
+    unclear: Vec<String>,
+}
+
+impl Part {
+    fn judge(&self, error: f64) -> Judged {
+        let estimates: Vec<(Estimate, Place)> = self.evidence.iter().map(|it| it.judge(error)).collect();
+        let count = |wanted: Place| estimates.iter().filter(|(_, place)| *place == wanted).count();
+        let needed = (self.share * estimates.len() as f64 - 1e-9).ceil() as usize;
+        let place = if count(Place::Inside) >= needed {
+            Place::Inside
+        } else if estimates.len() - count(Place::Outside) < needed {
+            Place::Outside
+        } else {
+            Place::Unclear
+        };
+        let unclear = self.evidence.iter().zip(&estimates).filter(|(_, (_, place))| *place == Place::Unclear);
+        let unclear = unclear.flat_map(|(evidence, _)| evidence.points().iter().cloned()).collect();
+        Judged { place, unclear: if place == Place::Unclear { unclear } else { Vec::new() }, estimates }
+    }
+}
+
+/// The fewest and the most trials of what is not clear.
+fn trials(parts: &[Judged]) -> String {
+    let unclear = parts.iter().flat_map(|part| &part.estimates).filter(|(_, place)| *place == Place::Unclear);
+    let counts: Vec<usize> = unclear.map(|(estimate, _)| estimate.trials).collect();
+    let (least, most) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
+    if least == most { format!("{most} trials") } else { format!("{least} to {most} trials") }
+}
+
+/// How many estimates are shown in words; the others are in the data.
+const SHOWN: usize = 6;
+
+/// How many hold, and the estimates that decide: first those outside, then those that are not clear, then the others.
+fn told(parts: &[Judged]) -> String {
+    let all: Vec<&(Estimate, Place)> = parts.iter().flat_map(|part| &part.estimates).collect();
+    let of = |wanted: Place| all.iter().filter(move |(_, place)| *place == wanted).map(|(estimate, _)| estimate);
+    let ordered = of(Place::Outside).chain(of(Place::Unclear)).chain(of(Place::Inside));
+    let shown: Vec<String> = ordered.take(SHOWN).map(ToString::to_string).collect();
+    if all.len() == 1 {
+        return shown.join("");
+    }
+    let counts =
+        [(Place::Inside, "hold"), (Place::Outside, "do not"), (Place::Unclear, "not clear")].map(|(place, word)| {
+            let count = of(place).count();
+            (count > 0).then(|| format!("{count} {word}"))
+        });
+    let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let more = if all.len() > SHOWN { "; …" } else { "" };
+    format!("{counts}, of {}: {}{more}", all.len(), shown.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Table, line};
+    use crate::workload::rng::Rng;
+
+    fn exact(values: &[f64]) -> Vec<Evidence> {
+        values.iter().map(|value| Evidence::exact("value", *value).below(1.0)).collect()
+    }
+
+    fn of(share: f64, values: &[f64]) -> Verdict {
+        Statement::new("", "").most(share, exact(values)).judge().verdict
+    }
+
+    #[test]
+    fn all_means_all_and_almost_all_means_the_stated_share() {
+        assert_eq!(of(1.0, &[0.5, 0.9]), Verdict::Agrees);
+        assert_eq!(of(1.0, &[0.5, 1.1]), Verdict::Unexplained);
+        assert_eq!(of(0.75, &[0.5, 0.5, 0.5, 1.1]), Verdict::Agrees);
+        assert_eq!(of(0.8, &[0.5, 0.5, 0.5, 1.1]), Verdict::Unexplained);
+        assert_eq!(of(0.5, &[]), Verdict::Unexplained, "nothing measured");
+        assert!(matches!(of(1.0, &[0.5, f64::NAN]), Verdict::Open(_)));
+        assert_eq!(of(1.0, &[2.0, f64::NAN]), Verdict::Unexplained, "one counterexample is enough");
+    }
+
+    #[test]
+    fn a_reason_counts_only_if_its_own_evidence_supports_it() {
+        let reason = |value: f64| Statement::new("too full", "load").every(exact(&[value]));
+        let differing = |value| Statement::new("", "").every(exact(&[2.0])).because(reason(value)).judge().verdict;
+        assert!(matches!(differing(0.5), Verdict::Differs(why) if why.starts_with("too full")));
+        assert_eq!(differing(2.0), Verdict::Unexplained, "the reason is refuted");
+        assert_eq!(differing(f64::NAN), Verdict::Unexplained, "the reason is not shown");
+        let agreeing = Statement::new("", "").every(exact(&[0.5])).because(reason(0.5));
+        assert_eq!((agreeing.judge().verdict, agreeing.count()), (Verdict::Agrees, 2));
+    }
+
+    /// Draws around a mean, at the point `here`.
+    fn sample(mean: f64, trials: u64, seed: u64) -> super::super::Sample {
+        let mut rng = Rng::new(seed);
+        let mut table = Table::new(["value", "point", "trial"]);
+        for trial in 0..trials {
+            let sum: f64 = (0..12).map(|_| rng.unit()).sum();
+            table.push(line![mean + 0.1 * (sum - 6.0), "here", trial]);
+        }
+        table.sample("value")
+    }
+
+    #[test]
+    fn an_open_statement_asks_for_trials_where_it_is_not_clear() {
+        let statement = |trials| {
+            let evidence = Evidence::mean("mean", &sample(0.9, trials, 1)).within(0.8, 1.0);
+            Statement::new("", "").every(vec![evidence, Evidence::exact("sure", 0.9).below(1.0)])
+        };
+        let (few, asked) = statement(10).judge_and_ask();
+        assert!(matches!(few.verdict, Verdict::Open(_)), "{few:?}");
+        assert_eq!(asked, ["here"]);
+        let (many, asked) = statement(200).judge_and_ask();
+        assert_eq!((many.verdict, asked), (Verdict::Agrees, vec![]));
+    }
+
+    #[test]
+    fn the_absence_of_a_difference_is_not_agreement() {
+        // Three trials that happen to lie near 1 say nothing.
+        let evidence = Evidence::mean("mean", &sample(1.0, 3, 2)).within(0.99, 1.01);
+        assert!(matches!(Statement::new("", "").every(vec![evidence]).judge().verdict, Verdict::Open(_)));
+    }
+
+    #[test]
+    fn no_verdict_flips_with_the_seed() {
+        for (mean, wrong) in [(0.9, false), (1.1, true), (1.0, true), (1.0, false)] {
+            for seed in 0..40 {
+                let evidence = Evidence::mean("mean", &sample(mean, 40, seed)).below(1.0);
+                let verdict = Statement::new("", "").every(vec![evidence]).judge().verdict;
+                let unwanted = if wrong { Verdict::Agrees } else { Verdict::Unexplained };
+                assert_ne!(verdict, unwanted, "mean {mean}, seed {seed}");
+            }
+        }
+    }
+}

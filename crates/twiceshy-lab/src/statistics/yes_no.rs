@@ -1,0 +1,123 @@
+//! Confidence sequences of a probability, and of a median.
+
+use super::Interval;
+
+/// The logarithm of what a bet against the probability `chance` has won after `yes` and `no`: the mixture over all
+/// probabilities, with Jeffreys' prior, against `chance` itself.
+fn log_wealth(yes: f64, no: f64, chance: f64) -> f64 {
+    let log_beta = |a: f64, b: f64| libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
+    let likely = |count: f64, chance: f64| if count == 0.0 { 0.0 } else { count * chance.ln() };
+    log_beta(yes + 0.5, no + 0.5) - log_beta(0.5, 0.5) - likely(yes, chance) - likely(no, 1.0 - chance)
+}
+
+/// A probability, from independent trials that ended with yes or no.
+pub fn share(yes: u64, of: u64, error: f64) -> Interval {
+    if of == 0 {
+        return Interval { estimate: f64::NAN, low: 0.0, high: 1.0 };
+    }
+    let (yes, no) = (yes.min(of) as f64, of.saturating_sub(yes) as f64);
+    let estimate = yes / of as f64;
+    let refuted = |chance: f64| log_wealth(yes, no, chance) >= -error.ln();
+    // The wealth falls towards the estimate and rises behind it.
+    let end = |mut outside: f64| {
+        let mut inside = estimate;
+        if !refuted(outside) {
+            return outside;
+        }
+        for _ in 0..60 {
+            let middle = f64::midpoint(inside, outside);
+            if refuted(middle) { outside = middle } else { inside = middle }
+        }
+        outside
+    };
+    Interval { estimate, low: end(0.0), high: end(1.0) }
+}
+
+/// The median of any quantity of which the values are independent draws.
+///
+/// If m is the median, a value lies below it with a probability of at most a half, and above it likewise. So the ends
+/// are values of the sample: those that too many lie beyond.
+pub fn median(values: &[f64], error: f64) -> Interval {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    if count == 0 {
+        return Interval::unknown(f64::NAN);
+    }
+    let estimate = f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]);
+    // The most values that may lie on one side of the median without refuting it: half of the error for each side.
+    let refuted = |beyond: usize| {
+        2 * beyond > count && log_wealth(beyond as f64, (count - beyond) as f64, 0.5) >= -(error / 2.0).ln()
+    };
+    let Some(most) = (count / 2..count).rev().find(|beyond| !refuted(*beyond)).filter(|_| refuted(count)) else {
+        return Interval::unknown(estimate);
+    };
+    // If m were above sorted[most], more than `most` values would lie below it.
+    Interval { estimate, low: sorted[count - 1 - most], high: sorted[most] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::rng::Rng;
+
+    #[test]
+    fn a_probability_is_hardly_ever_outside_at_any_look() {
+        for chance in [0.02, 0.5, 0.9] {
+            let mut rng = Rng::new(3);
+            let wrong: u32 = (0..400)
+                .map(|_| {
+                    let mut yes = 0;
+                    let wrong = (1..=300).any(|games| {
+                        yes += u64::from(rng.unit() < chance);
+                        let interval = share(yes, games, 0.05);
+                        !(interval.low..=interval.high).contains(&chance)
+                    });
+                    u32::from(wrong)
+                })
+                .sum();
+            assert!(wrong <= 20 + 18, "{wrong} of 400 at {chance}");
+        }
+    }
+
+    #[test]
+    fn no_wins_and_only_wins_leave_an_interval() {
+        let nothing = share(0, 100, 0.05);
+        assert!(nothing.low == 0.0 && (0.05..0.08).contains(&nothing.high), "{nothing:?}");
+        let all = share(100, 100, 0.05);
+        assert!(all.high == 1.0 && (all.low - (1.0 - nothing.high)).abs() < 1e-9, "{all:?}");
+        assert_eq!(share(0, 0, 0.05).high, 1.0);
+    }
+
+    #[test]
+    fn the_median_of_a_heavy_tail_is_hardly_ever_outside_at_any_look() {
+        // 1/u: its mean is infinite, its median is 2.
+        let mut rng = Rng::new(4);
+        let wrong: u32 = (0..400)
+            .map(|_| {
+                let mut values = Vec::new();
+                let wrong = (0..150).any(|_| {
+                    values.push(1.0 / (1.0 - rng.unit()));
+                    let interval = median(&values, 0.05);
+                    !(interval.low..=interval.high).contains(&2.0)
+                });
+                u32::from(wrong)
+            })
+            .sum();
+        assert!(wrong <= 20 + 18, "{wrong} of 400");
+    }
+
+    #[test]
+    fn few_values_tell_nothing_and_more_narrow_the_median() {
+        let mut rng = Rng::new(8);
+        let values: Vec<f64> = (0..400).map(|_| rng.unit()).collect();
+        assert!(median(&values[..12], 1e-5).high.is_infinite());
+        let some = median(&values[..40], 1e-5);
+        let more = median(&values, 1e-5);
+        assert!(some.low > 0.0 && some.high < 1.0 && more.low > some.low && more.high < some.high, "{some:?} {more:?}");
+        assert!(more.low < 0.5 && more.high > 0.5 && more.high - more.low < 0.3, "{more:?}");
+        let equal = median(&[2.0; 40], 1e-5);
+        assert_eq!((equal.low, equal.high), (2.0, 2.0), "no assumption is made about the spread");
+        assert!(median(&[], 0.05).estimate.is_nan());
+    }
+}

@@ -137,7 +137,10 @@ impl<'a, R: Rule> Owners<'a, R> {
                 };
                 match find_ok(&cells, sole)? {
                     Some(cell) => Some(cell),
-                    None => self.part(cells[0])?.map(|part| part.cell_of(&key.key)).transpose()?,
+                    None => match self.part(cells[0])? {
+                        Some(part) => Some(part.cell_of(&key.key)?),
+                        None => self.decided_cell(&key.key),
+                    },
                 }
             }
         };
@@ -187,13 +190,20 @@ impl<'a, R: Rule> Owners<'a, R> {
     }
 
     fn match_part(&mut self, cell: CellId) -> Result<Owner, PlanError> {
-        Ok(match self.part(cell)? {
+        if let Some(part) = self.part(cell)? {
+            return Ok(part.owner(cell).map_or(Owner::NoKey, Owner::Key));
+        }
+        // The part passed the bound, and what could be settled without the rest of it was.
+        let settled = self.decided.get(&cell).cloned();
+        Ok(match settled {
+            Some(owner) => owner,
+            None if self.fitting(cell)?.is_empty() => Owner::NoKey,
             None => Owner::Unknown,
-            Some(part) => part.owner(cell).map_or(Owner::NoKey, Owner::Key),
         })
     }
 
-    /// A matching of the connected part around a cell; `None` if the part passes the bound.
+    /// A matching of the connected part around a cell; `None` if the part passes the bound. Then decides what can be settled
+    /// among the keys nearest to the cell.
     fn part(&mut self, cell: CellId) -> Result<Option<Parts>, PlanError> {
         let mut part = Parts::default();
         let mut to_visit = vec![cell];
@@ -205,9 +215,13 @@ impl<'a, R: Rule> Owners<'a, R> {
                 let cells = self.cells_left(&key);
                 to_visit.extend(cells.iter().copied().filter(|cell| part.is_new(*cell)));
                 part.add(key, cells);
-                if part.len() > PART_BOUND {
-                    return Ok(None);
+            }
+            part.close(cell);
+            if part.len() > PART_BOUND {
+                for (key, cell) in part.settled().ok_or(PlanError::Disagree)? {
+                    self.decide(cell, &Owner::Key(key));
                 }
+                return Ok(None);
             }
         }
         self.sizes.largest = self.sizes.largest.max(part.len());

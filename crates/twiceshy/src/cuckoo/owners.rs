@@ -17,6 +17,9 @@
 //! * A cell with no key left has no owner: it is an orphan.
 //! * Otherwise the whole connected part is searched for a matching, and the cell gets the owner that this matching gives
 //!   it, possibly none.
+//! * A part that passes the bound is not read to its end. Among the keys that were read, those with one cell left and
+//!   cells with one key left are decided as above, over and over ([`Parts::settled`]). If the cell is not among these, its
+//!   owner is unknown.
 //!
 //! Two matchings taken separately would not do: they may give two cells to one key and lose another.
 
@@ -28,7 +31,7 @@ use crate::remote::{CellId, Key, Keys};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The most keys that a connected part may have before its cells' owners count as unknown.
+/// The most keys of a connected part that are read. In a larger part only what these settle is decided.
 const PART_BOUND: usize = 64;
 
 /// The owner of a cell.
@@ -37,7 +40,7 @@ pub(crate) enum Owner {
     Key(Rc<Located>),
     /// No owner: an orphan of an earlier removal.
     NoKey,
-    /// The connected part is too large.
+    /// The connected part is too large, and the keys that were read do not settle it.
     Unknown,
 }
 
@@ -202,8 +205,8 @@ impl<'a, R: Rule> Owners<'a, R> {
         })
     }
 
-    /// A matching of the connected part around a cell; `None` if the part passes the bound. Then decides what can be settled
-    /// among the keys nearest to the cell.
+    /// A matching of the connected part around a cell; `None` if the part passes the bound. Then decides what the keys
+    /// that were read can settle.
     fn part(&mut self, cell: CellId) -> Result<Option<Parts>, PlanError> {
         let mut part = Parts::default();
         let mut to_visit = vec![cell];

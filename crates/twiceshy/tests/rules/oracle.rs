@@ -154,7 +154,7 @@ fn hashed(shape: &Shape, ranges: &[u64], hash: HashKey, number: Number) -> Hashe
     let word = |index: usize| hash.words(&bytes).word(index as u64);
     let scale = |number: u64, bits: u32, below: u64| ((u128::from(number) * u128::from(below)) >> bits) as u64;
     let bucket = |table: usize| {
-        let word = if table % 2 == 0 { word(table / 2) } else { word(table / 2).rotate_left(32) };
+        let word = if table.is_multiple_of(2) { word(table / 2) } else { word(table / 2).rotate_left(32) };
         scale(word, 64, shape.buckets as u64) as usize
     };
     let in_a_word = if shape.width <= 12 { 4 } else { 2 };

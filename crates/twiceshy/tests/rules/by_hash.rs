@@ -1,8 +1,8 @@
 //! Swapping over both remotes: the mirror knows every owner, a remote by hash works them out.
 //!
 //! In narrow cells many keys fit many cells, and a search for owners passes its bound. It then still decides what it can.
-//! If it did not, a quarter of the owners would be unknown at 4 bits, and a query that is asked four times in a row would
-//! make 24 % more mistakes than over the mirror.
+//! If it did not, one owner in ten mistakes would be unknown at 4 bits, and these queries would make 7 % more mistakes than
+//! over the mirror.
 
 use twiceshy::AdaptiveFilter;
 use twiceshy::cuckoo::{Stats, SwappingFilter};

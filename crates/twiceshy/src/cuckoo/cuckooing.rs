@@ -55,7 +55,9 @@ pub struct Cuckooing {
 /// ε|Q| false positives.
 ///
 /// *Departure.* The paper rebuilds the filter when a walk passes its bound. Here the plan is dropped, nothing changes, and
-/// [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild) returns `true`: the caller chooses when to rebuild.
+/// [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild) returns `true`: the caller chooses when to rebuild. Of
+/// several colliding keys, one that an earlier walk of the same plan has moved does not move again, and one that agrees with
+/// the query in every table does not move at all.
 ///
 /// ```
 /// use twiceshy::{cuckoo::CuckooingFilter, filter::Adapted, hash::HashKey, remote::ByHash};

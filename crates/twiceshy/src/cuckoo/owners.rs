@@ -17,6 +17,9 @@
 //! * A cell with no key left has no owner: it is an orphan.
 //! * Otherwise the whole connected part is searched for a matching, and the cell gets the owner that this matching gives
 //!   it, possibly none.
+//! * A part that passes the bound is not read to its end. Among the keys that were read, those with one cell left and
+//!   cells with one key left are decided as above, over and over ([`Parts::settled`]). If the cell is not among these, its
+//!   owner is unknown.
 //!
 //! Two matchings taken separately would not do: they may give two cells to one key and lose another.
 
@@ -28,7 +31,7 @@ use crate::remote::{CellId, Key, Keys};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The most keys that a connected part may have before its cells' owners count as unknown.
+/// The most keys of a connected part that are read. In a larger part only what these settle is decided.
 const PART_BOUND: usize = 64;
 
 /// The owner of a cell.
@@ -37,7 +40,7 @@ pub(crate) enum Owner {
     Key(Rc<Located>),
     /// No owner: an orphan of an earlier removal.
     NoKey,
-    /// The connected part is too large.
+    /// The connected part is too large, and the keys that were read do not settle it.
     Unknown,
 }
 
@@ -137,7 +140,10 @@ impl<'a, R: Rule> Owners<'a, R> {
                 };
                 match find_ok(&cells, sole)? {
                     Some(cell) => Some(cell),
-                    None => self.part(cells[0])?.map(|part| part.cell_of(&key.key)).transpose()?,
+                    None => match self.part(cells[0])? {
+                        Some(part) => Some(part.cell_of(&key.key)?),
+                        None => self.decided_cell(&key.key),
+                    },
                 }
             }
         };
@@ -187,13 +193,20 @@ impl<'a, R: Rule> Owners<'a, R> {
     }
 
     fn match_part(&mut self, cell: CellId) -> Result<Owner, PlanError> {
-        Ok(match self.part(cell)? {
+        if let Some(part) = self.part(cell)? {
+            return Ok(part.owner(cell).map_or(Owner::NoKey, Owner::Key));
+        }
+        // The part passed the bound, and what could be settled without the rest of it was.
+        let settled = self.decided.get(&cell).cloned();
+        Ok(match settled {
+            Some(owner) => owner,
+            None if self.fitting(cell)?.is_empty() => Owner::NoKey,
             None => Owner::Unknown,
-            Some(part) => part.owner(cell).map_or(Owner::NoKey, Owner::Key),
         })
     }
 
-    /// A matching of the connected part around a cell; `None` if the part passes the bound.
+    /// A matching of the connected part around a cell; `None` if the part passes the bound. Then decides what the keys
+    /// that were read can settle.
     fn part(&mut self, cell: CellId) -> Result<Option<Parts>, PlanError> {
         let mut part = Parts::default();
         let mut to_visit = vec![cell];
@@ -205,9 +218,13 @@ impl<'a, R: Rule> Owners<'a, R> {
                 let cells = self.cells_left(&key);
                 to_visit.extend(cells.iter().copied().filter(|cell| part.is_new(*cell)));
                 part.add(key, cells);
-                if part.len() > PART_BOUND {
-                    return Ok(None);
+            }
+            part.close(cell);
+            if part.len() > PART_BOUND {
+                for (key, cell) in part.settled().ok_or(PlanError::Disagree)? {
+                    self.decide(cell, &Owner::Key(key));
                 }
+                return Ok(None);
             }
         }
         self.sizes.largest = self.sizes.largest.max(part.len());

@@ -23,7 +23,8 @@ pub struct Stats {
     pub adapts_with_parts: u64,
     /// The most keys that an adaptation had to distinguish for one cell.
     pub largest_part: u64,
-    /// Owners that could not be determined, because the connected part was too large.
+    /// Owners that could not be determined, because the connected part was too large: with fingerprints of about
+    /// 4 bits or fewer.
     pub unknown_owners: u64,
     /// Adaptations that gave up at their bound of steps. A rebuild is wanted then.
     pub over_bound: u64,

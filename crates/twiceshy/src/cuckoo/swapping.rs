@@ -32,6 +32,10 @@ pub struct Swapping {
 /// cell of its bucket, empty or not. One swap for each false positive, as footnote 2 of 003 says; all colliding cells with
 /// [`Options::all_cells`].
 ///
+/// *Narrow cells.* A remote by hash has to work out who owns a cell, and in cells of 4 bits or fewer it cannot always: then
+/// nothing is swapped, and the mistake stays. 2×4 at 95 % load and 4 bits, that was one owner in 1,700 mistakes, and the
+/// filter erred as often as over a [`Mirror`](crate::remote::Mirror), within 1 %. At 5 bits every owner was found.
+///
 /// ```
 /// use twiceshy::{cuckoo::SwappingFilter, hash::HashKey, remote::ByHash};
 ///

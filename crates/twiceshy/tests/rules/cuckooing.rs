@@ -1,0 +1,153 @@
+//! 000 section 2.3: the colliding key moves to its next table, and so does every key that has to make room.
+
+use crate::oracle::{Cell, Cells, Functions, Held, Number, Oracle, Shape};
+use crate::play::{Game, Rule, Seen};
+use twiceshy::cuckoo::{CuckooingFilter, Moves};
+use twiceshy::hash::HashKey;
+use twiceshy::remote::Mirror;
+
+/// The walk of 000 section 2.3, with the moves of an insertion (section 2.2).
+struct Walk {
+    /// A longer walk changes nothing.
+    steps: u32,
+}
+
+/// A walk under way: the key that looks for a cell, and the table that it has left.
+#[derive(Clone)]
+struct Moving {
+    cells: Cells,
+    held: Held,
+    left: usize,
+}
+
+impl Walk {
+    /// Everything that one walk from this cell may lead to. `None` is a walk that passes its bound.
+    fn walks(&self, oracle: &Oracle, cells: &Cells, from: Cell) -> Vec<Option<Cells>> {
+        let mut cells = cells.clone();
+        let Some(held) = cells[from].take() else { return vec![Some(cells)] };
+        let mut done = Vec::new();
+        let mut under_way = vec![Moving { cells, held, left: oracle.shape.table(from) }];
+        for step in 0..self.steps {
+            let mut further = Vec::new();
+            for mut moving in std::mem::take(&mut under_way) {
+                // β + 1 (mod k).
+                let next = (moving.left + 1) % oracle.shape.tables;
+                // The colliding key goes to its next table, full or not. A key that was displaced takes a free cell of any
+                // of its tables; the paper says "arbitrarily", and here it is the first.
+                let open: Vec<Cell> = if step == 0 {
+                    oracle.cells_in(moving.held.key, next).collect()
+                } else {
+                    oracle.cells_of(moving.held.key)
+                };
+                if let Some(free) = open.into_iter().find(|cell| moving.cells[*cell].is_none()) {
+                    moving.cells[free] = Some(oracle.arriving(free, moving.held));
+                    done.push(Some(moving.cells));
+                    continue;
+                }
+                // Some key of the full bucket makes room. The paper leaves open which.
+                for cell in oracle.cells_in(moving.held.key, next) {
+                    let mut cells = moving.cells.clone();
+                    let displaced = cells[cell].replace(oracle.arriving(cell, moving.held));
+                    further.extend(displaced.map(|held| Moving { cells, held, left: next }));
+                }
+            }
+            under_way = further;
+        }
+        done.extend(under_way.into_iter().map(|_| None));
+        done
+    }
+}
+
+impl Rule for Walk {
+    /// Every colliding key moves, one walk after the other. One that an earlier walk has moved, or that no move can part
+    /// from the query, stays.
+    fn allowed(&self, oracle: &Oracle, query: Number, colliding: &[Cell]) -> Vec<Cells> {
+        let (mut results, mut dropped) = (vec![oracle.cells.clone()], false);
+        for &cell in colliding {
+            let mut further = Vec::new();
+            for cells in results {
+                let owner = cells[cell].filter(|_| oracle.collides(&cells, cell, query));
+                match owner {
+                    Some(held) if !self.hopeless(oracle, held.key, query) => {
+                        for walked in self.walks(oracle, &cells, cell) {
+                            dropped |= walked.is_none();
+                            further.extend(walked);
+                        }
+                    }
+                    _ => further.push(cells),
+                }
+            }
+            results = further;
+        }
+        if dropped {
+            results.push(oracle.cells.clone());
+        }
+        results
+    }
+
+    fn hopeless(&self, oracle: &Oracle, key: Number, query: Number) -> bool {
+        (0..oracle.shape.tables).all(|table| {
+            let cell = oracle.cells_in(query, table).start;
+            let function = oracle.arriving(cell, Held { key, function: 0 }).function;
+            cell == oracle.cells_in(key, table).start && oracle.print(key, function) == oracle.print(query, function)
+        })
+    }
+}
+
+/// Plays `steps` steps at a load with walks of at most `bound` moves.
+fn follows_the_walk(shape: Shape, shared: bool, load: f64, bound: u32, steps: u64) -> Seen {
+    let hash = HashKey::fixed(shape.cells() as u64 + u64::from(bound));
+    let options = CuckooingFilter::with_cells(shape.cells() as u64, shape.width)
+        .tables(shape.tables as u64)
+        .cells_per_bucket(shape.per_bucket as u64)
+        .shared_fingerprint(shared)
+        .moves(Moves::Walk { steps: bound });
+    let pair = options.build(hash, Mirror::new()).expect("possible options");
+    let functions = if shared { Functions::One } else { Functions::OfTable };
+    let ranges = vec![(1 << shape.width) - 1; if shared { 1 } else { shape.tables }];
+    let oracle = Oracle::new(shape, functions, &ranges, hash, 600);
+    let full = (shape.cells() as f64 * load) as usize;
+    Game { keys: 300, full, steps, seed: 1 }.play(pair, oracle, &Walk { steps: bound }, |_, _, _| {})
+}
+
+#[test]
+fn keys_move_to_their_next_table_of_three_and_of_four() {
+    for (tables, buckets, load) in [(3, 30, 0.85), (4, 23, 0.93), (5, 18, 0.95)] {
+        let shape = Shape { tables, buckets, per_bucket: 1, width: 4 };
+        let seen = follows_the_walk(shape, false, load, 500, 800);
+        println!("{tables}×1: {seen:?}");
+        assert!(seen.mistakes > 500 && seen.several > 10 && seen.most_changed > 20, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_walk_of_two_tables_goes_back_and_forth() {
+    let shape = Shape { tables: 2, buckets: 50, per_bucket: 1, width: 4 };
+    let seen = follows_the_walk(shape, false, 0.45, 40, 800);
+    assert!(seen.mistakes > 200 && seen.most_changed > 4, "{seen:?}");
+}
+
+#[test]
+fn in_wider_buckets_some_key_of_the_next_table_makes_room() {
+    for (tables, buckets, per_bucket, load) in [(2, 15, 3, 0.85), (3, 15, 2, 0.85), (4, 8, 3, 0.85)] {
+        let shape = Shape { tables, buckets, per_bucket, width: 6 };
+        let seen = follows_the_walk(shape, false, load, 6, 800);
+        println!("{tables}×{per_bucket}: {seen:?}");
+        assert!(seen.mistakes > 200 && seen.several > 0 && seen.most_changed > 4, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_walk_that_passes_its_bound_changes_nothing() {
+    let shape = Shape { tables: 3, buckets: 30, per_bucket: 1, width: 5 };
+    let seen = follows_the_walk(shape, false, 0.85, 3, 800);
+    println!("{seen:?}");
+    assert!(seen.unchanged > 50 && seen.mistakes > seen.unchanged + 50 && seen.most_changed == 3, "{seen:?}");
+}
+
+#[test]
+fn a_shared_fingerprint_is_the_same_in_every_table() {
+    let shape = Shape { tables: 4, buckets: 23, per_bucket: 1, width: 5 };
+    let seen = follows_the_walk(shape, true, 0.9, 500, 800);
+    assert!(seen.mistakes > 200 && seen.most_changed > 5, "{seen:?}");
+}

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::input::InputError;
+
 /// Why a file cannot be used as a trace at the given ratio.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -65,6 +67,9 @@ pub enum TraceError {
         /// The longest line allowed, in bytes.
         limit: u64,
     },
+    /// The file is no text in UTF-8 or plain bytes, or an archive of a kind that is not unpacked.
+    #[error(transparent)]
+    Text(InputError),
     /// There is no line or packet with a key.
     #[error("{} holds no key; a trace needs one key per line, or IP packets, and at least two different keys", path.display())]
     Empty {

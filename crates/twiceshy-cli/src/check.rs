@@ -1,6 +1,7 @@
 //! `twiceshy check`.
 
 use crate::guarded::{self, Access, Done, refusal};
+use crate::numbers;
 use crate::output::{counted, print, print_json};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", requires = "repair")]
     filter: Option<Kind>,
     /// The false-positive rate of a store that has lost its state record [default: 1/256]
-    #[arg(long, value_name = "E", requires = "repair")]
+    #[arg(long, value_name = "E", requires = "repair", value_parser = numbers::rate)]
     fpr: Option<f64>,
     /// Print one JSON object
     #[arg(long)]

@@ -4,6 +4,7 @@ mod advise;
 mod attack;
 mod changing;
 mod check;
+mod completions;
 mod create;
 mod demo;
 mod guarded;
@@ -11,6 +12,8 @@ mod info;
 mod insert;
 mod lab;
 mod lines;
+mod man;
+mod numbers;
 mod output;
 mod own_files;
 mod panics;
@@ -20,13 +23,13 @@ mod replay;
 mod selected;
 mod temporary;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 /// Membership filters that do not make the same mistake twice.
 #[derive(Parser)]
-#[command(name = "twiceshy", version, about, arg_required_else_help = true)]
+#[command(name = "twiceshy", version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,6 +53,8 @@ enum Command {
     Lab(lab::Command),
     /// Fill a filter, ask it for absent keys, adapt on every false positive, and report.
     Replay(Box<replay::Args>),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -72,12 +77,15 @@ fn run(command: Command) -> u8 {
         Command::Demo(args) => demo::run(&args).map(done),
         Command::Replay(args) => replay::run(&args).map(done),
         Command::Lab(command) => lab::run(&command),
+        Command::Completions(args) => completions::run(&args, Cli::command()).map(done),
+        Command::Man(args) => man::run(&args, Cli::command()).map(done),
     };
     match outcome {
         Ok(true) => 0,
         Ok(false) => 1,
         Err(error) if output::is_closed_pipe(&error) => 0,
         Err(error) => {
+            output::clear_progress();
             // If stderr is closed, the exit status still tells.
             let _ = writeln!(io::stderr(), "twiceshy: {error:#}");
             2

@@ -1,6 +1,7 @@
 //! `twiceshy lab run`.
 
 use super::drawn;
+use crate::numbers;
 use crate::output::progress_bar;
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long)]
     out: Option<PathBuf>,
     /// How many tasks to measure in parallel [default: one per processor]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<usize>)]
     jobs: Option<usize>,
     /// The folder of recorded traces, for the experiments that use them [default: ../shared/data, or TWICESHY_DATA]
     #[arg(long)]

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 use twiceshy_store::{Error, Guard, Kind, Options, RedbError, RedbStore};
 
-/// Check the store's file, every value against its checksum, every key against the index and the filter, and every
+/// Check a guarded store, and repair it with --repair.
+///
+/// Checks the store's file, every value against its checksum, every key against the index and the filter, and every
 /// index entry against its key. Changes nothing without --repair; without it, a broom store that has no usable snapshot
 /// is checked without a filter.
 ///
@@ -16,6 +18,7 @@ use twiceshy_store::{Error, Guard, Kind, Options, RedbError, RedbStore};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
+    #[arg(value_name = "STORE")]
     path: PathBuf,
     /// Make right whatever can be made right from the values: index, log, state record and filter. Of a file that
     /// redb can open but not repair, copy what can be read to a new one, and keep the old one beside it. Prints what was

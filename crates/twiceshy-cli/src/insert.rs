@@ -20,6 +20,7 @@ use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder: see `twiceshy create`
+    #[arg(value_name = "STORE")]
     path: PathBuf,
     #[command(flatten)]
     inputs: Inputs,

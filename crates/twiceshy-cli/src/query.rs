@@ -21,6 +21,7 @@ use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
+    #[arg(value_name = "STORE")]
     path: PathBuf,
     #[command(flatten)]
     inputs: Inputs,

@@ -15,6 +15,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
+    #[arg(value_name = "STORE")]
     path: PathBuf,
     #[command(flatten)]
     inputs: Inputs,

@@ -10,8 +10,9 @@ use twiceshy_lab::experiment::{Event, Folder, Setup, Size, run as measure, work_
 use twiceshy_lab::experiments::named;
 use twiceshy_lab::workload::recorded_data::recorded_data;
 
-/// Run experiments from the papers. Writes data as CSV, pictures as SVG, and a report for a browser. An interrupted
-/// run continues where it stopped.
+/// Run experiments from the papers.
+///
+/// Writes data as CSV, pictures as SVG, and a report for a browser. An interrupted run continues where it stopped.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The names of the experiments, as shown by `lab list`; `all` for every one

@@ -1,6 +1,6 @@
 //! Keys for a command: from its arguments, from files or from standard input.
 
-use crate::output::{clear_progress, counted, grouped, progress_bar, spinner, warn};
+use crate::output::{clear_progress, counted, note, progress_bar, spinner, warn};
 use crate::own_files::OwnFiles;
 use anyhow::{Context, anyhow, ensure};
 use indicatif::ProgressBar;
@@ -98,6 +98,9 @@ impl Inputs {
             own.refuse((!is_stdin(file)).then_some(file))?;
         }
         let typed = total.is_none() && io::stdin().is_terminal();
+        if typed {
+            note("reading keys from the terminal, one per line; end with Ctrl-D");
+        }
         let bar = match total {
             _ if typed || prints && !own.prints_to_file() => ProgressBar::hidden(),
             Some(total) => progress_bar(total, what),
@@ -267,7 +270,7 @@ pub(crate) fn set_of_keys(values: bool) -> Format {
 
 /// How many keys were dealt with before an error, for messages.
 pub(crate) fn done_before(keys: u64, done: &str) -> String {
-    format!("{} {} {done}, and then", grouped(keys), if keys == 1 { "key" } else { "keys" })
+    format!("{} {done}, and then", counted(keys, "key"))
 }
 
 #[cfg(test)]

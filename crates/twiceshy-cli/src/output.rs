@@ -29,6 +29,13 @@ pub(crate) fn warn(warning: &str) {
     let _ = writeln!(io::stderr(), "twiceshy: warning: {warning}");
 }
 
+/// Writes a note to standard error, if a person may read it there.
+pub(crate) fn note(note: &str) {
+    if io::stderr().is_terminal() {
+        let _ = writeln!(io::stderr(), "twiceshy: {note}");
+    }
+}
+
 /// `true` if the reader of the output has closed the pipe, as `head` does.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

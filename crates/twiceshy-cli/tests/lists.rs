@@ -196,6 +196,8 @@ fn an_archive_that_is_cut_short_stores_the_lines_before_the_cut() {
     assert_eq!(why.matches(&format!("line {stored} ")).count(), 1, "{stored}: {why}");
     let head: String = lines.lines().take(stored as usize).map(|line| format!("{line}\n")).collect();
     assert_eq!(text(&bench.yes("query s", lines.as_bytes())), head);
+    let why = bench.error("replay --filter cyclic --workload trace:list.gz", b"");
+    assert_eq!(why.matches("deflate").count(), 1, "the cause is named once: {why}");
 }
 
 #[test]

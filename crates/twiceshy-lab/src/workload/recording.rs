@@ -174,20 +174,18 @@ fn explain(path: &Path, packing: Packing, fault: Fault) -> TraceError {
     match (fault, packing.archive()) {
         (Fault::Damaged { at, packets, why }, _) => TraceError::Capture { path, at, packets, why },
         (Fault::LinkType { link }, _) => TraceError::LinkType { path, link },
-        (Fault::Io(source), _) if source.kind() == io::ErrorKind::NotFound => TraceError::Missing { path },
+        (Fault::Io(why), _) if why.kind() == io::ErrorKind::NotFound => TraceError::Missing { path },
         // An error without an OS error code comes from the decompressor.
-        (Fault::Io(source), Some(format)) if source.raw_os_error().is_none() => {
-            TraceError::Archive { path, format, source }
-        }
-        (Fault::Io(source), _) => TraceError::Io { path, source },
+        (Fault::Io(why), Some(format)) if why.raw_os_error().is_none() => TraceError::Archive { path, format, why },
+        (Fault::Io(why), _) => TraceError::Io { path, why },
     }
 }
 
 fn explain_lines(path: &Path, error: InputError) -> TraceError {
     let path = path.to_owned();
     match error {
-        InputError::Io { why, .. } => TraceError::Io { path, source: why },
-        InputError::Archive { format, why, .. } => TraceError::Archive { path, format, source: why },
+        InputError::Io { why, .. } => TraceError::Io { path, why },
+        InputError::Archive { format, why, .. } => TraceError::Archive { path, format, why },
         InputError::LongLine { line, limit, .. } => TraceError::LongLine { path, line, limit },
         error => TraceError::Text(error),
     }

@@ -28,14 +28,14 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The file starts like an archive but cannot be unpacked.
-    #[error("{} is a damaged {format} archive ({source}); fetch or make it again (`{format} -t FILE` tests it)", path.display())]
+    #[error("{} is a damaged {format} archive ({why}); fetch or make it again (`{format} -t FILE` tests it)", path.display())]
     Archive {
         /// The name that was given.
         path: PathBuf,
         /// The archive's format, which is also the name of its program.
         format: &'static str,
         /// The decompressor's error.
-        source: io::Error,
+        why: io::Error,
     },
     /// The file starts like a packet capture but is damaged at some byte.
     #[error("{} is a damaged capture: at byte {at}, after {packets} packets, {why}; record it again, or cut it there", path.display())]
@@ -117,11 +117,11 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// Reading failed.
-    #[error("reading {} failed: {source}; check that the file can be read and try again", path.display())]
+    #[error("reading {} failed: {why}; check that the file can be read and try again", path.display())]
     Io {
         /// The name that was given.
         path: PathBuf,
         /// The operating system's error.
-        source: io::Error,
+        why: io::Error,
     },
 }

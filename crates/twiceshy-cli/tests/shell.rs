@@ -71,7 +71,7 @@ fn numbers_may_be_written_as_people_write_them() {
         ("replay --filter cyclic --trials 5G", "too large"),
         ("replay --filter cyclic --ratio ten", "not a number"),
         ("lab guard --keys 0", "at least 1"),
-        ("lab torture --rounds -1", "--rounds"),
+        ("lab torture --rounds=-1", "not a count"),
     ] {
         let said = bench.error(arguments, b"");
         assert!(said.contains(why), "{arguments}: {said}");

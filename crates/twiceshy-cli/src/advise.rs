@@ -12,10 +12,10 @@ use twiceshy_lab::workload::Workload;
 #[command(group(clap::ArgGroup::new("traffic").required(true)))]
 pub(crate) struct Args {
     /// The number of keys to store
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::numbers::count::<u64>)]
     keys: u64,
     /// The highest acceptable false-positive rate
-    #[arg(long, value_name = "E")]
+    #[arg(long, value_name = "E", value_parser = crate::numbers::rate)]
     fpr: f64,
     /// A trace of requests: text with one key per line, or a packet capture; plain, gzip, xz or zstd
     #[arg(long, value_name = "FILE", group = "traffic")]
@@ -24,10 +24,10 @@ pub(crate) struct Args {
     #[arg(long, group = "traffic")]
     workload: Option<Workload>,
     /// A/S: distinct absent keys over stored keys [default: the trace's distinct keys over N; 10 for a workload]
-    #[arg(long)]
+    #[arg(long, value_parser = crate::numbers::fraction)]
     ratio: Option<f64>,
     /// Queries per absent key for uniform and zipf, on average [default: 100]
-    #[arg(long)]
+    #[arg(long, value_parser = crate::numbers::count::<u64>)]
     per_key: Option<u64>,
     /// Clients may attack the filter with the keys they ask for, insert and delete: recommend the broom filter and
     /// show its cost
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How many filters to measure in parallel [default: one per processor]
-    #[arg(long)]
+    #[arg(long, value_parser = crate::numbers::count::<usize>)]
     jobs: Option<usize>,
     /// Print one JSON object
     #[arg(long)]

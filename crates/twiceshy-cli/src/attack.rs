@@ -3,6 +3,7 @@
 mod flags;
 mod who;
 
+use crate::numbers;
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
 use flags::{Bounds, FormArg, Geometry};
 use twiceshy::Kind;
@@ -22,10 +23,10 @@ pub(crate) struct Args {
     #[arg(long, required = true, value_delimiter = ',', long_help = who::help())]
     adversary: Vec<Who>,
     /// n, the number of keys that the filter is built for and holds
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 500, value_parser = numbers::count::<u64>)]
     keys: u64,
     /// ε, the false-positive rate that the filter is built for
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, value_parser = numbers::rate)]
     fpr: f64,
     #[command(flatten)]
     geometry: Geometry,
@@ -36,16 +37,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     bounds: Bounds,
     /// How many phases of a broom filter's frontier are over when the adversary begins (plus half of one, if above 0)
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = numbers::count::<u64>)]
     phases: u64,
     /// The number of games, each against a new filter with a new hash key
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = numbers::count::<u64>)]
     games: u64,
     /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How many games to play in parallel [default: one per processor]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<usize>)]
     jobs: Option<usize>,
     /// Print one JSON object, or an array of objects for several adversaries
     #[arg(long)]

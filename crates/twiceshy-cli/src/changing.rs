@@ -1,17 +1,16 @@
 //! Shared by `insert` and `remove`: reads lines and applies them in chunks.
 
-use crate::lines::Lines;
-use crate::output::counted;
+use crate::lines::{Lines, done_before};
 use anyhow::Context;
 
-/// Lines per chunk. One chunk is one commit of the guard, so it is known which lines are stored after an error.
-const LINES_AT_ONCE: usize = 1_000;
+/// Keys per chunk. One chunk is one commit of the guard, so it is known which lines are stored after an error.
+const KEYS_AT_ONCE: usize = 1_000;
 
 /// Bytes of lines per chunk. The last line may exceed it.
 const BYTES_AT_ONCE: usize = 4 << 20;
 
-/// Reads all lines and passes them on in chunks. After an error, the lines before it are still passed on, and the
-/// error says how many lines that is.
+/// Reads all lines and passes them on in chunks. After an error, the keys before it are still passed on, and the
+/// error says how many keys that is.
 pub(crate) fn in_chunks<T>(
     lines: &mut Lines,
     done: &str,
@@ -22,10 +21,9 @@ pub(crate) fn in_chunks<T>(
     loop {
         let (chunk, read) = chunk(lines, &parse);
         let count = chunk.len() as u64;
-        let before = |changed: u64| format!("{} {done}, and then", counted(changed, "line"));
-        change(chunk).with_context(|| before(changed))?;
+        change(chunk).with_context(|| done_before(changed, done))?;
         changed += count;
-        if read.with_context(|| before(changed))? == Read::All {
+        if read.with_context(|| done_before(changed, done))? == Read::All {
             return Ok(());
         }
     }
@@ -40,7 +38,7 @@ enum Read {
 /// The next lines, and why reading stopped.
 fn chunk<T>(lines: &mut Lines, parse: impl Fn(&[u8]) -> anyhow::Result<T>) -> (Vec<T>, anyhow::Result<Read>) {
     let (mut chunk, mut bytes) = (Vec::new(), 0);
-    while chunk.len() < LINES_AT_ONCE && bytes < BYTES_AT_ONCE {
+    while chunk.len() < KEYS_AT_ONCE && bytes < BYTES_AT_ONCE {
         let parsed = match lines.next() {
             Ok(Some(line)) => {
                 bytes += line.len();

@@ -1,13 +1,16 @@
 //! `twiceshy check`.
 
 use crate::guarded::{self, Access, Done, refusal};
+use crate::numbers;
 use crate::output::{counted, print, print_json};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use twiceshy_store::{Error, Guard, Kind, Options, RedbError, RedbStore};
 
-/// Check the store's file, every value against its checksum, every key against the index and the filter, and every
+/// Check a guarded store, and repair it with --repair.
+///
+/// Checks the store's file, every value against its checksum, every key against the index and the filter, and every
 /// index entry against its key. Changes nothing without --repair; without it, a broom store that has no usable snapshot
 /// is checked without a filter.
 ///
@@ -15,6 +18,7 @@ use twiceshy_store::{Error, Guard, Kind, Options, RedbError, RedbStore};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
+    #[arg(value_name = "STORE")]
     path: PathBuf,
     /// Make right whatever can be made right from the values: index, log, state record and filter. Of a file that
     /// redb can open but not repair, copy what can be read to a new one, and keep the old one beside it. Prints what was
@@ -25,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", requires = "repair")]
     filter: Option<Kind>,
     /// The false-positive rate of a store that has lost its state record [default: 1/256]
-    #[arg(long, value_name = "E", requires = "repair")]
+    #[arg(long, value_name = "E", requires = "repair", value_parser = numbers::rate)]
     fpr: Option<f64>,
     /// Print one JSON object
     #[arg(long)]

@@ -18,11 +18,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", default_value = "telescoping")]
     filter: Kind,
     /// The false-positive rate that the filter is built for [default: 1/256]
-    #[arg(long, value_name = "E")]
+    #[arg(long, value_name = "E", value_parser = crate::numbers::rate)]
     fpr: Option<f64>,
     /// The expected number of keys, so that the filter need not grow on the way; it grows beyond this number by
     /// itself
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = crate::numbers::count::<u64>)]
     keys: u64,
     /// Print one JSON object
     #[arg(long)]

@@ -1,9 +1,11 @@
 //! `twiceshy demo`: why a filter should learn, in one table.
 
 use crate::guarded::refusal;
-use crate::output::{columns, grouped, print, progress_bar, rate};
+use crate::numbers;
+use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
 use crate::temporary;
 use anyhow::{Context, anyhow, ensure};
+use serde::Serialize;
 use std::collections::HashSet;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -21,14 +23,41 @@ use twiceshy_store::{Adapt, Durability, Error, Guard, Kind, Options, RedbError, 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Keys in the store
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = numbers::count::<u64>)]
     keys: u64,
     /// The false-positive rate that the filters are built for [default: 1/256]
-    #[arg(long, value_name = "E", default_value_t = 1.0 / 256.0, hide_default_value = true)]
+    #[arg(long, value_name = "E", default_value = "1/256", hide_default_value = true, value_parser = numbers::rate)]
     fpr: f64,
     /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result of all filters.
+#[derive(Serialize)]
+struct Report {
+    keys: u64,
+    fpr: f64,
+    seed: u64,
+    /// Skewed traffic.
+    visitors: Vec<Line>,
+    /// Hostile traffic.
+    attacker: Vec<Line>,
+}
+
+/// The result of one filter under one kind of traffic.
+#[derive(Serialize)]
+struct Line {
+    filter: &'static str,
+    bits_per_key: f64,
+    absent_asked: u64,
+    wrong_first_time: u64,
+    wrong_again: u64,
+    /// The share of queries that did not reach the store.
+    reads_saved: f64,
 }
 
 /// Queries of the skewed visitors per stored key.
@@ -59,8 +88,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     ensure!((1_000..=5_000_000).contains(&args.keys), "--keys must be 1000 to 5000000, not {}", args.keys);
     ensure!((1e-6..=0.5).contains(&args.fpr), "--fpr must be 0.000001 to 0.5, not {}", args.fpr);
     let bar = progress_bar(3 * FILTERS.len() as u64, "filling stores and asking");
-    let mut skewed = vec![head("Visitors, most of them asking for the same few pages")];
-    let mut hostile = vec![head("An attacker who replays slow queries")];
+    let mut report =
+        Report { keys: args.keys, fpr: args.fpr, seed: args.seed, visitors: Vec::new(), attacker: Vec::new() };
     for (name, kind, adapt) in FILTERS {
         // Deleted with its contents at the end of this round, also after an error.
         let folder = temporary::folder(None)?;
@@ -68,13 +97,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         let guard = fill(args, folder.path(), kind, adapt).map_err(failed)?;
         bar.inc(1);
         let bits = guard.stats().map_err(failed)?.local_bits as f64 / args.keys as f64;
-        skewed.push(visitors(args, &guard)?.row(name, bits));
+        report.visitors.push(visitors(args, &guard)?.line(name, bits));
         bar.inc(1);
-        hostile.push(attacker(args, &guard)?.row(name, bits));
+        report.attacker.push(attacker(args, &guard)?.line(name, bits));
         bar.inc(1);
     }
     bar.finish_and_clear();
-    print(&text(args, &skewed, &hostile))
+    if args.json { print_json(&report) } else { print(&text(&report)) }
 }
 
 /// A store with all pages. Nothing is synced and no snapshot is written, since the store need not survive a crash.
@@ -98,21 +127,35 @@ fn head(title: &str) -> Vec<String> {
     [title].into_iter().chain(names).map(str::to_owned).collect()
 }
 
-fn text(args: &Args, skewed: &[Vec<String>], hostile: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> = skewed.iter().cloned().chain([Vec::new()]).chain(hostile.iter().cloned()).collect();
+fn text(report: &Report) -> String {
+    let mut rows = vec![head("Visitors, most of them asking for the same few pages")];
+    rows.extend(report.visitors.iter().map(row));
+    rows.extend([Vec::new(), head("An attacker who replays slow queries")]);
+    rows.extend(report.attacker.iter().map(row));
     format!(
         "{} pages are in a redb file, behind a filter built for a false-positive rate of {}.\n\
          All queries are for pages that do not exist. Each mistake of the filter costs a useless read.\n\
          The adaptive filters are told of each mistake and change.\n\n{}\n\
          A stored key is never turned away. Next, try `twiceshy create` and put your own keys into a store, or\n\
          `twiceshy replay --filter telescoping --workload trace:FILE` with your own requests (one key per line).\n",
-        grouped(args.keys),
-        rate(args.fpr),
+        grouped(report.keys),
+        rate(report.fpr),
         columns(&rows)
     )
 }
 
-/// The result of one filter under one kind of traffic.
+fn row(line: &Line) -> Vec<String> {
+    vec![
+        format!("  {}", line.filter),
+        format!("{:.1}", line.bits_per_key),
+        grouped(line.absent_asked),
+        grouped(line.wrong_first_time),
+        grouped(line.wrong_again),
+        format!("{:.2} %", 100.0 * line.reads_saved),
+    ]
+}
+
+/// The score of one filter under one kind of traffic.
 #[derive(Default)]
 struct Score {
     queries: u64,
@@ -141,16 +184,16 @@ impl Score {
         Ok(slow)
     }
 
-    fn row(&self, name: &str, bits_per_key: f64) -> Vec<String> {
+    fn line(&self, filter: &'static str, bits_per_key: f64) -> Line {
         let (wrong, queries) = ((self.first + self.repeated) as f64, self.queries.max(1) as f64);
-        vec![
-            format!("  {name}"),
-            format!("{bits_per_key:.1}"),
-            grouped(self.queries),
-            grouped(self.first),
-            grouped(self.repeated),
-            format!("{:.2} %", 100.0 * (1.0 - wrong / queries)),
-        ]
+        Line {
+            filter,
+            bits_per_key,
+            absent_asked: self.queries,
+            wrong_first_time: self.first,
+            wrong_again: self.repeated,
+            reads_saved: 1.0 - wrong / queries,
+        }
     }
 }
 

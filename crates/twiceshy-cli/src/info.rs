@@ -13,6 +13,7 @@ use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
+    #[arg(value_name = "STORE")]
     path: PathBuf,
     /// Print one JSON object
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use crate::changing::in_chunks;
 use crate::guarded::{self, Access, Done, refusal};
-use crate::lines::Inputs;
+use crate::lines::{Inputs, Totals, set_of_keys};
 use crate::output::{counted, grouped, print, print_json};
 use anyhow::Context;
 use serde::Serialize;
@@ -12,17 +12,21 @@ use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 
 /// Put keys into a guarded store, one per line.
 ///
-/// A line is the bytes before its end of line, whatever they are; an empty line is the empty key. A thousand
-/// lines, or fewer if they are long, are stored in one commit, and stay stored if a later line fails.
+/// A key is the bytes of a line, whatever they are, without the end of the line: `\n` or `\r\n`. Empty lines are
+/// skipped; `--key ''` is the empty key. Files packed with gzip, xz or zstd are unpacked. What looks wrong is stored
+/// with a warning. `query` and `remove` read lists by the same rules and options.
+///
+/// A thousand keys, or fewer if they are long, are stored in one commit, and stay stored if a later line fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder: see `twiceshy create`
+    #[arg(value_name = "STORE")]
     path: PathBuf,
     #[command(flatten)]
     inputs: Inputs,
     /// Each line is a key, a tab and a value. An existing key gets the new value; without this option it keeps its
     /// old one
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hosts")]
     values: bool,
     /// Print one JSON object
     #[arg(long)]
@@ -32,10 +36,15 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Report {
     path: String,
-    lines: u64,
+    #[serde(flatten)]
+    totals: Totals,
+    keys: u64,
     new: u64,
     were_there: u64,
     seconds: f64,
+    /// What looks wrong in the input.
+    warnings: Vec<String>,
+    /// Set if the filter could not be saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
@@ -44,25 +53,27 @@ type Entry = (Vec<u8>, Vec<u8>);
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
-    let mut lines = args.inputs.lines("inserting", false, &args.path)?;
+    let mut lines = args.inputs.lines("inserting", false, set_of_keys(args.values), &args.path)?;
     let parse = if args.values { key_and_value } else { key_alone };
     let mut new = 0;
-    let Done { warning, .. } = guarded::with(&args.path, Access::Write, |guard| {
+    let worked = guarded::with(&args.path, Access::Write, |guard| {
         in_chunks(&mut lines, "stored", parse, |entries| {
             let stored = if args.values { guard.insert_all(entries) } else { insert_absent(guard, entries) };
             new += stored.map_err(|error| refusal(&args.path, error))?;
             Ok(())
         })
-    })?;
-    let lines = lines.lines_read();
+    });
+    let warnings = lines.end();
+    let Done { warning, .. } = worked?;
+    let totals = lines.totals();
     let path = args.path.display().to_string();
-    let (were_there, seconds) = (lines - new, started.elapsed().as_secs_f64());
+    let (were_there, seconds) = (totals.keys - new, started.elapsed().as_secs_f64());
     if args.json {
-        return print_json(&Report { path, lines, new, were_there, seconds, warning });
+        return print_json(&Report { path, keys: totals.keys, totals, new, were_there, seconds, warnings, warning });
     }
     print(&format!(
-        "{path}: {} read, {} new, {} there before, {seconds:.2} s\n",
-        counted(lines, "line"),
+        "{path}: {}, {} new, {} there before, {seconds:.2} s\n",
+        totals.read(),
         counted(new, "key"),
         grouped(were_there)
     ))

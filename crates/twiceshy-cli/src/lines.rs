@@ -1,82 +1,123 @@
-//! Keys from files or standard input, one per line.
+//! Keys for a command: from its arguments, from files or from standard input.
 
-use crate::output::{grouped, progress_bar, spinner};
+use crate::output::{clear_progress, counted, note, progress_bar, spinner, warn};
 use crate::own_files::OwnFiles;
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, anyhow, ensure};
 use indicatif::ProgressBar;
+use serde::Serialize;
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use twiceshy_lab::input::{Format, KeyReader, Purpose};
 
 /// Where keys come from.
 #[derive(clap::Args)]
 pub(crate) struct Inputs {
-    /// Files with one key per line; standard input if none is given, or for `-`
+    /// Files with one key per line, plain or packed with gzip, xz or zstd; standard input if none is given, or for
+    /// `-`
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// A key, taken as it is; may be repeated. No file is read, nor standard input
+    #[arg(long = "key", value_name = "KEY", conflicts_with_all = ["files", "keep_cr", "comments", "hosts"])]
+    keys: Vec<OsString>,
+    /// Keep a carriage return at the end of a line as part of its key; it is stripped otherwise
+    #[arg(long)]
+    keep_cr: bool,
+    /// Leave out comments: lines that start with `#`, perhaps after blanks, and the rest of a line from a `#` that
+    /// follows a blank. With `insert --values` only whole lines
+    #[arg(long)]
+    comments: bool,
+    /// Read hosts files: each line is an IP address and names, and each name is a key. Comments are left out, and
+    /// localhost, localhost.localdomain, local, broadcasthost, 0.0.0.0 and ip6-*
+    #[arg(long)]
+    hosts: bool,
     /// The longest line allowed, in bytes; K, M and G stand for 2^10, 2^20 and 2^30. A line is kept in memory
     #[arg(long, value_name = "BYTES", default_value = "16M", value_parser = bytes)]
     max_line: u64,
 }
 
-/// Bytes read between two updates of the progress bar.
-const SHOWN_EVERY: u64 = 1 << 16;
+/// Lines or keys read between two updates of the progress bar.
+const SHOWN_EVERY: u64 = 1 << 12;
 
-const BUFFER: usize = 1 << 16;
-
-/// The lines of all inputs, one input after another. Only one line is in memory.
-///
-/// A line is the bytes before its `\n`, whatever they are; an empty line is the empty key. The last line of an
-/// input may lack its `\n`.
+/// The keys of all inputs, one input after another. Only one line is in memory. [`KeyReader`] says what a key is.
 pub(crate) struct Lines {
+    given: Option<std::vec::IntoIter<OsString>>,
     inputs: std::vec::IntoIter<PathBuf>,
-    source: Option<Source>,
-    line: Vec<u8>,
-    max_line: u64,
-    lines: u64,
-    bytes: u64,
-    shown: u64,
+    reader: KeyReader,
+    is_open: bool,
+    /// The current key, if it was given as an argument.
+    key: Vec<u8>,
+    keys: u64,
     bar: ProgressBar,
-    bar_of_bytes: bool,
+    /// Bytes read so far, before unpacking; `None` if the bar counts lines.
+    bytes: Option<Arc<AtomicU64>>,
 }
 
-/// The current input.
-struct Source {
-    name: String,
-    reader: Box<dyn BufRead>,
-    lines: u64,
+/// What was skipped.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Skipped {
+    empty_lines: u64,
+    comments: u64,
+    /// Names in a hosts file that mean the machine itself.
+    local_names: u64,
+}
+
+/// What was read and skipped, for reports.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Totals {
+    /// Lines read from files and standard input.
+    pub(crate) lines: u64,
+    /// Keys, including repetitions.
+    #[serde(skip)]
+    pub(crate) keys: u64,
+    skipped: Skipped,
+    #[serde(skip)]
+    were_given: bool,
 }
 
 impl Inputs {
     /// Checks that every input exists, is a file and does not belong to the store before anything is read, so that a
     /// typo changes nothing.
     ///
-    /// Progress is shown if the input is not a terminal and, for a command that prints as it reads, the output is
-    /// not one either.
-    pub(crate) fn lines(&self, what: &str, prints: bool, store: &Path) -> anyhow::Result<Lines> {
-        let files = if self.files.is_empty() { vec![PathBuf::from("-")] } else { self.files.clone() };
+    /// Progress is shown if the input is not a terminal and, for a command that prints as it reads, the output goes to
+    /// a file: a pipe may end on the same terminal.
+    pub(crate) fn lines(&self, what: &str, prints: bool, format: Format, store: &Path) -> anyhow::Result<Lines> {
+        let given = (!self.keys.is_empty()).then(|| self.keys.clone().into_iter());
+        let files = match (&given, self.files.is_empty()) {
+            (Some(_), _) => Vec::new(),
+            (None, true) => vec![PathBuf::from("-")],
+            (None, false) => self.files.clone(),
+        };
         let own = OwnFiles::of(store, prints);
         let mut total = Some(0);
         for file in &files {
             total = total.zip(size(file)?).map(|(total, size)| total + size);
             own.refuse((!is_stdin(file)).then_some(file))?;
         }
-        let busy = prints && io::stdout().is_terminal() || total.is_none() && io::stdin().is_terminal();
+        let typed = total.is_none() && io::stdin().is_terminal();
+        if typed {
+            note("reading keys from the terminal, one per line; end with Ctrl-D");
+        }
         let bar = match total {
-            _ if busy => ProgressBar::hidden(),
+            _ if typed || prints && !own.prints_to_file() => ProgressBar::hidden(),
             Some(total) => progress_bar(total, what),
             None => spinner(what),
         };
+        let Inputs { keep_cr, comments, hosts, max_line, .. } = *self;
+        let mut format = format;
+        (format.keep_cr, format.comments, format.hosts, format.max_line) = (keep_cr, comments, hosts, max_line);
         Ok(Lines {
+            given,
             inputs: files.into_iter(),
-            source: None,
-            line: Vec::new(),
-            max_line: self.max_line,
-            lines: 0,
-            bytes: 0,
-            shown: 0,
+            reader: KeyReader::new(format),
+            is_open: false,
+            key: Vec::new(),
+            keys: 0,
             bar,
-            bar_of_bytes: total.is_some(),
+            bytes: total.map(|_| Arc::default()),
         })
     }
 }
@@ -116,76 +157,100 @@ fn cannot_read(file: &Path) -> String {
     format!("cannot read {}: name a file with one key per line, or `-` for standard input", file.display())
 }
 
-impl Source {
-    fn open(file: &Path) -> anyhow::Result<Source> {
-        let (name, reader): (String, Box<dyn BufRead>) = if is_stdin(file) {
-            ("standard input".into(), Box::new(io::stdin().lock()))
-        } else {
-            let opened = File::open(file).with_context(|| cannot_read(file))?;
-            (file.display().to_string(), Box::new(BufReader::with_capacity(BUFFER, opened)))
-        };
-        Ok(Source { name, reader, lines: 0 })
-    }
+/// Counts the bytes that are read.
+struct CountedRead<R> {
+    input: R,
+    bytes: Arc<AtomicU64>,
+}
 
-    /// Reads the next line with its end. Returns its length, 0 at the end of the input. Never reads more than the
-    /// limit, since a device or a broken file may have no end of line at all.
-    fn read(&mut self, line: &mut Vec<u8>, max: u64) -> anyhow::Result<usize> {
-        let got = (&mut self.reader).take(max.saturating_add(1)).read_until(b'\n', line);
-        let read = got.with_context(|| format!("cannot read {} after line {}", self.name, self.lines))?;
-        self.lines += 1;
-        if read as u64 > max && line.last() != Some(&b'\n') {
-            bail!(
-                "{}, line {} is longer than {} bytes: keys are read one per line; raise the limit with --max-line if \
-                 this line is a key",
-                self.name,
-                grouped(self.lines),
-                grouped(max)
-            );
-        }
+impl<R: Read> Read for CountedRead<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(into)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
     }
 }
 
 impl Lines {
-    /// The next line, without its end.
+    /// The next key; with --values, the next line.
     pub(crate) fn next(&mut self) -> anyhow::Result<Option<&[u8]>> {
-        self.line.clear();
-        let mut read = 0;
-        while read == 0 {
-            if self.source.is_none() {
-                let Some(file) = self.inputs.next() else { return Ok(None) };
-                self.source = Some(Source::open(&file)?);
-            }
-            let Some(source) = &mut self.source else { return Ok(None) };
-            read = source.read(&mut self.line, self.max_line)?;
-            if read == 0 {
-                self.source = None;
-            }
+        if let Some(given) = &mut self.given {
+            let Some(key) = given.next() else { return Ok(None) };
+            self.key = key.into_encoded_bytes();
+            self.keys += 1;
+            return Ok(Some(&self.key));
         }
-        if self.line.last() == Some(&b'\n') {
-            self.line.pop();
+        while !(self.is_open && self.reader.advance()?) {
+            let Some(file) = self.inputs.next() else {
+                self.bar.finish_and_clear();
+                return Ok(None);
+            };
+            self.open(&file)?;
         }
-        self.count(read as u64);
-        Ok(Some(&self.line))
+        self.keys += 1;
+        self.show();
+        Ok(Some(self.reader.key()))
     }
 
-    /// The number of lines read so far.
-    pub(crate) fn lines_read(&self) -> u64 {
-        self.lines
+    fn open(&mut self, file: &Path) -> anyhow::Result<()> {
+        self.is_open = false;
+        if is_stdin(file) {
+            self.reader.open("standard input", io::stdin())?;
+        } else {
+            let input = File::open(file).with_context(|| cannot_read(file))?;
+            let bytes = self.bytes.clone().unwrap_or_default();
+            self.reader.open(file.display().to_string(), CountedRead { input, bytes })?;
+        }
+        self.is_open = true;
+        Ok(())
     }
 
-    /// Where the last line came from, for messages.
+    /// What was read and skipped so far.
+    pub(crate) fn totals(&self) -> Totals {
+        let counts = self.reader.counts();
+        let skipped = Skipped { empty_lines: counts.empty, comments: counts.comments, local_names: counts.local };
+        Totals { lines: counts.lines, keys: self.keys, skipped, were_given: self.given.is_some() }
+    }
+
+    /// Where the last key came from, for messages.
     pub(crate) fn place(&self) -> String {
-        self.source.as_ref().map_or_else(String::new, |source| format!("{}, line {}", source.name, source.lines))
+        if self.given.is_some() { format!("--key number {}", self.keys) } else { self.reader.place() }
     }
 
-    fn count(&mut self, bytes: u64) {
-        self.lines += 1;
-        self.bytes += bytes;
-        if self.bytes >= self.shown + SHOWN_EVERY {
-            self.shown = self.bytes;
-            self.bar.set_position(if self.bar_of_bytes { self.bytes } else { self.lines });
+    /// Ends the reading: removes the progress bar, and prints what looked wrong. Returns the same for a JSON report.
+    pub(crate) fn end(&self) -> Vec<String> {
+        self.bar.finish_and_clear();
+        clear_progress();
+        let warnings = self.reader.warnings();
+        warnings.iter().for_each(|warning| warn(warning));
+        warnings
+    }
+
+    fn show(&self) {
+        if self.keys.is_multiple_of(SHOWN_EVERY) {
+            let bytes = self.bytes.as_ref().map(|bytes| bytes.load(Ordering::Relaxed));
+            self.bar.set_position(bytes.unwrap_or(self.reader.counts().lines));
         }
+    }
+}
+
+impl Totals {
+    /// What was read, in words.
+    pub(crate) fn read(&self) -> String {
+        if self.were_given { format!("{} given", counted(self.keys, "key")) } else { self.lines_read() }
+    }
+
+    fn lines_read(&self) -> String {
+        let Skipped { empty_lines, comments, local_names } = self.skipped;
+        let skipped = [
+            (empty_lines, counted(empty_lines, "empty line")),
+            (comments, counted(comments, "comment")),
+            (local_names, format!("{} of the machine itself", counted(local_names, "name"))),
+        ];
+        let skipped: Vec<String> =
+            skipped.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
+        let of_them = if skipped.is_empty() { String::new() } else { format!(" ({} skipped)", skipped.join(", ")) };
+        format!("{} read{of_them}", counted(self.lines, "line"))
     }
 }
 
@@ -196,36 +261,21 @@ impl Drop for Lines {
     }
 }
 
+/// The format of keys for a command that changes the set.
+pub(crate) fn set_of_keys(values: bool) -> Format {
+    let mut format = Format::new(Purpose::Set);
+    format.values = values;
+    format
+}
+
+/// How many keys were dealt with before an error, for messages.
+pub(crate) fn done_before(keys: u64, done: &str) -> String {
+    format!("{} {done}, and then", counted(keys, "key"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn read(text: &'static [u8], max: u64) -> (Vec<Vec<u8>>, Option<String>) {
-        let mut source = Source { name: "a file".into(), reader: Box::new(text), lines: 0 };
-        let mut lines = Vec::new();
-        loop {
-            let mut line = Vec::new();
-            match source.read(&mut line, max) {
-                Ok(0) => return (lines, None),
-                Ok(_) => lines.push(line),
-                Err(error) => return (lines, Some(error.to_string())),
-            }
-        }
-    }
-
-    #[test]
-    fn a_line_may_have_the_limit_and_no_byte_more() {
-        for whole in [b"abc\nabc\n".as_slice(), b"abc\nabc"] {
-            let (lines, error) = read(whole, 3);
-            assert_eq!((lines.concat(), error), (whole.to_vec(), None));
-            let (lines, error) = read(whole, 2);
-            assert!(lines.is_empty());
-            assert!(error.is_some_and(|error| error.starts_with("a file, line 1 is longer than 2 bytes")));
-        }
-        let (lines, error) = read(b"a\nabcd\nb\n", 3);
-        assert_eq!(lines, [b"a\n"]);
-        assert!(error.is_some_and(|error| error.contains("line 2") && error.contains("--max-line")));
-    }
 
     #[test]
     fn a_number_of_bytes_has_a_unit_or_none() {

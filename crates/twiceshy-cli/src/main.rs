@@ -4,6 +4,7 @@ mod advise;
 mod attack;
 mod changing;
 mod check;
+mod completions;
 mod create;
 mod demo;
 mod guarded;
@@ -11,6 +12,8 @@ mod info;
 mod insert;
 mod lab;
 mod lines;
+mod man;
+mod numbers;
 mod output;
 mod own_files;
 mod panics;
@@ -20,13 +23,23 @@ mod replay;
 mod selected;
 mod temporary;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+/// Printed after the list of commands.
+const AFTER_HELP: &str = "\
+A first store:
+  twiceshy create users
+  twiceshy insert users list.txt
+  twiceshy query users --key ann
+
+Counts may be written as 1000000, 1,000,000, 1e6 or 1M, and rates as 0.001, 0.1%, 1e-3 or 1/1000. The exit status is that
+of grep: 0 for yes or done, 1 for no, 2 for an error.";
+
 /// Membership filters that do not make the same mistake twice.
 #[derive(Parser)]
-#[command(name = "twiceshy", version, about, arg_required_else_help = true)]
+#[command(name = "twiceshy", version, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,6 +63,8 @@ enum Command {
     Lab(lab::Command),
     /// Fill a filter, ask it for absent keys, adapt on every false positive, and report.
     Replay(Box<replay::Args>),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -72,15 +87,54 @@ fn run(command: Command) -> u8 {
         Command::Demo(args) => demo::run(&args).map(done),
         Command::Replay(args) => replay::run(&args).map(done),
         Command::Lab(command) => lab::run(&command),
+        Command::Completions(args) => completions::run(&args, Cli::command()).map(done),
+        Command::Man(args) => man::run(&args, Cli::command()).map(done),
     };
     match outcome {
         Ok(true) => 0,
         Ok(false) => 1,
         Err(error) if output::is_closed_pipe(&error) => 0,
         Err(error) => {
+            output::clear_progress();
             // If stderr is closed, the exit status still tells.
             let _ = writeln!(io::stderr(), "twiceshy: {error:#}");
             2
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands without --json: what they print is for another program already.
+    const WITHOUT_JSON: [&str; 2] = ["completions", "man"];
+
+    /// All commands that users see and that have no subcommands.
+    fn leaves(command: &clap::Command) -> Vec<&clap::Command> {
+        let visible = command.get_subcommands().filter(|it| !it.is_hide_set());
+        visible.flat_map(|it| if it.has_subcommands() { leaves(it) } else { vec![it] }).collect()
+    }
+
+    #[test]
+    fn every_command_but_a_few_has_json() {
+        let command = Cli::command();
+        let leaves = leaves(&command);
+        assert!(leaves.len() > 15, "{}", leaves.len());
+        for leaf in leaves {
+            let has_json = leaf.get_arguments().any(|argument| argument.get_long() == Some("json"));
+            assert_ne!(has_json, WITHOUT_JSON.contains(&leaf.get_name()), "{}", leaf.get_name());
+        }
+    }
+
+    #[test]
+    fn the_arguments_fit_together_and_each_is_explained() {
+        Cli::command().debug_assert();
+        for leaf in leaves(&Cli::command()) {
+            assert!(leaf.get_about().is_some(), "{}", leaf.get_name());
+            for argument in leaf.get_arguments().filter(|it| it.get_id() != "help") {
+                assert!(argument.get_help().is_some(), "{} {}", leaf.get_name(), argument.get_id());
+            }
         }
     }
 }

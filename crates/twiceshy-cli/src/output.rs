@@ -5,9 +5,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
+use std::sync::{Mutex, PoisonError};
 
 /// Writes a text to standard output. A closed pipe is an error, not a panic.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    clear_progress();
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(CANNOT_WRITE)
 }
@@ -23,7 +25,15 @@ pub(crate) fn print_json(report: &impl Serialize) -> anyhow::Result<()> {
 
 /// Writes a warning to standard error. If that is closed, nobody wants it.
 pub(crate) fn warn(warning: &str) {
+    clear_progress();
     let _ = writeln!(io::stderr(), "twiceshy: warning: {warning}");
+}
+
+/// Writes a note to standard error, if a person may read it there.
+pub(crate) fn note(note: &str) {
+    if io::stderr().is_terminal() {
+        let _ = writeln!(io::stderr(), "twiceshy: {note}");
+    }
 }
 
 /// `true` if the reader of the output has closed the pipe, as `head` does.
@@ -31,7 +41,17 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// A progress bar on a terminal, nothing elsewhere.
+/// The progress bar on the screen.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Removes the progress bar from the screen, so that the next line has it for itself.
+pub(crate) fn clear_progress() {
+    if let Some(bar) = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        bar.finish_and_clear();
+    }
+}
+
+/// A progress bar on a terminal, nothing elsewhere. [`print`] and [`warn`] remove it.
 pub(crate) fn progress_bar(total: u64, what: &str) -> ProgressBar {
     progress(Some(total), "{msg} {wide_bar} {percent:>3} %, {eta} left", what)
 }
@@ -46,6 +66,7 @@ fn progress(total: Option<u64>, template: &str, what: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(total, target);
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_message(what.to_owned());
+    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
     bar
 }
 

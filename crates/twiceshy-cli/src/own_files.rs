@@ -21,6 +21,11 @@ impl OwnFiles {
         OwnFiles { store: files.collect(), output }
     }
 
+    /// `true` if lines are printed to a regular file.
+    pub(crate) fn prints_to_file(&self) -> bool {
+        self.output.is_some()
+    }
+
     /// Returns an error if an input is one of these files. `None` is standard input.
     pub(crate) fn refuse(&self, input: Option<&Path>) -> anyhow::Result<()> {
         let found = input.map_or_else(|| Handle::stdin().ok(), handle);

@@ -1,6 +1,7 @@
 //! `twiceshy replay`.
 
-use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
+use crate::numbers;
+use crate::output::{columns, grouped, print, print_json, progress_bar, rate, warn};
 use clap::ValueEnum;
 use std::fmt::Write as _;
 use twiceshy::hash::HashKind;
@@ -19,26 +20,26 @@ pub(crate) struct Args {
     #[arg(long)]
     filter: FilterName,
     /// The filter's cells (rounded up to whole buckets) or slots [default: 16384; for uniform and zipf only]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     cells: Option<u64>,
     /// The load: keys over cells
-    #[arg(long, default_value_t = 0.95)]
+    #[arg(long, default_value_t = 0.95, value_parser = numbers::fraction)]
     load: f64,
     /// Bits of a cell, fingerprint and selector together; in the quotient family, bits of a remainder
     #[arg(long, default_value_t = 12)]
     bits: u32,
     /// A/S: distinct absent keys over stored keys
-    #[arg(long, default_value_t = 10.0)]
+    #[arg(long, default_value_t = 10.0, value_parser = numbers::fraction)]
     ratio: f64,
     /// Queries per distinct absent key, on average [default: 100; for uniform and zipf only]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     per_key: Option<u64>,
     /// Queries per trial, instead of --per-key [default: 10000000 for active-set, 50000000 for power-law; flows and
     /// traces have their own]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     queries: Option<u64>,
     /// The number of trials, each with other keys and another hash key
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = numbers::count::<u32>)]
     trials: u32,
     /// The random seed
     #[arg(long, default_value_t = 1)]
@@ -49,10 +50,10 @@ pub(crate) struct Args {
     #[arg(long, default_value = "uniform")]
     workload: Workload,
     /// d, the number of tables (2 to 8)
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     tables: Option<u64>,
     /// c, the cells of a bucket (1 to 8)
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     cells_per_bucket: Option<u64>,
     /// cuckoo: find buckets from the fingerprint, without a remote, 2×4
     #[arg(long)]
@@ -79,23 +80,23 @@ pub(crate) struct Args {
     #[arg(long)]
     moves: Option<MovesArg>,
     /// cuckooing: the most keys that a walk moves (500), or cells that a shortest-path search visits (5000)
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u32>)]
     max_steps: Option<u32>,
     /// How insertions search for room
     #[arg(long, default_value = "breadth-first")]
     insertion: InsertionArg,
     /// The most cells or steps in that search [default: 5000]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u32>)]
     search_bound: Option<u32>,
     /// telescoping, extension: the most blocks kept in a side table when their code overflows [default: 0]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u32>)]
     side_table: Option<u32>,
     /// telescoping: the selectors' code, `tuned` or its parameters `X,Y` [default: tuned at 8 bits, else X,Y by
     /// rule]
     #[arg(long, value_parser = code)]
     code: Option<SelectorCode>,
     /// telescoping: the A/S that the code is built for [default: 20]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::fraction)]
     expected_ratio: Option<f64>,
     /// cuckoo-cache: bits taken from each cell for the list of mistakes [default: 1]
     #[arg(long)]
@@ -107,7 +108,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "siphash")]
     hash: HashArg,
     /// How many trials to run in parallel [default: one per processor]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<usize>)]
     jobs: Option<usize>,
     /// Print one JSON object
     #[arg(long)]
@@ -212,6 +213,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     });
     bar.finish_and_clear();
     let report = report?;
+    report.warnings.iter().for_each(|warning| warn(warning));
     if args.json {
         return print_json(&report);
     }

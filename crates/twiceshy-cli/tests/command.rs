@@ -255,8 +255,9 @@ fn bad_arguments_are_refused_with_a_hint() {
         ("attack --filter telescoping --adversary fresh --phases 1", "only those of a broom filter"),
         ("attack --filter broom --adversary fresh --phases 99999999999", "fewer phases"),
         ("demo --keys 3", "1000"),
-        ("demo --fpr 2", "0.000001 to 0.5"),
-        ("demo --fpr nan", "0.000001 to 0.5"),
+        ("demo --fpr 0.6", "0.000001 to 0.5"),
+        ("demo --fpr 2", "between 1e-9 and 1"),
+        ("demo --fpr nan", "between 1e-9 and 1"),
     ] {
         let why = refusal(arguments);
         assert!(why.contains(hint), "{arguments}: {why}");

@@ -8,6 +8,7 @@ pub mod experiments;
 pub mod fixed_set;
 pub mod game;
 pub mod guarded;
+pub mod input;
 pub mod interval;
 pub mod models;
 pub mod replay;

@@ -1,5 +1,6 @@
 //! The special flags of `attack`: the filter's geometry, and how far an adversary searches.
 
+use crate::numbers;
 use clap::ValueEnum;
 use twiceshy::quotient::BroomForm;
 use twiceshy_lab::game::{AdversaryName, Tactics};
@@ -15,13 +16,13 @@ pub(super) struct Geometry {
     #[arg(long, requires = "bits")]
     selector_bits: Option<u32>,
     /// With --bits, cuckoo family: d, the number of tables (2 to 8)
-    #[arg(long, requires = "bits")]
+    #[arg(long, requires = "bits", value_parser = numbers::count::<u64>)]
     tables: Option<u64>,
     /// With --bits, cuckoo family: c, the cells of a bucket (1 to 8)
-    #[arg(long, requires = "bits")]
+    #[arg(long, requires = "bits", value_parser = numbers::count::<u64>)]
     cells_per_bucket: Option<u64>,
     /// With --bits: keys over cells [default: the load that the shape is planned for]
-    #[arg(long, requires = "bits")]
+    #[arg(long, requires = "bits", value_parser = numbers::fraction)]
     pub(super) load: Option<f64>,
     /// With --bits: how the filter's keys are found; a mirror fills cuckoo filters of a million keys fastest
     #[arg(long, requires = "bits")]
@@ -73,19 +74,19 @@ impl Geometry {
 #[derive(clap::Args)]
 pub(super) struct Bounds {
     /// cyclic, swapping: c; the search tries c·v^j keys if j fingerprints of v values must agree [default: 2]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::fraction)]
     effort: Option<f64>,
     /// cyclic, swapping, unfixable: the most look-ups in a game's search [default: 4194304]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     most_queries: Option<u64>,
     /// cyclic, swapping, unfixable: 2^s, b or k, the assumed number of functions [default: the filter's]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     functions: Option<u64>,
     /// unfixable: c; at most c·k keys are suspects [default: 1024]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     most_suspects: Option<u64>,
     /// unfixable: the most permutation rounds in a game [default: 1048576]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<u64>)]
     most_rounds: Option<u64>,
 }
 

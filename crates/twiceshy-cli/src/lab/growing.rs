@@ -1,5 +1,6 @@
 //! `twiceshy lab growing`.
 
+use crate::numbers;
 use crate::output::{columns, grouped, print, print_json, time};
 use crate::temporary;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use twiceshy_store::Kind;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Keys at the start, of 16 bytes with values of 100 bytes; twice as many at the end
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 1_000_000, value_parser = numbers::count::<u64>)]
     keys: u64,
     /// The filter
     #[arg(long, default_value = "telescoping")]

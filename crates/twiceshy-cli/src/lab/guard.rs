@@ -1,5 +1,6 @@
 //! `twiceshy lab guard`.
 
+use crate::numbers;
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate, time};
 use crate::temporary;
 use anyhow::ensure;
@@ -19,19 +20,19 @@ use twiceshy_lab::guarded::{Comparison, Row, Settings, Subject, compare};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Keys in the store, of 16 bytes with values of 100 bytes
-    #[arg(long, default_value = "1000000")]
+    #[arg(long, default_value = "1000000", value_parser = numbers::count::<NonZeroU64>)]
     keys: NonZeroU64,
     /// The filters' false-positive rate
-    #[arg(long, default_value_t = 1.0 / 256.0)]
+    #[arg(long, default_value = "1/256", value_parser = numbers::rate)]
     fpr: f64,
     /// Microseconds added to each answer of the store; one run for each value
-    #[arg(long, value_delimiter = ',', default_value = "0,50,1000")]
+    #[arg(long, value_delimiter = ',', default_value = "0,50,1000", value_parser = numbers::count::<u64>)]
     delays: Vec<u64>,
     /// The number of threads that ask; one run for each value
-    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    #[arg(long, value_delimiter = ',', default_value = "1,2", value_parser = numbers::count::<usize>)]
     threads: Vec<usize>,
     /// Seconds per measurement
-    #[arg(long, default_value_t = 2.0)]
+    #[arg(long, default_value_t = 2.0, value_parser = numbers::fraction)]
     seconds: f64,
     /// The random seed of the traffic
     #[arg(long, default_value_t = 1)]

@@ -1,5 +1,6 @@
 //! `twiceshy lab opening`.
 
+use crate::numbers;
 use crate::output::{columns, grouped, print, print_json, progress_bar};
 use crate::temporary;
 use std::path::PathBuf;
@@ -10,10 +11,10 @@ use twiceshy_store::Kind;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Keys in the store, of 16 bytes with values of 100 bytes
-    #[arg(long, default_value_t = 10_000_000)]
+    #[arg(long, default_value_t = 10_000_000, value_parser = numbers::count::<u64>)]
     keys: u64,
     /// Keys inserted and removed after the snapshot, up to an eighth of the keys
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = 100_000, value_parser = numbers::count::<u64>)]
     changes: u64,
     /// The filter
     #[arg(long, default_value = "telescoping")]

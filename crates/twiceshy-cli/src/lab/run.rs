@@ -1,6 +1,7 @@
 //! `twiceshy lab run`.
 
 use super::drawn;
+use crate::numbers;
 use crate::output::progress_bar;
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::path::PathBuf;
@@ -9,8 +10,9 @@ use twiceshy_lab::experiment::{Event, Folder, Setup, Size, run as measure, work_
 use twiceshy_lab::experiments::named;
 use twiceshy_lab::workload::recorded_data::recorded_data;
 
-/// Run experiments from the papers. Writes data as CSV, pictures as SVG, and a report for a browser. An interrupted
-/// run continues where it stopped.
+/// Run experiments from the papers.
+///
+/// Writes data as CSV, pictures as SVG, and a report for a browser. An interrupted run continues where it stopped.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The names of the experiments, as shown by `lab list`; `all` for every one
@@ -26,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long)]
     out: Option<PathBuf>,
     /// How many tasks to measure in parallel [default: one per processor]
-    #[arg(long)]
+    #[arg(long, value_parser = numbers::count::<usize>)]
     jobs: Option<usize>,
     /// The folder of recorded traces, for the experiments that use them [default: ../shared/data, or TWICESHY_DATA]
     #[arg(long)]

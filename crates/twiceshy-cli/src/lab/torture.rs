@@ -1,5 +1,6 @@
 //! `twiceshy lab torture`.
 
+use crate::numbers;
 use crate::output::{columns, grouped, print, progress_bar};
 use anyhow::Context;
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use twiceshy_store::Kind;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The number of rounds
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = numbers::count::<u64>)]
     rounds: u64,
     /// The random seed; the moments of the kills also depend on the machine
     #[arg(long, default_value_t = 1)]

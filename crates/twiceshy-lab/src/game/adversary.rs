@@ -31,6 +31,7 @@ use super::swapping::Swapping;
 use super::unfixable::Unfixable;
 use std::fmt;
 use std::str::FromStr;
+use twiceshy::Kind;
 
 /// A strategy in the game.
 pub(super) trait Adversary: Sync {
@@ -95,12 +96,60 @@ pub enum AdversaryName {
     Lives,
 }
 
+/// Something that an adversary does, besides naming a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Move {
+    /// Asks for keys, and learns which answers were wrong.
+    Ask,
+    /// Inserts keys.
+    Insert,
+    /// Deletes keys.
+    Delete,
+    /// Waits until the filter grows.
+    AwaitGrowth,
+    /// Waits until the process crashes and the filter is recovered.
+    AwaitCrash,
+}
+
+impl Move {
+    /// The move as the end of a sentence that begins with "it".
+    fn words(self) -> &'static str {
+        match self {
+            Move::Ask => "asks",
+            Move::Insert => "inserts",
+            Move::Delete => "deletes",
+            Move::AwaitGrowth => "waits until the filter grows",
+            Move::AwaitCrash => "waits until the process crashes",
+        }
+    }
+}
+
 /// What the lab knows about an adversary.
 struct Entry {
     name: &'static str,
     help: &'static str,
     adversary: &'static dyn Adversary,
+    moves: &'static [Move],
+    beats: &'static [Kind],
 }
+
+const ASKS: &[Move] = &[Move::Ask];
+const CHANGES: &[Move] = &[Move::Ask, Move::Insert, Move::Delete];
+
+const ALL_BUT_BROOM: &[Kind] = &[
+    Kind::FullKey,
+    Kind::Cyclic,
+    Kind::Swapping,
+    Kind::Cuckooing,
+    Kind::Quotient,
+    Kind::Telescoping,
+    Kind::TelescopingPlain,
+    Kind::Extension,
+];
+/// Without the filter that has room for every selector.
+const ALL_BUT_BROOM_AND_PLAIN: &[Kind] =
+    &[Kind::FullKey, Kind::Cyclic, Kind::Swapping, Kind::Cuckooing, Kind::Quotient, Kind::Telescoping, Kind::Extension];
 
 impl AdversaryName {
     /// All names.
@@ -133,128 +182,186 @@ impl AdversaryName {
     ];
 
     fn entry(self) -> Entry {
-        let entry = |name, help, adversary| Entry { name, help, adversary };
+        let entry = |name, help, adversary, moves, beats| Entry { name, help, adversary, moves, beats };
         match self {
             AdversaryName::Fresh => {
-                entry("fresh", "Asks nothing and names a random key: wins at the static rate.", &Fresh)
+                entry("fresh", "Asks nothing and names a random key: wins at the static rate.", &Fresh, &[], &[])
             }
             AdversaryName::Repeat => entry(
                 "repeat",
                 "Repeats the mistakes that it found, and names the one that was wrong most often.",
                 &Repeat,
+                ASKS,
+                &[Kind::FullKey, Kind::Cyclic, Kind::Cuckooing, Kind::Quotient],
             ),
             AdversaryName::Rounds => entry(
                 "rounds",
                 "Asks n keys, then those that were wrong, then those that were wrong again, and so on; names a survivor.",
                 &Rounds,
+                ASKS,
+                &[Kind::FullKey, Kind::Quotient],
             ),
             AdversaryName::DeleteReinsert => entry(
                 "delete-reinsert",
                 "Deletes and re-inserts keys to find the one that a mistake collides with; does that once more and names the mistake.",
                 &DeleteReinsert,
+                CHANGES,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Cyclic => entry(
                 "cyclic",
                 "Searches for a key that is wrong under all fingerprint functions of a cell; made for cyclic.",
                 &Cyclic,
+                ASKS,
+                &[Kind::FullKey, Kind::Cyclic, Kind::Quotient],
             ),
             AdversaryName::Swapping => entry(
                 "swapping",
                 "Searches for a key that is wrong in every order of a bucket's keys; made for swapping.",
                 &Swapping,
+                ASKS,
+                &[Kind::FullKey, Kind::Cyclic, Kind::Swapping, Kind::Cuckooing, Kind::Quotient],
             ),
             AdversaryName::Unfixable => entry(
                 "unfixable",
                 "Searches for a set of keys of which one is always wrong; made for cuckooing.",
                 &Unfixable,
+                ASKS,
+                &[Kind::FullKey, Kind::Cyclic, Kind::Cuckooing, Kind::Quotient],
             ),
             AdversaryName::Swap => entry(
                 "swap",
                 "Finds n/8 mistakes, deletes the upper half of the keys, inserts the mistakes and names a deleted key.",
                 &Swap,
+                CHANGES,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Endless => entry(
                 "endless",
                 "Keeps a frontier in byte order busy with rising keys so that a phase never ends, and finds n mistakes meanwhile; then plays `swap`.",
                 &Endless,
+                CHANGES,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Siblings => entry(
                 "siblings",
                 "Finds mistakes, deletes all keys, inserts half of the mistakes and names one of the other half.",
                 &Siblings,
+                CHANGES,
+                &[Kind::FullKey, Kind::Quotient, Kind::Extension],
             ),
             AdversaryName::SiblingsAges => entry(
                 "siblings-ages",
                 "The same with mistakes found at the end of one phase and used at the beginning of the next.",
                 &SiblingsAges,
+                CHANGES,
+                &[Kind::FullKey, Kind::Quotient, Kind::Telescoping, Kind::Extension],
             ),
             AdversaryName::SiblingsFrontier => entry(
                 "siblings-frontier",
                 "The same without deleting the keys that the mistakes collide with: the frontier passes them instead.",
                 &SiblingsFrontier,
+                CHANGES,
+                ALL_BUT_BROOM_AND_PLAIN,
             ),
-            AdversaryName::Growth => {
-                entry("growth", "Finds mistakes, waits until the filter has grown, and names one of them.", &Growth)
-            }
+            AdversaryName::Growth => entry(
+                "growth",
+                "Finds mistakes, waits until the filter has grown, and names one of them.",
+                &Growth,
+                &[Move::Ask, Move::AwaitGrowth],
+                ALL_BUT_BROOM,
+            ),
             AdversaryName::Crash => entry(
                 "crash",
                 "Finds mistakes, waits until the process has crashed and the filter was recovered, and names one of them.",
                 &Crash,
+                &[Move::Ask, Move::AwaitCrash],
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Flood => entry(
                 "flood",
                 "Replaces half of the keys by mistakes, which crowd into few places; names a deleted key or another mistake.",
                 &Flood,
+                CHANGES,
+                ALL_BUT_BROOM_AND_PLAIN,
             ),
             AdversaryName::FullOracle => entry(
                 "full-oracle",
                 "Floods the filter until it refuses keys, and names a fresh key that was refused while others were taken.",
                 &FullOracle,
+                CHANGES,
+                &[],
             ),
             AdversaryName::Avoiders => entry(
                 "avoiders",
                 "Keeps the keys that were right while the set changed many times, inserts most of them and names another.",
                 &Avoiders,
+                CHANGES,
+                &[],
             ),
             AdversaryName::Chain => entry(
                 "chain",
                 "Replaces half of the keys by their mistakes, four times, while some deleted keys are re-inserted; names any that is not stored.",
                 &Chain,
+                CHANGES,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Few => entry(
                 "few",
                 "Deletes all but n/16 keys, finds many mistakes about each, inserts every second one and names another.",
                 &Few,
+                CHANGES,
+                ALL_BUT_BROOM_AND_PLAIN,
             ),
             AdversaryName::Grandchildren => entry(
                 "grandchildren",
                 "Finds mistakes about mistakes, removes the generation in between, stores half of the rest and names one of the other half.",
                 &Grandchildren,
+                CHANGES,
+                &[
+                    Kind::FullKey,
+                    Kind::Cyclic,
+                    Kind::Cuckooing,
+                    Kind::Quotient,
+                    Kind::Telescoping,
+                    Kind::TelescopingPlain,
+                    Kind::Extension,
+                ],
             ),
             AdversaryName::Revenants => entry(
                 "revenants",
                 "Deletes all keys and inserts them in another order, six times, asking half of its mistakes each time; names a mistake.",
                 &Revenants,
+                CHANGES,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::PhaseRiders => entry(
                 "phase-riders",
                 "Keeps its mistakes while other mistakes push the frontier through two phases, then plays `siblings` with them.",
                 &PhaseRiders,
+                CHANGES,
+                &[Kind::Quotient, Kind::Extension],
             ),
             AdversaryName::Seesaw => entry(
                 "seesaw",
                 "Stores the keys and their mistakes in turns, asking those that are absent; names a key while the mistakes are stored.",
                 &Seesaw,
+                CHANGES,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Lottery => entry(
                 "lottery",
                 "Stores a random part of all keys that it knows in each of eight rounds, asks some of the others, and names any that is absent.",
                 &Lottery,
+                CHANGES,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Lives => entry(
                 "lives",
                 "Finds mistakes before and after two crashes and a growth, and names any of them: wins if an old hash function is used again.",
                 &Lives,
+                &[Move::Ask, Move::AwaitGrowth, Move::AwaitCrash],
+                ALL_BUT_BROOM,
             ),
         }
     }
@@ -269,6 +376,32 @@ impl AdversaryName {
         self.entry().help
     }
 
+    /// What it does besides naming a key.
+    pub fn moves(self) -> &'static [Move] {
+        self.entry().moves
+    }
+
+    /// The filters that lose to it: it wins more often than ε, by more than four standard errors, in 100 games against
+    /// 500 keys at ε = 1 %. For those that search: the filters that lose with cells of 4 bits, or in a
+    /// geometry of docs/measurements.md.
+    pub fn beats(self) -> &'static [Kind] {
+        self.entry().beats
+    }
+
+    /// What it does, which moves it makes and which filters lose to it, in a few sentences.
+    pub fn explain(self) -> String {
+        let moves: Vec<&str> = self.moves().iter().map(|it| it.words()).collect();
+        let moves = if moves.is_empty() { "does nothing else".to_owned() } else { listed(&moves) };
+        let losers: Vec<&str> = self.beats().iter().map(|kind| kind.name()).collect();
+        let losers = match self.beats() {
+            [] => "no filter".to_owned(),
+            ALL_BUT_BROOM => "every filter except broom".to_owned(),
+            _ => listed(&losers),
+        };
+        let short = if self.searches() { " with short fingerprints" } else { "" };
+        format!("{} It {moves}. Beats {losers}{short}.", self.help())
+    }
+
     /// `true` if it searches for a key to name, and may give up. Then the [`Tactics`](super::Tactics) apply, and the
     /// report has the results of the search.
     pub fn searches(self) -> bool {
@@ -278,6 +411,14 @@ impl AdversaryName {
     /// The adversary with this name.
     pub(super) fn adversary(self) -> &'static dyn Adversary {
         self.entry().adversary
+    }
+}
+
+/// Words as a list: `a, b and c`.
+fn listed(words: &[&str]) -> String {
+    match words {
+        [before @ .., one, last] => [before, &[&format!("{one} and {last}")]].concat().join(", "),
+        _ => words.concat(),
     }
 }
 

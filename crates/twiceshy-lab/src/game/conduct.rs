@@ -1,11 +1,12 @@
 //! Tests that adversaries keep the rules and do what they document.
 
-use super::adversary::AdversaryName;
+use super::adversary::{AdversaryName, Move};
 use super::dispatch::Recipe;
 use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 use super::tactics::Tactics;
+use super::{Settings, run_many};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use std::collections::HashSet;
@@ -55,6 +56,60 @@ fn every_adversary_keeps_the_rules_and_names_absent_keys() {
                 keys().stored_keys().find(|key| oracle.holds(key) && !oracle.clone().lookup(key).expect("an answer"));
             assert_eq!(lost, None, "{what}: a stored key was lost");
         }
+    }
+}
+
+#[test]
+fn every_adversary_makes_the_moves_that_it_is_said_to_make_and_no_others() {
+    for adversary in AdversaryName::ALL {
+        let games = Kind::ALL.iter().map(|&filter| played(filter, adversary).0.counts());
+        let made = games.fold([false; 3], |made, counts| {
+            let counts = [counts.queries, counts.insertions, counts.deletions];
+            std::array::from_fn(|it| made[it] || counts[it] > 0)
+        });
+        let said = [Move::Ask, Move::Insert, Move::Delete].map(|it| adversary.moves().contains(&it));
+        assert_eq!(made, said, "{adversary}");
+    }
+}
+
+/// A few that are decided by few games; docs/adversaries.md has all of them.
+#[test]
+fn the_filters_that_are_said_to_lose_do() {
+    use AdversaryName::{Crash, DeleteReinsert, Fresh, Repeat};
+    let adversaries = [Fresh, Repeat, DeleteReinsert, Crash];
+    for &filter in Kind::ALL {
+        let settings = Settings {
+            filter: filter.into(),
+            adversary: Fresh,
+            keys: 500,
+            epsilon: 0.01,
+            phases: 0,
+            games: 100,
+            seed: 1,
+            jobs: 2,
+        };
+        let recipe = Recipe::named(filter, settings.keys, settings.epsilon).expect("a filter");
+        let reports = run_many(&settings, &adversaries, &recipe, &Tactics::default(), &|_| ()).expect("games");
+        for (adversary, report) in adversaries.iter().zip(reports) {
+            let said = adversary.beats().contains(&filter);
+            assert_eq!(report.is_beaten(0.01), said, "{adversary} against {filter}: {report:?}");
+        }
+    }
+}
+
+#[test]
+fn an_explanation_has_the_moves_and_the_losers() {
+    assert!(AdversaryName::Fresh.explain().ends_with(" It does nothing else. Beats no filter."));
+    assert!(
+        AdversaryName::Cyclic
+            .explain()
+            .ends_with(" It asks. Beats cuckoo, cyclic and quotient with short fingerprints.")
+    );
+    assert!(AdversaryName::Swap.explain().ends_with(" It asks, inserts and deletes. Beats every filter except broom."));
+    let rounds = " It asks. Beats cuckoo and quotient.";
+    assert!(AdversaryName::Rounds.explain().ends_with(rounds), "{}", AdversaryName::Rounds.explain());
+    for adversary in AdversaryName::ALL {
+        assert!(adversary.help().ends_with('.') && !adversary.beats().contains(&Kind::Broom), "{adversary}");
     }
 }
 

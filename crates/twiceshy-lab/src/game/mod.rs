@@ -47,7 +47,7 @@ mod swapping;
 mod tactics;
 mod unfixable;
 
-pub use adversary::AdversaryName;
+pub use adversary::{AdversaryName, Move};
 pub use dispatch::Recipe;
 pub(crate) use oracle::Oracle;
 pub use oracle::Refusal;

@@ -86,4 +86,7 @@ pub struct Report {
     /// Counts that exist only in the filter's family; omitted if there are none.
     #[serde(skip_serializing_if = "TableCounts::is_empty")]
     pub table: TableCounts,
+    /// What looks wrong in the trace, and what to do about it; omitted if nothing does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }

@@ -82,6 +82,7 @@ pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> R
         largest_part: most(&|work| work.largest_part),
         unknown_owners: sum(&|trial| trial.total.1.unknown_owners),
         table,
+        warnings: source.warnings().to_vec(),
     }
 }
 

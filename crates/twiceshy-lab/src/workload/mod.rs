@@ -11,7 +11,6 @@ pub mod firehose;
 pub mod flows;
 pub mod key_set;
 pub mod keys;
-mod lines;
 mod named;
 pub mod permutation;
 pub mod recorded_data;
@@ -20,9 +19,7 @@ pub mod rng;
 pub mod split;
 pub mod trace;
 pub mod trace_error;
-mod unpack;
 pub mod zipf;
-mod zstd_frames;
 
 pub use distribution::{Distribution, Queries};
 pub use named::{Workload, WorkloadError};

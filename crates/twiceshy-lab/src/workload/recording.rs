@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::capture::{self, Capture, Fault};
 use super::flows::{Flows, Packets};
-use super::lines::{Lines, MAX_LINE};
 use super::trace_error::TraceError;
-use super::unpack::{Packing, Unpacked, unpack};
+use crate::input::{Format, InputError, KeyReader, Packing, Purpose, Unpacked, Wait, unpack};
 
 /// The source of requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,10 +22,19 @@ pub enum Recording {
 }
 
 impl Recording {
-    /// Starts reading.
+    /// Starts reading, and looks for what is odd about the lines.
     pub(super) fn open(&self) -> Result<Requests, TraceError> {
+        self.open_with(KeyReader::new(Format::new(Purpose::Trace)))
+    }
+
+    /// Starts reading once more.
+    pub(super) fn open_again(&self) -> Result<Requests, TraceError> {
+        self.open_with(KeyReader::new(Format::new(Purpose::Trace)).without_warnings())
+    }
+
+    fn open_with(&self, lines: KeyReader) -> Result<Requests, TraceError> {
         match self {
-            Self::File(path) => open_file(path),
+            Self::File(path) => open_file(path, lines),
             Self::Flows(flows, seed) => {
                 let from = Source::Flows(Box::new(flows.requests(*seed)), 0);
                 Ok(Requests { path: PathBuf::new(), packing: Packing::Plain, key: Vec::new(), from })
@@ -72,7 +80,7 @@ pub(super) struct Requests {
 }
 
 enum Source {
-    Lines(Lines<Unpacked>),
+    Lines(Box<KeyReader>),
     Capture(Box<Capture<Unpacked>>),
     Flows(Box<Packets>, u64),
 }
@@ -80,9 +88,9 @@ enum Source {
 impl Requests {
     /// Advances to the next request. Returns `false` at the end.
     pub(super) fn advance(&mut self) -> Result<bool, TraceError> {
-        let more = match &mut self.from {
-            Source::Lines(lines) => lines.advance(),
-            Source::Capture(capture) => capture.advance(),
+        match &mut self.from {
+            Source::Lines(lines) => lines.advance().map_err(|error| explain_lines(&self.path, error)),
+            Source::Capture(capture) => capture.advance().map_err(|fault| explain(&self.path, self.packing, fault)),
             Source::Flows(packets, asked) => {
                 self.key.clear();
                 Ok(packets.next_key().is_some_and(|key| {
@@ -91,8 +99,7 @@ impl Requests {
                     true
                 }))
             }
-        };
-        more.map_err(|fault| explain(&self.path, self.packing, fault))
+        }
     }
 
     /// The key of the current request.
@@ -107,16 +114,24 @@ impl Requests {
     /// The number of requests read so far.
     pub(super) fn count(&self) -> u64 {
         match &self.from {
-            Source::Lines(lines) => lines.keys(),
+            Source::Lines(lines) => lines.counts().keys,
             Source::Capture(capture) => capture.keys(),
             Source::Flows(_, asked) => *asked,
+        }
+    }
+
+    /// What looks wrong so far.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        match &self.from {
+            Source::Lines(lines) => lines.warnings(),
+            Source::Capture(_) | Source::Flows(..) => Vec::new(),
         }
     }
 
     /// What was skipped so far.
     pub(super) fn skipped(&self) -> Skipped {
         match &self.from {
-            Source::Lines(lines) => Skipped { empty_lines: lines.empty(), ..Skipped::default() },
+            Source::Lines(lines) => Skipped { empty_lines: lines.counts().empty, ..Skipped::default() },
             Source::Capture(capture) => {
                 Skipped { not_ip: capture.not_ip(), cut_short: capture.cut_short(), ..Skipped::default() }
             }
@@ -131,7 +146,7 @@ impl fmt::Debug for Requests {
     }
 }
 
-fn open_file(path: &Path) -> Result<Requests, TraceError> {
+fn open_file(path: &Path, mut lines: KeyReader) -> Result<Requests, TraceError> {
     let io = |source| explain(path, Packing::Plain, Fault::Io(source));
     // Checked before opening: opening a pipe without a writer would block.
     let kind = fs::metadata(path).map_err(io)?;
@@ -141,14 +156,17 @@ fn open_file(path: &Path) -> Result<Requests, TraceError> {
     if !kind.is_file() {
         return Err(TraceError::NotAFile { path: path.to_owned() });
     }
-    let contents = unpack(File::open(path).map_err(io)?, capture::START)
+    let contents = unpack(File::open(path).map_err(io)?, Wait::ForAll)
         .map_err(|(packing, source)| explain(path, packing, Fault::Io(source)))?;
+    let packing = contents.packing;
     let from = if capture::recognised(&contents.start) {
         Source::Capture(Box::new(Capture::new(&contents.start, contents.reader)))
     } else {
-        Source::Lines(Lines::new(contents.reader))
+        let name = path.display().to_string();
+        lines.open_unpacked(name, contents).map_err(|error| explain_lines(path, error))?;
+        Source::Lines(Box::new(lines))
     };
-    Ok(Requests { path: path.to_owned(), packing: contents.packing, key: Vec::new(), from })
+    Ok(Requests { path: path.to_owned(), packing, key: Vec::new(), from })
 }
 
 fn explain(path: &Path, packing: Packing, fault: Fault) -> TraceError {
@@ -156,12 +174,19 @@ fn explain(path: &Path, packing: Packing, fault: Fault) -> TraceError {
     match (fault, packing.archive()) {
         (Fault::Damaged { at, packets, why }, _) => TraceError::Capture { path, at, packets, why },
         (Fault::LinkType { link }, _) => TraceError::LinkType { path, link },
-        (Fault::LongLine { line }, _) => TraceError::LongLine { path, line, limit: MAX_LINE },
-        (Fault::Io(source), _) if source.kind() == io::ErrorKind::NotFound => TraceError::Missing { path },
+        (Fault::Io(why), _) if why.kind() == io::ErrorKind::NotFound => TraceError::Missing { path },
         // An error without an OS error code comes from the decompressor.
-        (Fault::Io(source), Some(format)) if source.raw_os_error().is_none() => {
-            TraceError::Archive { path, format, source }
-        }
-        (Fault::Io(source), _) => TraceError::Io { path, source },
+        (Fault::Io(why), Some(format)) if why.raw_os_error().is_none() => TraceError::Archive { path, format, why },
+        (Fault::Io(why), _) => TraceError::Io { path, why },
+    }
+}
+
+fn explain_lines(path: &Path, error: InputError) -> TraceError {
+    let path = path.to_owned();
+    match error {
+        InputError::Io { why, .. } => TraceError::Io { path, why },
+        InputError::Archive { format, why, .. } => TraceError::Archive { path, format, why },
+        InputError::LongLine { line, limit, .. } => TraceError::LongLine { path, line, limit },
+        error => TraceError::Text(error),
     }
 }

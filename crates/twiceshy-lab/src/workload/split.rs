@@ -66,6 +66,14 @@ impl Split {
         }
     }
 
+    /// What looks wrong in the trace, if it is one: see [`Trace::warnings`].
+    pub fn warnings(&self) -> &[String] {
+        match self {
+            Self::Apart(_) => &[],
+            Self::First(trace) | Self::Misses(trace, _) => trace.warnings(),
+        }
+    }
+
     /// The number of distinct keys to ask for. A random stream may leave some of them out.
     pub fn distinct_absent(&self) -> u64 {
         match self {

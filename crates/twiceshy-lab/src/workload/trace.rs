@@ -14,8 +14,8 @@ use super::trace_error::TraceError;
 ///
 /// A file is read once to count and once more for each [`queries`](Self::queries); see [`Recording`] for the formats.
 /// Synthetic flows are generated up to the last stored key, and once more for each `queries`. Memory is proportional to
-/// the distinct keys, and after opening to the stored ones, regardless of the number of requests. A line of text is
-/// stripped of `\n` or `\r\n` and is otherwise taken as bytes; empty lines are skipped and counted, as are packets
+/// the distinct keys, and after opening to the stored ones, regardless of the number of requests. Lines of text are read
+/// by a [`KeyReader`](crate::input::KeyReader) without options: empty ones are skipped and counted, as are packets
 /// without a key.
 ///
 /// ```no_run
@@ -36,6 +36,7 @@ pub struct Trace {
     distinct: usize,
     requests: u64,
     skipped: Skipped,
+    warnings: Vec<String>,
 }
 
 impl Trace {
@@ -68,7 +69,8 @@ impl Trace {
                 (distinct, requests.count())
             }
         };
-        Ok(Self { recording, stored, distinct, requests: count, skipped: requests.skipped() })
+        let (skipped, warnings) = (requests.skipped(), requests.warnings());
+        Ok(Self { recording, stored, distinct, requests: count, skipped, warnings })
     }
 
     /// A recording whose requests are all queries: none of its keys is stored.
@@ -81,8 +83,9 @@ impl Trace {
         if keys.is_empty() {
             return Err(TraceError::Empty { path: recording.name() });
         }
-        let (distinct, count) = (keys.len(), requests.count());
-        Ok(Self { recording, stored: KeySet::default(), distinct, requests: count, skipped: requests.skipped() })
+        let (distinct, count, stored) = (keys.len(), requests.count(), KeySet::default());
+        let (skipped, warnings) = (requests.skipped(), requests.warnings());
+        Ok(Self { recording, stored, distinct, requests: count, skipped, warnings })
     }
 
     /// The keys to store, in the order of their first request.
@@ -110,9 +113,15 @@ impl Trace {
         self.skipped
     }
 
+    /// What looks wrong about the lines of a text file, such as comments that were taken as keys: one sentence for each
+    /// kind, which says what to do.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// Reads the recording again, for the queries.
     pub fn queries(&self) -> Result<TraceQueries<'_>, TraceError> {
-        Ok(TraceQueries { trace: self, requests: self.recording.open()? })
+        Ok(TraceQueries { trace: self, requests: self.recording.open_again()? })
     }
 }
 
@@ -160,7 +169,7 @@ fn stored_keys(path: impl Fn() -> PathBuf, distinct: usize, ratio: f64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::unpack::tests as unpack;
+    use crate::input::packed as unpack;
     use std::io::Write;
     use tempfile::NamedTempFile;
 
@@ -208,6 +217,18 @@ mod tests {
         }
         let trace = Trace::open(file(unpack::XZ), 1.0).map(|trace| trace.stored().iter().collect::<Vec<_>>().concat());
         assert_eq!(trace.expect("two keys suffice"), b"fig");
+    }
+
+    #[test]
+    fn a_trace_says_what_looks_wrong_and_offers_no_option_that_it_lacks() {
+        let file = file(b"\xEF\xBB\xBF# requests\na\r\n\n10.0.0.1 GET\na\na\n b\n");
+        let trace = Trace::open(&file, 1.0).expect("four keys");
+        let warnings = trace.warnings();
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[0].contains(", line 1 is a comment") && warnings[0].contains("grep -v"), "{warnings:?}");
+        assert!(warnings[1].contains(", line 7 has a blank") && !warnings.concat().contains("--"), "{warnings:?}");
+        assert_eq!((trace.requests(), trace.empty_lines()), (6, 1));
+        assert!(Trace::open(self::file(REQUESTS), 1.0).expect("seven keys").warnings().is_empty());
     }
 
     #[test]
@@ -260,6 +281,8 @@ mod tests {
             (refusal(file(b"\xFD7zXZ\0rest").path()), "damaged xz archive"),
             (refusal(file(b"\x1F\x8B\x08rest").path()), "damaged gzip archive"),
             (refusal(file(b"\x28\xB5\x2F\xFDrest").path()), "damaged zstd archive"),
+            (refusal(file(b"PK\x03\x04rest").path()), "is a zip archive, which is not read: unpack it first"),
+            (refusal(file(b"\xFF\xFEa\0\n\0").path()), "UTF-16"),
         ];
         for (error, part) in advice {
             assert!(error.contains(part), "{error}");

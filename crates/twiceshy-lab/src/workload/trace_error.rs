@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::input::InputError;
+
 /// Why a file cannot be used as a trace at the given ratio.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,14 +28,14 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The file starts like an archive but cannot be unpacked.
-    #[error("{} is a damaged {format} archive ({source}); fetch or make it again (`{format} -t FILE` tests it)", path.display())]
+    #[error("{} is a damaged {format} archive ({why}); fetch or make it again (`{format} -t FILE` tests it)", path.display())]
     Archive {
         /// The name that was given.
         path: PathBuf,
         /// The archive's format, which is also the name of its program.
         format: &'static str,
         /// The decompressor's error.
-        source: io::Error,
+        why: io::Error,
     },
     /// The file starts like a packet capture but is damaged at some byte.
     #[error("{} is a damaged capture: at byte {at}, after {packets} packets, {why}; record it again, or cut it there", path.display())]
@@ -65,6 +67,9 @@ pub enum TraceError {
         /// The longest line allowed, in bytes.
         limit: u64,
     },
+    /// The file is no text in UTF-8 or plain bytes, or an archive of a kind that is not unpacked.
+    #[error(transparent)]
+    Text(InputError),
     /// There is no line or packet with a key.
     #[error("{} holds no key; a trace needs one key per line, or IP packets, and at least two different keys", path.display())]
     Empty {
@@ -112,11 +117,11 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// Reading failed.
-    #[error("reading {} failed: {source}; check that the file can be read and try again", path.display())]
+    #[error("reading {} failed: {why}; check that the file can be read and try again", path.display())]
     Io {
         /// The name that was given.
         path: PathBuf,
         /// The operating system's error.
-        source: io::Error,
+        why: io::Error,
     },
 }

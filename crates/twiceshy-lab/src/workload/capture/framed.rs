@@ -14,8 +14,6 @@ pub(crate) enum Fault {
     Damaged { at: u64, packets: u64, why: String },
     /// The capture's link type is not supported.
     LinkType { link: u16 },
-    /// A line of text is too long.
-    LongLine { line: u64 },
 }
 
 /// Counts the bytes as they are read.

@@ -15,6 +15,7 @@ use pcap::Pcap;
 use pcapng::PcapNg;
 
 /// The number of first bytes needed to recognise a capture.
+#[cfg(test)]
 pub(super) const START: usize = 12;
 
 /// `true` if a file with these first bytes is a capture.

@@ -5,20 +5,18 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
+use super::foreign::{START, is_undecided};
 use super::zstd_frames::ZstdFrames;
 
 /// Large enough that system calls do not matter.
 const BUFFER: usize = 1 << 16;
-
-/// The number of bytes needed to recognise the formats.
-const LONGEST_MAGIC: usize = 6;
 
 /// The memory limit of an xz archive in KiB: the largest dictionary of xz and a little more.
 const XZ_MEMORY: u32 = 1_600 << 10;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(crate) enum Packing {
     Plain,
     Gzip,
     Xz,
@@ -39,7 +37,7 @@ impl Packing {
     }
 
     /// The archive's name; `None` for a plain file.
-    pub(super) fn archive(self) -> Option<&'static str> {
+    pub(crate) fn archive(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
             Self::Gzip => Some("gzip"),
@@ -50,45 +48,65 @@ impl Packing {
 }
 
 /// A reader of the unpacked contents.
-pub(super) type Unpacked = BufReader<Whole<Fused<Box<dyn Read + Send>>>>;
+pub(crate) type Unpacked = BufReader<Whole<Fused<Box<dyn Read + Send>>>>;
 
 /// A reader whose first bytes were peeked at and put back.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// The unpacked contents of a file.
-pub(super) struct Contents {
-    pub(super) packing: Packing,
-    /// The first bytes: as many as requested, or fewer if the file is short.
-    pub(super) start: Vec<u8>,
+pub(crate) struct Contents {
+    pub(crate) packing: Packing,
+    /// The first bytes; see [`Wait`].
+    pub(crate) start: Vec<u8>,
     /// All bytes, including the start.
-    pub(super) reader: Unpacked,
+    pub(crate) reader: Unpacked,
+}
+
+/// How many first bytes to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// For all that are ever looked at, if the input has them.
+    ForAll,
+    /// For as few as possible, since the next ones may be long in coming.
+    ForTheFirst,
 }
 
 /// Peeks at the first bytes and unpacks accordingly. Archives of several members, streams or frames are read to their
 /// end. If even the start cannot be unpacked, the error comes with the compression.
-pub(super) fn unpack(file: impl Read + Send + 'static, wanted: usize) -> Result<Contents, (Packing, io::Error)> {
-    let (magic, file) = peek(file, LONGEST_MAGIC).map_err(|error| (Packing::Plain, error))?;
-    let packing = Packing::of(&magic);
+pub(crate) fn unpack(file: impl Read + Send + 'static, wait: Wait) -> Result<Contents, (Packing, io::Error)> {
+    let (start, file) = peek(file, wait).map_err(|error| (Packing::Plain, error))?;
+    let packing = Packing::of(&start);
     let file = BufReader::with_capacity(BUFFER, file);
     let unpacked: Box<dyn Read + Send> = match packing {
-        Packing::Plain => Box::new(file),
+        Packing::Plain => {
+            let whole = Cursor::new(Vec::new()).chain(Fused { reader: Some(Box::new(file) as Box<dyn Read + Send>) });
+            return Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole) });
+        }
         Packing::Gzip => Box::new(MultiGzDecoder::new(file)),
         Packing::Xz => Box::new(XzReader::new_mem_limit(file, true, XZ_MEMORY)),
         Packing::Zstd => Box::new(ZstdFrames::new(file)),
     };
-    let (start, whole) = peek(Fused { reader: Some(unpacked) }, wanted).map_err(|error| (packing, error))?;
+    let (start, whole) = peek(Fused { reader: Some(unpacked) }, Wait::ForAll).map_err(|error| (packing, error))?;
     Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole) })
 }
 
 /// The first bytes, and a reader of all bytes.
-fn peek<R: Read>(mut reader: R, wanted: usize) -> io::Result<(Vec<u8>, Whole<R>)> {
-    let mut start = Vec::new();
-    reader.by_ref().take(wanted as u64).read_to_end(&mut start)?;
+fn peek<R: Read>(mut reader: R, wait: Wait) -> io::Result<(Vec<u8>, Whole<R>)> {
+    let (mut start, mut length) = (vec![0; START], 0);
+    while length < START && (wait == Wait::ForAll || is_undecided(&start[..length])) {
+        match reader.read(&mut start[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    start.truncate(length);
     Ok((start.clone(), Cursor::new(start).chain(reader)))
 }
 
 /// Stops after the first error: a decompressor's behaviour after an error is unspecified.
-pub(super) struct Fused<R> {
+pub(crate) struct Fused<R> {
     reader: Option<R>,
 }
 
@@ -106,23 +124,23 @@ impl<R: Read> Read for Fused<R> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::workload::rng::Rng;
     use std::io::Write;
 
-    pub(in crate::workload) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut archive = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         archive.write_all(bytes).expect("memory can be written");
         archive.finish().expect("memory can be written")
     }
 
-    pub(in crate::workload) fn zstd(bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
         ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
     }
 
     /// `xz` of the text "fig\npear\n".
-    pub(in crate::workload) const XZ: &[u8] = &[
+    pub(crate) const XZ: &[u8] = &[
         0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00, 0x00, 0x04, 0xE6, 0xD6, 0xB4, 0x46, 0x02, 0x00, 0x21, 0x01, 0x16, 0x00,
         0x00, 0x00, 0x74, 0x2F, 0xE5, 0xA3, 0x01, 0x00, 0x08, 0x66, 0x69, 0x67, 0x0A, 0x70, 0x65, 0x61, 0x72, 0x0A,
         0x00, 0x00, 0x00, 0x00, 0x31, 0x80, 0x6B, 0x19, 0x83, 0x14, 0x35, 0xAF, 0x00, 0x01, 0x21, 0x09, 0x6C, 0x18,
@@ -130,7 +148,7 @@ pub(super) mod tests {
     ];
 
     fn unpacked(bytes: Vec<u8>) -> io::Result<(Packing, Vec<u8>)> {
-        let mut contents = unpack(Cursor::new(bytes), 12).map_err(|(_, error)| error)?;
+        let mut contents = unpack(Cursor::new(bytes), Wait::ForTheFirst).map_err(|(_, error)| error)?;
         let mut found = Vec::new();
         contents.reader.read_to_end(&mut found)?;
         assert!(found.starts_with(&contents.start));

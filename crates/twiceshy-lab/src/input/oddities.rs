@@ -1,0 +1,102 @@
+//! Keeps count of what looks wrong, and says it in words.
+
+use super::format::{Format, Purpose};
+use super::repeated::Repeated;
+
+/// Something that a list of keys seldom has on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Oddity {
+    CarriageReturn,
+    Comment,
+    HostsLine,
+    Blank,
+    Binary,
+    Empty,
+}
+
+impl Oddity {
+    const ALL: [Oddity; 6] =
+        [Oddity::CarriageReturn, Oddity::Comment, Oddity::HostsLine, Oddity::Blank, Oddity::Binary, Oddity::Empty];
+
+    /// What one line does, and what several do.
+    fn words(self) -> [&'static str; 2] {
+        match self {
+            Oddity::CarriageReturn => ["holds a carriage return", "hold a carriage return"],
+            Oddity::Comment => ["is a comment or ends with one", "are comments or end with one"],
+            Oddity::HostsLine => ["looks like a line of a hosts file", "look like lines of a hosts file"],
+            Oddity::Blank => {
+                ["has a blank at the start or end of its key", "have a blank at the start or end of their keys"]
+            }
+            Oddity::Binary => ["looks like binary data", "look like binary data"],
+            Oddity::Empty => ["is empty and was skipped", "are empty and were skipped"],
+        }
+    }
+
+    /// What to do about it.
+    fn remedy(self, format: &Format) -> &'static str {
+        match self {
+            Oddity::CarriageReturn if format.keep_cr => "leave --keep-cr out to strip it at the end of lines",
+            Oddity::CarriageReturn => {
+                "it is part of the key; convert the ends of lines first, such as with `tr '\\r' '\\n'`"
+            }
+            Oddity::Comment if format.purpose == Purpose::Trace => {
+                "remove them first, such as with `grep -v '^#'`, or they are keys"
+            }
+            Oddity::Comment => "add --comments to leave comments out",
+            Oddity::HostsLine => "add --hosts to take the names in them as keys",
+            Oddity::Blank => "it is part of the key; remove it first, such as with `sed 's/^[ \\t]*//; s/[ \\t]*$//'`",
+            Oddity::Binary => "check that this is a text file with one key per line",
+            Oddity::Empty => "if you mean the empty key, give it with --key ''",
+        }
+    }
+}
+
+/// The oddities of all inputs so far.
+#[derive(Debug, Default)]
+pub(super) struct Oddities {
+    found: [Option<Found>; Oddity::ALL.len()],
+    repeated: Repeated,
+}
+
+#[derive(Debug)]
+struct Found {
+    lines: u64,
+    first: String,
+}
+
+impl Oddities {
+    /// Counts a line. `place` names it if it is the first of its kind.
+    pub(super) fn count(&mut self, oddity: Oddity, place: impl FnOnce() -> String) {
+        match &mut self.found[oddity as usize] {
+            Some(found) => found.lines += 1,
+            none => *none = Some(Found { lines: 1, first: place() }),
+        }
+    }
+
+    /// Counts a key, to find one that comes suspiciously often.
+    pub(super) fn count_key(&mut self, key: &[u8]) {
+        self.repeated.add(key);
+    }
+
+    /// One sentence for each kind of oddity that was found.
+    pub(super) fn warnings(&self, format: &Format) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for (oddity, found) in Oddity::ALL.iter().zip(&self.found) {
+            let Some(Found { lines, first }) = found else { continue };
+            let ([one, several], remedy) = (oddity.words(), oddity.remedy(format));
+            warnings.push(match lines {
+                1 => format!("{first} {one}: {remedy}"),
+                _ => format!("{lines} lines {several}, the first is {first}: {remedy}"),
+            });
+        }
+        if let Some((line, at_least, lines)) = self.repeated.suspicious() {
+            let line = String::from_utf8_lossy(line);
+            warnings.push(format!(
+                "at least {at_least} of {lines} keys are the same, `{}`: check that this is the right file; a key is \
+                 stored once",
+                line.escape_debug()
+            ));
+        }
+        warnings
+    }
+}

@@ -15,7 +15,8 @@ use twiceshy_lab::workload::Workload;
 /// learn. A commit counts as --commit-cost reads. The time of the look-ups counts as the reads that take as long
 /// (--read-us). A bit of memory a key counts as half of the rate that you ask for (times --memory-cost): one more bit
 /// halves the mistakes of a filter, and the rate you chose says where that is no longer worth it. A bit on disk counts
-/// as --disk-cost bits of memory. A filter that learns is never recommended if its mistakes and its learning read the
+/// as --disk-cost bits of memory. If two costs differ by less than a quarter of a bit a key, the simpler filter is taken,
+/// a plain one before one that learns. A filter that learns is never recommended if its mistakes and its learning read the
 /// store more often than a plain filter errs. With --hostile, the filter that keeps its promise against clients that
 /// attack it is recommended, whatever it costs.
 #[derive(clap::Args)]

@@ -33,12 +33,45 @@ pub(super) struct Use {
     pub(super) disk_bits_per_key: f64,
 }
 
+/// The parts of a cost, each in store reads per million queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Costs {
+    /// Store reads, for mistakes and for learning.
+    pub reads: f64,
+    /// Commits, for learning.
+    pub commits: f64,
+    /// The filter's own look-ups.
+    pub lookups: f64,
+    /// The filter's memory.
+    pub memory: f64,
+    /// The store's file.
+    pub disk: f64,
+}
+
+impl Costs {
+    /// All of them.
+    pub fn total(&self) -> f64 {
+        self.reads + self.commits + self.lookups + self.memory + self.disk
+    }
+}
+
 impl Weights {
     /// The cost of a million queries, if the wanted rate is `rate`.
-    pub(super) fn cost(&self, rate: f64, used: &Use) -> f64 {
-        let lookups = if used.lookups_per_second > 0.0 { 1e12 / used.lookups_per_second / self.read_us } else { 0.0 };
-        let space = used.bits_per_key * self.memory_cost + used.disk_bits_per_key * self.memory_cost * self.disk_cost;
-        used.reads + used.commits * self.commit_cost + lookups + space * rate / 2.0 * 1e6
+    pub(super) fn costs(&self, rate: f64, used: &Use) -> Costs {
+        let bit = self.bit(rate);
+        Costs {
+            reads: used.reads,
+            commits: used.commits * self.commit_cost,
+            lookups: if used.lookups_per_second > 0.0 { 1e12 / used.lookups_per_second / self.read_us } else { 0.0 },
+            memory: used.bits_per_key * bit,
+            disk: used.disk_bits_per_key * bit * self.disk_cost,
+        }
+    }
+
+    /// The cost of a bit of memory for each key.
+    pub(super) fn bit(&self, rate: f64) -> f64 {
+        rate / 2.0 * 1e6 * self.memory_cost
     }
 
     /// Why the weights cannot be used.
@@ -65,9 +98,9 @@ mod tests {
         let weights = Weights { read_us: 100.0, commit_cost: 10.0, memory_cost: 1.0, disk_cost: 0.25 };
         // Ten million look-ups a second: 0.1 s for a million, the time of 1,000 reads.
         let expected = 2_000.0 + 300.0 + 1_000.0 + (10.0 + 160.0) * 500.0;
-        assert!((weights.cost(0.001, &USED) - expected).abs() < 1e-6);
+        assert!((weights.costs(0.001, &USED).total() - expected).abs() < 1e-6);
         let free = Weights { memory_cost: 0.0, commit_cost: 0.0, ..weights };
-        assert!((free.cost(0.001, &USED) - 3_000.0).abs() < 1e-6);
+        assert!((free.costs(0.001, &USED).total() - 3_000.0).abs() < 1e-6);
     }
 
     #[test]
@@ -76,7 +109,7 @@ mod tests {
         let weights = Weights { disk_cost: 0.0, ..Weights::default() };
         let plain = Use { reads: rate * 1e6, commits: 0.0, ..USED };
         let more = Use { reads: plain.reads / 2.0, bits_per_key: plain.bits_per_key + 1.0, ..plain };
-        assert!((weights.cost(rate, &plain) - weights.cost(rate, &more)).abs() < 1e-6);
+        assert!((weights.costs(rate, &plain).total() - weights.costs(rate, &more).total()).abs() < 1e-6);
     }
 
     #[test]

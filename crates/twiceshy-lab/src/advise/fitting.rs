@@ -1,11 +1,12 @@
 //! Finds the width with which a filter costs least on the sample.
 
-use super::cost::Use;
+use super::cost::{Costs, Use};
 use super::sample::Sample;
 use super::spread::{Mean, TRIALS};
 use super::trial::{self, Outcome};
 use super::{AdviseError, Candidate, Settings};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use twiceshy_store::Planned;
 
 /// The most bits more or less than for the wanted static rate that are tried.
@@ -64,7 +65,8 @@ pub struct Fitted {
     pub index_entries: u8,
     /// The false-positive rate of keys never asked before with all keys stored, by formula.
     pub static_rate: f64,
-    /// The false-positive rate over all queries: measured, or by formula for a filter that does not learn.
+    /// The false-positive rate over all queries: measured; by formula for a filter that does not learn, and for one with a
+    /// promise if clients may be hostile.
     pub rate: f64,
     /// The lower end of its 95 % interval.
     pub rate_low: f64,
@@ -90,8 +92,17 @@ pub struct Fitted {
     pub entries_written_per_million: f64,
     /// Look-ups of absent keys per second, through the guard.
     pub lookups_per_second: f64,
-    /// All of it in one figure: see [`Weights`](super::Weights).
+    /// All of it in one figure, in store reads per million queries: see [`Weights`](super::Weights).
     pub cost: f64,
+    /// The parts of that figure.
+    pub cost_parts: Costs,
+}
+
+impl Fitted {
+    /// The cost without the time of look-ups, which hardly depends on the width.
+    fn untimed_cost(&self) -> f64 {
+        self.cost - self.cost_parts.lookups
+    }
 }
 
 /// What all candidates are measured with.
@@ -112,8 +123,12 @@ impl Bench<'_> {
     pub(super) fn fit(&self, candidate: Candidate, disk: u64) -> Result<Option<Fitted>, AdviseError> {
         let Settings { keys, rate, hostile, .. } = *self.settings;
         let Some((_, asked)) = candidate.geometry(keys, rate) else { return Ok(None) };
-        let fit = |width: u32, trials| self.measure(candidate, width, disk, trials);
-        if hostile || !candidate.learns() {
+        let mut known = BTreeMap::new();
+        let mut fit = |width: u32, trials| self.measure(candidate, width, disk, trials, &mut known);
+        if !candidate.learns() {
+            return fit(asked, 1);
+        }
+        if hostile {
             return fit(asked, TRIALS);
         }
         let good = |fitted: &Fitted| fitted.rate <= rate && fitted.remote_reads_per_query <= self.plain_rate;
@@ -125,7 +140,7 @@ impl Bench<'_> {
         }
         while best.width + MOST_STEPS > asked {
             match fit(best.width - 1, 1)? {
-                Some(narrower) if good(&narrower) && narrower.cost < best.cost => best = narrower,
+                Some(narrower) if good(&narrower) && narrower.untimed_cost() < best.untimed_cost() => best = narrower,
                 _ => break,
             }
         }
@@ -140,12 +155,14 @@ impl Bench<'_> {
         }
     }
 
+    /// Runs the first trials at this width, unless they are known. The last one is timed.
     fn measure(
         &self,
         candidate: Candidate,
         width: u32,
         disk: u64,
         trials: usize,
+        known: &mut BTreeMap<u32, Vec<Outcome>>,
     ) -> Result<Option<Fitted>, AdviseError> {
         let Settings { keys, rate, .. } = *self.settings;
         // The wanted rate itself, if that gives this width.
@@ -154,15 +171,12 @@ impl Bench<'_> {
             return Ok(None);
         };
         let planned = candidate.options(keys, ask_for).planned()?;
-        let all = &self.sample.trials;
-        let timed = |number: usize| trials == TRIALS && number == 0;
-        let outcomes = all
-            .iter()
-            .take(trials)
-            .enumerate()
-            .map(|(number, trial)| trial::run(candidate, &planned, keys, trial, timed(number)));
-        let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(self.fitted(candidate, &planned, disk, &outcomes)))
+        let outcomes = known.entry(width).or_default();
+        for trial in self.sample.trials.iter().take(trials).skip(outcomes.len()) {
+            let timed = outcomes.len() + 1 == TRIALS || !candidate.learns();
+            outcomes.push(trial::run(candidate, &planned, keys, trial, timed)?);
+        }
+        Ok(Some(self.fitted(candidate, &planned, disk, outcomes)))
     }
 
     fn fitted(&self, candidate: Candidate, planned: &Planned, disk: u64, outcomes: &[Outcome]) -> Fitted {
@@ -191,7 +205,7 @@ impl Bench<'_> {
         let reads = rate.mean * (1.0 + index_reads);
         let filled = outcomes.iter().map(|outcome| outcome.filled).fold(1.0, f64::max);
         let bits = planned.local_bits as f64 * filled;
-        let lookups_per_second = outcomes.first().map_or(0.0, |outcome| outcome.lookups_per_second);
+        let lookups_per_second = outcomes.last().map_or(0.0, |outcome| outcome.lookups_per_second);
         let used = Use {
             reads: reads * 1e6,
             commits: each(&|outcome| outcome.store.commits) * 1e6,
@@ -199,6 +213,7 @@ impl Bench<'_> {
             bits_per_key: bits / *keys as f64,
             disk_bits_per_key: disk as f64 * 8.0 / *keys as f64,
         };
+        let cost_parts = weights.costs(*wanted, &used);
         Fitted {
             filter: candidate.kind().to_string(),
             learns: candidate.learns(),
@@ -224,7 +239,8 @@ impl Bench<'_> {
             commits_per_million: used.commits,
             entries_written_per_million: each(&|outcome| outcome.store.entries_written) * 1e6,
             lookups_per_second,
-            cost: weights.cost(*wanted, &used),
+            cost: cost_parts.total(),
+            cost_parts,
         }
     }
 
@@ -238,6 +254,10 @@ impl Bench<'_> {
             // Each distinct key is wrong with this probability, by itself and every time.
             let deviation = (static_rate * (1.0 - static_rate)).sqrt() * self.sample.unevenness;
             return Mean::exactly(static_rate, deviation);
+        }
+        if self.settings.hostile && candidate.is_adaptive() {
+            // The worst that a client can do, whatever the sample is.
+            return Mean::exactly(static_rate, 0.0);
         }
         let repeats = self.sample.queries as f64 / self.sample.distinct.max(1) as f64;
         let rate = |outcome: &Outcome| outcome.false_positives as f64 / outcome.distinct.max(1) as f64 / repeats;

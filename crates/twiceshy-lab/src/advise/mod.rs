@@ -19,7 +19,7 @@ mod verdict;
 mod words;
 
 pub use candidate::Candidate;
-pub use cost::Weights;
+pub use cost::{Costs, Weights};
 pub use counted::{Counted, StoreCounts};
 pub use fitting::{Fitted, Keeps};
 pub use sample::DEFAULT_RATIO;

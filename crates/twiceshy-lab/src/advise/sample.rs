@@ -19,10 +19,10 @@ pub const DEFAULT_RATIO: f64 = 10.0;
 const MOST_REQUESTS: u64 = 8_000_000;
 
 /// The most stored keys of a trial, approximately.
-const MOST_STORED: f64 = 32_768.0;
+const MOST_STORED: f64 = 8_192.0;
 
 /// The most queries of a trial, approximately.
-const MOST_QUERIES: f64 = 1_500_000.0;
+const MOST_QUERIES: f64 = 1_000_000.0;
 
 /// A trial with fewer stored keys would be too small to say much.
 const FEWEST_STORED: f64 = 2_048.0;

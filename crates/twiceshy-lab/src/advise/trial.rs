@@ -7,8 +7,8 @@ use std::time::Instant;
 use twiceshy::hash::HashKey;
 use twiceshy_store::{Guard, MemoryStore, Planned};
 
-/// The most distinct keys in a timed pass, and the number of passes.
-const TIMED: (usize, usize) = (1 << 16, 4);
+/// The most distinct keys in a timed pass, and the number of passes. A pass is short, so that some are not interrupted.
+const TIMED: (usize, usize) = (1 << 13, 50);
 
 /// What was counted in a trial.
 #[derive(Clone, Copy, Debug)]

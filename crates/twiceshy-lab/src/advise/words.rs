@@ -33,13 +33,7 @@ impl Told<'_> {
         if self.settings.hostile {
             reasons.push(PROMISE.into());
         } else {
-            let others = self.candidates.iter().filter(|other| other.filter != chosen.filter);
-            let next = others.filter(|other| self.why_not(other).is_none()).min_by(|a, b| a.cost.total_cmp(&b.cost));
-            let next = next.map_or(String::new(), |next| format!("; the next is {} at {:.0}", next.filter, next.cost));
-            reasons.push(format!(
-                "{} costs least of the filters that keep the rate: {:.0}, in store reads per million queries{next}",
-                chosen.filter, chosen.cost
-            ));
+            reasons.push(self.cheapest(chosen));
         }
         reasons.push(self.rate(chosen));
         let rivals = self.candidates.iter().filter(|other| other.learns != chosen.learns);
@@ -57,6 +51,27 @@ impl Told<'_> {
         reasons
     }
 
+    fn cheapest(&self, chosen: &Fitted) -> Reason {
+        let others = self.candidates.iter().filter(|other| other.filter != chosen.filter);
+        let next = others.filter(|other| self.why_not(other).is_none()).min_by(|a, b| a.cost.total_cmp(&b.cost));
+        let own = format!("{}, in store reads per million queries", grouped(chosen.cost as u64));
+        match next {
+            Some(next) if next.cost < chosen.cost => format!(
+                "{} costs {own}. {} costs {}, less by no more than a quarter of a bit a key, and is less simple",
+                chosen.filter,
+                next.filter,
+                grouped(next.cost as u64)
+            ),
+            Some(next) => format!(
+                "{} costs least of the filters that keep the rate: {own}. The next is {} at {}",
+                chosen.filter,
+                next.filter,
+                grouped(next.cost as u64)
+            ),
+            None => format!("{} is the only filter that keeps the rate, at a cost of {own}", chosen.filter),
+        }
+    }
+
     /// The rate, and why it is not the one asked for.
     fn rate(&self, chosen: &Fitted) -> Reason {
         let wanted = self.settings.rate;
@@ -67,7 +82,7 @@ impl Told<'_> {
         );
         if self.settings.hostile {
             return format!(
-                "built for a rate of {}, it errs at {} for keys never asked before: {whole}",
+                "built for a rate of {}, it errs at {} at most, the rate for keys never asked before: {whole}",
                 share(chosen.ask_for),
                 share(chosen.static_rate)
             );
@@ -145,6 +160,12 @@ impl Told<'_> {
         if chosen.adaptive {
             costs.push(PRICE.into());
         }
+        let parts = &chosen.cost_parts;
+        costs.push(format!(
+            "in all {:.0}, in store reads per million queries: {:.0} for reads, {:.0} for commits, {:.0} for look-ups, {:.0} for \
+             memory, {:.0} for disk",
+            chosen.cost, parts.reads, parts.commits, parts.lookups, parts.memory, parts.disk
+        ));
         costs
     }
 
@@ -259,7 +280,7 @@ mod tests {
         let told = Told { settings: &settings, sample: &sample, candidates: &candidates, chosen: candidates.first() };
         let reasons = told.reasons();
         assert!(reasons.iter().any(|reason| reason.contains("errs: cuckooing")), "{reasons:?}");
-        assert!(!reasons[0].contains("the next is"), "{reasons:?}");
+        assert!(reasons[0].contains("the only filter that keeps the rate"), "{reasons:?}");
         let none = Told { chosen: None, ..told };
         assert_eq!((none.reasons().len(), none.costs(8).len()), (1, 0));
     }

@@ -1,5 +1,6 @@
 //! What `advise` promises holds for the store that its command makes: cells, memory, disk, store reads and rate.
 
+#[expect(dead_code, reason = "other tests use the rest")]
 mod bench;
 
 use bench::Bench;
@@ -20,6 +21,9 @@ const WITHIN: f64 = 0.05;
 const STORES: usize = 3;
 
 type Asked = Guard<Counted<RedbStore>>;
+
+/// What is done with each query.
+type Ask<'a> = dyn FnMut(&[u8]) + 'a;
 
 fn number(value: &Value, name: &str) -> f64 {
     value[name].as_f64().unwrap_or_else(|| panic!("no number {name} in {value}"))
@@ -95,15 +99,12 @@ fn chosen(advice: &Value) -> &Value {
 /// What can be promised to 5 % is the mean over hash keys. A plain filter on skewed traffic is wrong about a popular key or
 /// not, and no two stores have the same rate: there, the share of distinct keys that it is wrong about is compared to 5 %, and
 /// the rate itself within four of its own deviations.
-fn keeps_its_promise(
-    bench: &Bench,
-    advice: &Value,
-    keys: &dyn Fn(u64) -> Vec<u8>,
-    each: &dyn Fn(&mut dyn FnMut(&[u8])),
-) {
+fn keeps_its_promise(bench: &Bench, advice: &Value, keys: &dyn Fn(u64) -> Vec<u8>, each: &dyn Fn(&mut Ask<'_>)) {
     let row = chosen(advice);
     let (mut all, mut distinct) = (Tally::default(), KeySet::default());
-    each(&mut |key| drop(distinct.insert(key)));
+    each(&mut |key| {
+        distinct.insert(key);
+    });
     let mut wrong_keys = 0;
     for store in 0..STORES {
         let guard = made(bench, advice, &format!("s{store}"), keys);
@@ -127,7 +128,6 @@ fn keeps_its_promise(
         assert!((rate - promised).abs() <= most + WITHIN * promised, "{rate}, promised {promised} within {most}");
     }
     near("reads for a mistake", all.reads_per_mistake(), number(row, "reads_per_mistake"), WITHIN);
-    near("reads per million", all.reads_per_mistake() * promised * 1e6, number(row, "reads_per_million"), WITHIN);
 }
 
 /// A key that no trace has, of this many bytes.

@@ -4,7 +4,7 @@ use super::{AdviseError, Candidate};
 use crate::workload::keys::Keys;
 use std::path::Path;
 use twiceshy::Kind;
-use twiceshy_store::{Planned, STORE_FILE};
+use twiceshy_store::{Options, Planned, STORE_FILE};
 
 /// The most keys of a store that is made only to be measured.
 const MOST_KEYS: u64 = 40_000;
@@ -32,7 +32,9 @@ pub(super) fn bytes(
     let filled = keys.div_ceil(1 << doublings);
     let path = folder.join(format!("{}-{}", candidate.kind(), planned.width));
     let rate = rate_for(candidate, planned, filled);
-    let guard = candidate.options(filled, rate).create_new(true).open_folder(&path)?;
+    // Created by one command and filled by another: closing cuts the new file, and later doublings begin there.
+    candidate.options(filled, rate).create_new(true).open_folder(&path)?.close()?;
+    let guard = Options::new().create(false).open_folder(&path)?;
     let numbers = Keys::new(filled, 0, 1).ok_or_else(|| AdviseError::Bug("too many keys".into()))?;
     let value = vec![b'v'; value_bytes];
     guard.insert_all(numbers.stored_keys().map(|key| (stretched(key, key_bytes), &value)))?;
@@ -78,7 +80,7 @@ mod tests {
     fn a_stand_in_has_as_many_index_entries() {
         for candidate in Candidate::all() {
             let entries = |kind: Kind| {
-                let options = twiceshy_store::Options::new().filter(kind).expected_keys(10_000);
+                let options = Options::new().filter(kind).expected_keys(10_000);
                 options.planned().expect("usual options").index_entries
             };
             assert_eq!(entries(candidate.kind()), entries(stand_in(candidate.kind())), "{candidate:?}");

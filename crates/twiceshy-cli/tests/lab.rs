@@ -159,7 +159,12 @@ fn advice_depends_on_the_traffic() {
     assert!(usual["reasons"].as_array().is_some_and(|reasons| reasons.len() >= 2), "{usual}");
     let hostile = json(&[&base[..], &["--hostile"]].concat());
     assert_eq!(hostile["filter"], "broom");
-    let reasons = hostile["reasons"].as_array().expect("reasons");
-    let told = |words: &str| reasons.iter().any(|reason| reason.as_str().is_some_and(|reason| reason.contains(words)));
-    assert!(told("delete keys and insert mistakes") && told("every mistake is a commit"), "{hostile}");
+    let told = |list: &str, words: &str| {
+        let lines = hostile[list].as_array().expect("a list");
+        lines.iter().any(|line| line.as_str().is_some_and(|line| line.contains(words)))
+    };
+    assert!(
+        told("reasons", "delete keys and insert mistakes") && told("costs", "every mistake is a commit"),
+        "{hostile}"
+    );
 }

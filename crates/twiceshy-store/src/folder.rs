@@ -38,8 +38,7 @@ impl Options {
         if self.read_only || !self.create && !self.create_new {
             return Err(Error::NoStore);
         }
-        let (choice, keys) = self.choice();
-        choice.cells(keys)?;
+        self.geometry()?;
         let mut made = Made::default();
         let opened = made.make(path).map_err(|error| io_error(path, error)).and_then(|()| self.open_in(path));
         if opened.as_ref().is_err_and(|error| !is_of_another(error)) {

@@ -47,6 +47,7 @@ mod learning;
 mod memory;
 mod options;
 mod pending;
+mod planned;
 mod policy;
 mod queue;
 mod rebuilding;
@@ -72,6 +73,7 @@ pub use folder::{SNAPSHOT_FILE, STORE_FILE};
 pub use guard::{Entries, Guard};
 pub use memory::{Memory, MemoryError, MemoryStore};
 pub use options::Options;
+pub use planned::Planned;
 pub use policy::Adapt;
 #[cfg(feature = "redb")]
 pub use redb_store::{RedbError, RedbOptions, RedbStore, panics_become_errors};

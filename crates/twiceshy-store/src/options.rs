@@ -24,7 +24,6 @@ use twiceshy::Kind;
 use twiceshy::error::OptionsError;
 use twiceshy::filter::Backed;
 use twiceshy::hash::{HashKey, NoEntropy};
-use twiceshy::remote::Generation;
 
 /// A filter of any kind.
 type Filter = Box<dyn Backed>;
@@ -251,12 +250,12 @@ impl Options {
         if !is_empty(store)? {
             return Err(Error::Damaged);
         }
-        let (choice, keys) = self.choice();
+        let choice = self.choice().0;
         let hash = match self.hash {
             Some(hash) => hash,
             None => HashKey::random()?,
         };
-        let filter = choice.kind.make(keys, choice.rate, hash, Generation(0))?;
+        let filter = self.empty_filter(hash)?;
         let (mut state, mut batch) = (new_state(choice)?, Batch::default());
         state.advance(filter.opening().iter(), Logged::Other, random_number()?, &mut batch);
         state.write(&mut batch);

@@ -1,23 +1,45 @@
-//! Finds the narrowest cells with which a filter keeps the wanted rate on the sample.
+//! Finds the width with which a filter costs least on the sample.
 
-use super::{Candidate, Settings};
-use crate::replay::{self, Progress, ReplayError, Report};
-use crate::workload::Workload;
+use super::cost::{Costs, Use};
+use super::sample::Sample;
+use super::spread::{Mean, TRIALS};
+use super::trial::{self, Outcome};
+use super::{AdviseError, Candidate, Settings};
 use serde::Serialize;
+use std::collections::BTreeMap;
+use twiceshy_store::Planned;
 
-/// The load of every filter in the sample.
-pub(super) const LOAD: f64 = 0.95;
+/// The most bits more or less than for the wanted static rate that are tried.
+const MOST_STEPS: u32 = 12;
 
-/// The cells of a sample, if the workload does not fix them.
-const CELLS: u64 = 4_096;
+/// Mistakes that may be missing from the sample: seeing none is consistent with an expected three.
+const UNSEEN: f64 = 3.0;
 
-/// The queries of a sample from an endless generator.
-const QUERIES: u64 = 2_000_000;
+/// Whether a filter keeps the wanted rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Keeps {
+    /// The whole interval is below the wanted rate.
+    #[serde(rename = "yes")]
+    Yes,
+    /// The interval is above it; or clients may be hostile, and the filter has no promise to keep.
+    #[serde(rename = "no")]
+    No,
+    /// The wanted rate is in the interval.
+    #[serde(rename = "not sure")]
+    NotSure,
+}
 
-/// The most widths that are measured in the search for the narrowest.
-const MOST_RUNS: u32 = 8;
+impl std::fmt::Display for Keeps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Keeps::Yes => "yes",
+            Keeps::No => "no",
+            Keeps::NotSure => "not sure",
+        })
+    }
+}
 
-/// A candidate at the width it needs, and its results on the sample.
+/// A candidate as `twiceshy create` would build it, and its results on the sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Fitted {
@@ -27,155 +49,222 @@ pub struct Fitted {
     pub learns: bool,
     /// `true` if it keeps its rate against clients that attack it.
     pub adaptive: bool,
-    /// The bits of a cell or remainder; `None` if no width keeps the wanted rate.
-    pub width: Option<u32>,
-    /// Bits per key at this width in a large table, by formula. If no width keeps the rate: of the last one measured.
+    /// The bits of a cell or remainder.
+    pub width: u32,
+    /// The cells or slots of the store's filter.
+    pub cells: u64,
+    /// The rate to ask `twiceshy create` for.
+    pub ask_for: f64,
+    /// The memory of the filter with all keys, in bits over keys.
     pub bits_per_key: f64,
-    /// The false-positive rate of first-time queries, by formula. Request this rate from the library to get this width.
+    /// The same in bytes.
+    pub bytes: u64,
+    /// The size of the store's file with all keys, in bytes, before it learns.
+    pub bytes_on_disk: u64,
+    /// The index entries of a key. An insertion writes all of them.
+    pub index_entries: u8,
+    /// The false-positive rate of keys never asked before with all keys stored, by formula.
     pub static_rate: f64,
-    /// The rate measured on the sample.
+    /// The false-positive rate over all queries: measured; by formula for a filter that does not learn, and for one with a
+    /// promise if clients may be hostile.
     pub rate: f64,
-    /// False positives among the sample's queries.
+    /// The lower end of its 95 % interval.
+    pub rate_low: f64,
+    /// The upper end.
+    pub rate_high: f64,
+    /// The standard deviation of the rate from one store to another: a popular key may be among its mistakes or not.
+    pub rate_deviation: f64,
+    /// Whether the wanted rate is kept.
+    pub keeps_rate: Keeps,
+    /// False positives among the sample's queries, in all trials.
     pub false_positives: u64,
-    /// The sample's queries.
+    /// The sample's queries, in all trials.
     pub queries: u64,
-    /// Store reads per query, for learning and for finding out that a key is absent.
+    /// Store reads for each false positive: one to find out, the others to learn.
+    pub reads_per_mistake: f64,
+    /// Store reads per query.
     pub remote_reads_per_query: f64,
-    /// Look-ups of absent keys per second.
+    /// Store reads per million queries.
+    pub reads_per_million: f64,
+    /// Commits per million queries, if each false positive is learned from by itself.
+    pub commits_per_million: f64,
+    /// Index entries written or deleted by learning, per million queries.
+    pub entries_written_per_million: f64,
+    /// Look-ups of absent keys per second, through the guard.
     pub lookups_per_second: f64,
+    /// All of it in one figure, in store reads per million queries: see [`Weights`](super::Weights).
+    pub cost: f64,
+    /// The parts of that figure.
+    pub cost_parts: Costs,
 }
 
-/// Finds the width for a candidate.
-///
-/// The static rate decides if the filter does not learn: on average it has that rate whatever is asked, and whether it
-/// is wrong about the most popular key is luck, no reason to choose a width. The static rate also decides if clients
-/// are hostile, since no filter can promise more. Otherwise the rate on the sample decides, with a margin: see
-/// [`keeps`].
-pub(super) fn fit(
-    candidate: Candidate,
-    settings: &Settings,
-    ratio: f64,
-    progress: &(dyn Fn(Progress) + Sync),
-) -> Result<Fitted, ReplayError> {
-    let by_formula = by_static_rate(candidate, settings.rate);
-    let mut width = by_formula.unwrap_or(*candidate.widths().end());
-    let report = measure(candidate, width, settings, ratio, progress)?;
-    if settings.hostile || !candidate.learns() {
-        return Ok(fitted(candidate, width, by_formula.is_some(), &report));
+impl Fitted {
+    /// The cost without the time of look-ups, which hardly depends on the width.
+    fn untimed_cost(&self) -> f64 {
+        self.cost - self.cost_parts.lookups
     }
-    let fits = |report: &Report| keeps(report.false_positives, report.queries, settings.rate);
-    let (mut too_narrow, mut enough) = (candidate.widths().start() - 1, None);
-    let mut last = (width, report);
-    for _ in 1..MOST_RUNS {
-        let (measured, report) = &last;
-        if fits(report) {
-            enough = Some(last.clone());
-        } else {
-            too_narrow = too_narrow.max(*measured);
+}
+
+/// What all candidates are measured with.
+pub(super) struct Bench<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) sample: &'a Sample,
+    /// The lowest rate of a filter that does not learn: a filter that learns must not read the store more often.
+    pub(super) plain_rate: f64,
+}
+
+impl Bench<'_> {
+    /// The candidate at the width that costs least; `None` if no width can be built for the wanted rate.
+    ///
+    /// The static rate decides if the filter does not learn: on average it has that rate whatever is asked, and whether it
+    /// is wrong about the most popular key is luck, no reason to choose a width. The static rate also decides if clients
+    /// are hostile, since no filter can promise more. Otherwise the width is searched: one bit less saves memory and doubles
+    /// the mistakes.
+    pub(super) fn fit(&self, candidate: Candidate, disk: u64) -> Result<Option<Fitted>, AdviseError> {
+        let Settings { keys, rate, hostile, .. } = *self.settings;
+        let Some((_, asked)) = candidate.geometry(keys, rate) else { return Ok(None) };
+        let mut known = BTreeMap::new();
+        let mut fit = |width: u32, trials| self.measure(candidate, width, disk, trials, &mut known);
+        if !candidate.learns() {
+            return fit(asked, 1);
         }
-        let upper = enough.as_ref().map_or(candidate.widths().end() + 1, |(width, _)| *width);
-        if upper - too_narrow <= 1 {
-            break;
+        if hostile {
+            return fit(asked, TRIALS);
         }
-        width = next_guess(*measured, report.fpr, settings.rate, too_narrow, upper);
-        last = (width, measure(candidate, width, settings, ratio, progress)?);
-    }
-    if fits(&last.1) && enough.as_ref().is_none_or(|(width, _)| last.0 < *width) {
-        enough = Some(last.clone());
-    }
-    let fits = enough.is_some();
-    let (width, report) = enough.unwrap_or(last);
-    Ok(fitted(candidate, width, fits, &report))
-}
-
-/// `true` if the rate is kept with a margin: three more false positives would not exceed it. Seeing none is consistent
-/// with an expected three.
-fn keeps(false_positives: u64, queries: u64, rate: f64) -> bool {
-    (false_positives + 3) as f64 <= rate * queries as f64
-}
-
-/// The narrowest width with a low enough static rate.
-fn by_static_rate(candidate: Candidate, rate: f64) -> Option<u32> {
-    let low_enough = |width: &u32| candidate.design(*width).static_rate(LOAD).is_ok_and(|own| own <= rate);
-    candidate.widths().find(low_enough)
-}
-
-/// Guesses that one bit less doubles the rate. The guess is strictly between the known widths.
-fn next_guess(width: u32, measured: f64, wanted: f64, too_narrow: u32, upper: u32) -> u32 {
-    // No false positive seen: try two bits less.
-    let steps = if measured > 0.0 { (wanted / measured).log2() } else { 2.0 };
-    let steps = if steps >= 0.0 { steps.floor().max(1.0) } else { steps.floor() };
-    let guess = f64::from(width) - steps.clamp(-16.0, 16.0);
-    (guess as u32).clamp(too_narrow + 1, upper - 1)
-}
-
-fn measure(
-    candidate: Candidate,
-    width: u32,
-    settings: &Settings,
-    ratio: f64,
-    progress: &(dyn Fn(Progress) + Sync),
-) -> Result<Report, ReplayError> {
-    let generated = matches!(settings.workload, Workload::Generated(_));
-    let settings = replay::Settings {
-        filter: candidate.spec(width),
-        cells: generated.then_some(CELLS),
-        load: LOAD,
-        ratio,
-        per_key: settings.per_key.filter(|_| generated),
-        queries: matches!(settings.workload, Workload::Firehose(_)).then_some(QUERIES),
-        trials: 1,
-        seed: settings.seed,
-        workload: settings.workload.clone(),
-        timed: true,
-        jobs: 1,
-    };
-    replay::run(&settings, progress)
-}
-
-fn fitted(candidate: Candidate, width: u32, fits: bool, report: &Report) -> Fitted {
-    let design = candidate.design(width);
-    let reads = if candidate.learns() { report.adapting.remote_reads } else { report.false_positives };
-    Fitted {
-        filter: candidate.kind().to_string(),
-        learns: candidate.learns(),
-        adaptive: candidate.is_adaptive(),
-        width: fits.then_some(width),
-        bits_per_key: design.bits_per_key(LOAD).unwrap_or(report.bits_per_key),
-        static_rate: design.static_rate(LOAD).unwrap_or(report.first_time_fpr),
-        rate: report.fpr,
-        false_positives: report.false_positives,
-        queries: report.queries,
-        remote_reads_per_query: reads as f64 / report.queries.max(1) as f64,
-        lookups_per_second: report.lookups_per_second,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn guesses_stay_between_the_widths_that_are_known() {
-        assert_eq!(next_guess(8, 0.04, 0.01, 8, 33), 10, "two bits more");
-        assert_eq!(next_guess(8, 0.001, 0.01, 1, 8), 5, "three bits less");
-        assert_eq!(next_guess(8, 0.0, 0.01, 1, 8), 6);
-        assert_eq!(next_guess(8, 0.0099, 0.01, 1, 8), 7);
-        assert_eq!(next_guess(8, 0.5, 1e-9, 8, 10), 9);
-    }
-
-    #[test]
-    fn a_short_sample_without_a_mistake_does_not_prove_a_low_rate() {
-        assert!(keeps(0, 3_000, 0.001) && !keeps(0, 2_999, 0.001));
-        assert!(keeps(97, 10_000, 0.01) && !keeps(98, 10_000, 0.01));
-    }
-
-    #[test]
-    fn every_candidate_has_a_width_for_a_usual_rate() {
-        for candidate in Candidate::all() {
-            let width = by_static_rate(candidate, 0.01);
-            assert!(width.is_some_and(|width| (7..=11).contains(&width)), "{candidate:?}: {width:?}");
-            assert_eq!(by_static_rate(candidate, 1e-12), None, "{candidate:?}");
+        let good = |fitted: &Fitted| fitted.rate <= rate && fitted.remote_reads_per_query <= self.plain_rate;
+        let Some(mut best) = fit(asked, 1)? else { return Ok(None) };
+        // A filter that forgets may need more bits.
+        while best.rate > rate && best.width < asked + MOST_STEPS {
+            let Some(wider) = fit(best.width + 1, 1)? else { break };
+            best = wider;
         }
+        while best.width + MOST_STEPS > asked {
+            match fit(best.width - 1, 1)? {
+                Some(narrower) if good(&narrower) && narrower.untimed_cost() < best.untimed_cost() => best = narrower,
+                _ => break,
+            }
+        }
+        let Some(best) = fit(best.width, TRIALS)? else { return Ok(None) };
+        if best.keeps_rate == Keeps::Yes && (good(&best) || best.width >= asked) {
+            return Ok(Some(best));
+        }
+        // One trial was too hopeful.
+        match fit(best.width + 1, TRIALS)? {
+            Some(wider) if wider.keeps_rate == Keeps::Yes => Ok(Some(wider)),
+            _ => Ok(Some(best)),
+        }
+    }
+
+    /// Runs the first trials at this width, unless they are known. The last one is timed.
+    fn measure(
+        &self,
+        candidate: Candidate,
+        width: u32,
+        disk: u64,
+        trials: usize,
+        known: &mut BTreeMap<u32, Vec<Outcome>>,
+    ) -> Result<Option<Fitted>, AdviseError> {
+        let Settings { keys, rate, .. } = *self.settings;
+        // The wanted rate itself, if that gives this width.
+        let is_asked = candidate.geometry(keys, rate).is_some_and(|(_, own)| own == width);
+        let Some(ask_for) = is_asked.then_some(rate).or_else(|| candidate.rate_for(keys, width)) else {
+            return Ok(None);
+        };
+        let planned = candidate.options(keys, ask_for).planned()?;
+        let outcomes = known.entry(width).or_default();
+        for trial in self.sample.trials.iter().take(trials).skip(outcomes.len()) {
+            let timed = outcomes.len() + 1 == TRIALS || !candidate.learns();
+            outcomes.push(trial::run(candidate, &planned, keys, trial, timed)?);
+        }
+        Ok(Some(self.fitted(candidate, &planned, disk, outcomes)))
+    }
+
+    fn fitted(&self, candidate: Candidate, planned: &Planned, disk: u64, outcomes: &[Outcome]) -> Fitted {
+        let Settings { keys, rate: wanted, hostile, weights, .. } = self.settings;
+        let static_rate = candidate.static_rate(planned, *keys);
+        let rate = self.rate(candidate, static_rate, outcomes);
+        let keeps_rate = match () {
+            () if *hostile && !candidate.is_adaptive() => Keeps::No,
+            () if *hostile => {
+                if static_rate <= *wanted {
+                    Keeps::Yes
+                } else {
+                    Keeps::No
+                }
+            }
+            () => match rate.is_at_most(*wanted) {
+                Some(true) => Keeps::Yes,
+                Some(false) => Keeps::No,
+                None => Keeps::NotSure,
+            },
+        };
+        let sum = |of: &dyn Fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+        let mistakes = sum(&|outcome| outcome.false_positives).max(1) as f64;
+        let each = |of: &dyn Fn(&Outcome) -> u64| sum(of) as f64 / mistakes * rate.mean;
+        let index_reads = sum(&|outcome| outcome.store.index_reads) as f64 / mistakes;
+        let reads = rate.mean * (1.0 + index_reads);
+        let filled = outcomes.iter().map(|outcome| outcome.filled).fold(1.0, f64::max);
+        let bits = planned.local_bits as f64 * filled;
+        let lookups_per_second = outcomes.last().map_or(0.0, |outcome| outcome.lookups_per_second);
+        let used = Use {
+            reads: reads * 1e6,
+            commits: each(&|outcome| outcome.store.commits) * 1e6,
+            lookups_per_second,
+            bits_per_key: bits / *keys as f64,
+            disk_bits_per_key: disk as f64 * 8.0 / *keys as f64,
+        };
+        let cost_parts = weights.costs(*wanted, &used);
+        Fitted {
+            filter: candidate.kind().to_string(),
+            learns: candidate.learns(),
+            adaptive: candidate.is_adaptive(),
+            width: planned.width,
+            cells: planned.cells,
+            ask_for: planned.rate,
+            bits_per_key: used.bits_per_key,
+            bytes: (bits / 8.0).round() as u64,
+            bytes_on_disk: disk,
+            index_entries: planned.index_entries,
+            static_rate,
+            rate: rate.mean,
+            rate_low: rate.low,
+            rate_high: rate.high,
+            rate_deviation: rate.deviation,
+            keeps_rate,
+            false_positives: sum(&|outcome| outcome.false_positives),
+            queries: sum(&|outcome| outcome.queries),
+            reads_per_mistake: 1.0 + index_reads,
+            remote_reads_per_query: reads,
+            reads_per_million: used.reads,
+            commits_per_million: used.commits,
+            entries_written_per_million: each(&|outcome| outcome.store.entries_written) * 1e6,
+            lookups_per_second,
+            cost: cost_parts.total(),
+            cost_parts,
+        }
+    }
+
+    /// The rate over all queries.
+    ///
+    /// A filter that learns has few mistakes that repeat, so their number follows that of the distinct keys. If a trial asks
+    /// for a share of the keys, its mistakes for each distinct key are what the whole traffic has too, whichever popular
+    /// keys are in the share.
+    fn rate(&self, candidate: Candidate, static_rate: f64, outcomes: &[Outcome]) -> Mean {
+        if !candidate.learns() {
+            // Each distinct key is wrong with this probability, by itself and every time.
+            let deviation = (static_rate * (1.0 - static_rate)).sqrt() * self.sample.unevenness;
+            return Mean::exactly(static_rate, deviation);
+        }
+        if self.settings.hostile && candidate.is_adaptive() {
+            // The worst that a client can do, whatever the sample is.
+            return Mean::exactly(static_rate, 0.0);
+        }
+        let repeats = self.sample.queries as f64 / self.sample.distinct.max(1) as f64;
+        let rate = |outcome: &Outcome| outcome.false_positives as f64 / outcome.distinct.max(1) as f64 / repeats;
+        let rates: Vec<f64> = outcomes.iter().map(rate).collect();
+        let mean = Mean::of(&rates);
+        let distinct: u64 = outcomes.iter().map(|outcome| outcome.distinct).sum();
+        let unseen = UNSEEN / distinct.max(1) as f64 / repeats;
+        Mean { high: mean.high.max(mean.mean + unseen), ..mean }
     }
 }

@@ -42,8 +42,13 @@ impl KeySet {
 
     /// `true` if the key is in the set.
     pub fn contains(&self, key: &[u8]) -> bool {
+        self.number_of(key).is_some()
+    }
+
+    /// The number of a key in insertion order, counted from 0; `None` if it is not in the set.
+    pub fn number_of(&self, key: &[u8]) -> Option<usize> {
         let equal = |&number: &usize| key_at(&self.bytes, &self.ends, number) == key;
-        self.numbers.find(self.hasher.hash_one(key), equal).is_some()
+        self.numbers.find(self.hasher.hash_one(key), equal).copied()
     }
 
     /// The key with number `number` in insertion order, counted from 0.

@@ -1,0 +1,248 @@
+//! A sample of the traffic: which keys are stored and which are asked for, in every trial.
+
+use super::spread::TRIALS;
+use super::{AdviseError, Settings};
+use crate::replay::DEFAULT_PER_KEY;
+use crate::workload::key_set::KeySet;
+use crate::workload::keys::Keys;
+use crate::workload::recording::Recording;
+use crate::workload::rng::{Rng, scramble};
+use crate::workload::split::{Apart, Keyed, Split};
+use crate::workload::trace::Trace;
+use crate::workload::{Distribution, Workload};
+use std::sync::Arc;
+
+/// A/S if it is not given.
+pub const DEFAULT_RATIO: f64 = 10.0;
+
+/// The most requests of a trace that are read.
+const MOST_REQUESTS: u64 = 8_000_000;
+
+/// The most stored keys of a trial, approximately.
+const MOST_STORED: f64 = 8_192.0;
+
+/// The most queries of a trial, approximately.
+const MOST_QUERIES: f64 = 1_000_000.0;
+
+/// A trial with fewer stored keys would be too small to say much.
+const FEWEST_STORED: f64 = 2_048.0;
+
+/// The queries of an endless generator.
+const GENERATED: u64 = 2_000_000;
+
+/// The traffic, cut down to what can be measured in seconds.
+pub(super) struct Sample {
+    /// One for each hash key.
+    pub(super) trials: Vec<Trial>,
+    /// A/S.
+    pub(super) ratio: f64,
+    /// The queries of the whole traffic, and the distinct keys among them.
+    pub(super) queries: u64,
+    pub(super) distinct: u64,
+    /// The mean length of a key that is asked for.
+    pub(super) key_bytes: f64,
+    /// The standard deviation of a plain filter's rate between hash keys, if that rate is 1: it has each distinct key
+    /// wrong or right every time.
+    pub(super) unevenness: f64,
+    /// `true` if the trace is longer than what was read.
+    pub(super) is_cut: bool,
+}
+
+/// The keys and queries of one trial.
+pub(super) struct Trial {
+    pub(super) stored: Vec<Box<[u8]>>,
+    /// The keys that queries refer to. Those of the other trials may be among them.
+    pub(super) keys: Arc<KeySet>,
+    pub(super) queries: Arc<Vec<u32>>,
+    /// The distinct keys among the queries.
+    pub(super) distinct: u64,
+    /// Decides the hash key.
+    pub(super) seed: u64,
+}
+
+/// A stream that was read.
+struct Stream {
+    keys: Arc<KeySet>,
+    queries: Arc<Vec<u32>>,
+    is_cut: bool,
+}
+
+impl Stream {
+    fn of(keyed: &Keyed<'_>, seed: u64) -> Result<Stream, AdviseError> {
+        let (mut keys, mut queries, mut asked) = (KeySet::default(), Vec::new(), keyed.queries(seed)?);
+        let is_cut = loop {
+            let Some((_, key)) = asked.next_query()? else { break false };
+            if queries.len() as u64 == MOST_REQUESTS {
+                break true;
+            }
+            let number = keys.number_of(key).unwrap_or_else(|| {
+                keys.insert(key);
+                keys.len() - 1
+            });
+            queries.push(number as u32);
+        };
+        Ok(Stream { keys: Arc::new(keys), queries: Arc::new(queries), is_cut })
+    }
+
+    /// How often each key is asked for.
+    fn counts(&self) -> Vec<u32> {
+        counts(self.keys.len(), &self.queries)
+    }
+}
+
+/// How often each of `keys` keys is asked for.
+pub(super) fn counts(keys: usize, queries: &[u32]) -> Vec<u32> {
+    let mut counts = vec![0; keys];
+    queries.iter().for_each(|number| counts[*number as usize] += 1);
+    counts
+}
+
+impl Sample {
+    pub(super) fn of(settings: &Settings) -> Result<Sample, AdviseError> {
+        match &settings.workload {
+            Workload::Generated(distribution) => generated(settings, *distribution),
+            Workload::Misses(path) => {
+                let trace = Box::new(Trace::misses(Recording::File(path.clone()))?);
+                let distinct = trace.distinct_absent() as f64;
+                let stored = settings.ratio.map_or(settings.keys as f64, |ratio| (distinct / ratio).round().max(1.0));
+                recorded(settings, &Split::Misses(trace, stored as u64))
+            }
+            Workload::Trace(path) => {
+                recorded(settings, &Split::First(Box::new(Trace::open(path, settings.ratio.unwrap_or(DEFAULT_RATIO))?)))
+            }
+            Workload::Flows(flows) => {
+                let recording = Recording::Flows(*flows, settings.seed);
+                let trace = Trace::of(recording, settings.ratio.unwrap_or(DEFAULT_RATIO))?;
+                recorded(settings, &Split::First(Box::new(trace)))
+            }
+            Workload::Firehose(firehose) => {
+                let ratio = settings.ratio.unwrap_or(DEFAULT_RATIO);
+                let split = Apart::firehose(*firehose, GENERATED, ratio, settings.seed);
+                let split = split.ok_or_else(|| refuse("A/S leaves no key to store: lower --ratio"))?;
+                recorded(settings, &Split::Apart(split))
+            }
+        }
+    }
+}
+
+fn refuse(why: &str) -> AdviseError {
+    AdviseError::Setting(why.into())
+}
+
+/// Every trial has its own keys and queries.
+fn generated(settings: &Settings, distribution: Distribution) -> Result<Sample, AdviseError> {
+    let ratio = settings.ratio.unwrap_or(DEFAULT_RATIO);
+    let per_key = settings.per_key.unwrap_or(DEFAULT_PER_KEY) as f64;
+    let most = (MOST_QUERIES / (ratio * per_key)).clamp(FEWEST_STORED, MOST_STORED);
+    let stored = (settings.keys as f64).min(most);
+    let (absent, queries) = ((stored * ratio).round(), (stored * ratio).round() * per_key);
+    if absent < 1.0 || absent > f64::from(u32::MAX) || queries > MOST_REQUESTS as f64 {
+        return Err(refuse("too few or too many queries: --ratio times --per-key must be above 0, and up to 4,000"));
+    }
+    let split = Apart::by_chance(distribution, stored as u64, absent as u64, queries as u64);
+    let split = Split::Apart(split.ok_or_else(|| refuse("there is no absent key to ask for: raise --ratio"))?);
+    let (mut trials, mut first) = (Vec::new(), None);
+    for number in 0..TRIALS {
+        let mut rng = Rng::stream(settings.seed, number as u64);
+        let keyed = keyed(&split, rng.word())?;
+        let stream = Stream::of(&keyed, rng.word())?;
+        trials.push(Trial::of(&keyed, &stream, 1.0, rng.word())?);
+        first.get_or_insert(stream);
+    }
+    let first = first.ok_or_else(|| refuse("no trials"))?;
+    Ok(summed(trials, &first, ratio))
+}
+
+/// All trials have the same keys and queries, or random shares of them.
+fn recorded(settings: &Settings, split: &Split) -> Result<Sample, AdviseError> {
+    let mut rng = Rng::stream(settings.seed, 0);
+    let seed = rng.word();
+    let stream = Stream::of(&keyed(split, seed)?, rng.word())?;
+    let (stored, queries) = (split.stored() as f64, stream.queries.len() as f64);
+    let wanted = (stored / MOST_STORED).max(queries / MOST_QUERIES);
+    let share = wanted.min(stored / FEWEST_STORED).max(1.0);
+    let mut trials = Vec::new();
+    for number in 0..TRIALS {
+        let mut rng = Rng::stream(settings.seed, number as u64 + 1);
+        // Recorded keys have their own bytes. Others may differ between trials, but the stream has one form of them.
+        let own = if matches!(split, Split::Misses(..)) {
+            Keyed::Misses(misses(split)?, Keys::new((stored / share).round() as u64, 0, rng.word()).ok_or_else(many)?)
+        } else {
+            keyed(split, seed)?
+        };
+        trials.push(Trial::of(&own, &stream, share, rng.word())?);
+    }
+    let ratio = stream.keys.len() as f64 / stored;
+    Ok(summed(trials, &stream, ratio))
+}
+
+fn misses(split: &Split) -> Result<&Trace, AdviseError> {
+    match split {
+        Split::Misses(trace, _) => Ok(trace),
+        _ => Err(refuse("the traffic is not a trace of misses")),
+    }
+}
+
+fn keyed(split: &Split, seed: u64) -> Result<Keyed<'_>, AdviseError> {
+    split.keyed(seed).ok_or_else(many)
+}
+
+fn many() -> AdviseError {
+    refuse("too many keys for 64-bit numbers: use fewer")
+}
+
+fn summed(trials: Vec<Trial>, stream: &Stream, ratio: f64) -> Sample {
+    let counts = stream.counts();
+    let queries = stream.queries.len() as u64;
+    let squares: f64 = counts.iter().map(|count| f64::from(*count).powi(2)).sum();
+    let bytes: usize = stream.keys.iter().map(<[u8]>::len).sum();
+    Sample {
+        trials,
+        ratio,
+        queries,
+        distinct: stream.keys.len() as u64,
+        key_bytes: bytes as f64 / stream.keys.len().max(1) as f64,
+        unevenness: squares.sqrt() / queries.max(1) as f64,
+        is_cut: stream.is_cut,
+    }
+}
+
+impl Trial {
+    /// One in `share` of the keys, stored and asked for; all of them if it is 1. So A/S is that of the traffic.
+    fn of(keyed: &Keyed<'_>, stream: &Stream, share: f64, seed: u64) -> Result<Trial, AdviseError> {
+        let limit = (u64::MAX as f64 / share) as u64;
+        let is_in = |number: u64| share <= 1.0 || scramble(number ^ seed) < limit;
+        let (mut stored, mut number) = (Vec::new(), 0u64);
+        let synthetic = matches!(keyed, Keyed::Misses(..));
+        keyed.each_stored(&mut |key| {
+            number += 1;
+            if synthetic || is_in(!number) {
+                stored.push(key.into());
+            }
+            Ok::<(), AdviseError>(())
+        })?;
+        if share <= 1.0 {
+            let distinct = stream.keys.len() as u64;
+            return Ok(Trial {
+                stored,
+                keys: Arc::clone(&stream.keys),
+                queries: Arc::clone(&stream.queries),
+                distinct,
+                seed,
+            });
+        }
+        let chosen: Vec<bool> = (0..stream.keys.len() as u64).map(is_in).collect();
+        let queries: Vec<u32> = stream.queries.iter().copied().filter(|number| chosen[*number as usize]).collect();
+        let distinct = chosen.iter().filter(|chosen| **chosen).count() as u64;
+        if distinct == 0 || stored.is_empty() {
+            return Err(refuse("the trace has too few distinct keys for so many stored ones: use a longer trace"));
+        }
+        Ok(Trial { stored, keys: Arc::clone(&stream.keys), queries: Arc::new(queries), distinct, seed })
+    }
+
+    /// The distinct keys of the queries, with the number of times that each is asked for.
+    pub(super) fn counted(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        let counts = counts(self.keys.len(), &self.queries);
+        self.keys.iter().zip(counts).filter(|(_, count)| *count > 0)
+    }
+}

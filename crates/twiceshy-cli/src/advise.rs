@@ -1,6 +1,6 @@
 //! `twiceshy advise`.
 
-use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
+use crate::output::{columns, grouped, print, print_json, progress_bar, rate, warn};
 use crate::temporary;
 use std::path::PathBuf;
 use twiceshy_lab::advise::{Advice, Fitted, Settings, Weights, advise};
@@ -106,6 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     });
     bar.finish_and_clear();
     let advice = advice?;
+    advice.warnings.iter().for_each(|warning| warn(warning));
     if args.json {
         print_json(&advice)?;
     } else {

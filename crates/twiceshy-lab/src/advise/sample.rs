@@ -46,6 +46,8 @@ pub(super) struct Sample {
     pub(super) unevenness: f64,
     /// `true` if the trace is longer than what was read.
     pub(super) is_cut: bool,
+    /// What looks wrong in the trace.
+    pub(super) warnings: Vec<String>,
 }
 
 /// The keys and queries of one trial.
@@ -173,7 +175,7 @@ fn recorded(settings: &Settings, split: &Split) -> Result<Sample, AdviseError> {
         trials.push(Trial::of(&own, &stream, share, rng.word())?);
     }
     let ratio = stream.keys.len() as f64 / stored;
-    Ok(summed(trials, &stream, ratio))
+    Ok(Sample { warnings: split.warnings().to_vec(), ..summed(trials, &stream, ratio) })
 }
 
 fn misses(split: &Split) -> Result<&Trace, AdviseError> {
@@ -204,6 +206,7 @@ fn summed(trials: Vec<Trial>, stream: &Stream, ratio: f64) -> Sample {
         key_bytes: bytes as f64 / stream.keys.len().max(1) as f64,
         unevenness: squares.sqrt() / queries.max(1) as f64,
         is_cut: stream.is_cut,
+        warnings: Vec::new(),
     }
 }
 
@@ -235,7 +238,9 @@ impl Trial {
         let queries: Vec<u32> = stream.queries.iter().copied().filter(|number| chosen[*number as usize]).collect();
         let distinct = chosen.iter().filter(|chosen| **chosen).count() as u64;
         if distinct == 0 || stored.is_empty() {
-            return Err(refuse("the trace has too few distinct keys for so many stored ones: use a longer trace"));
+            return Err(refuse(
+                "the trace has too few distinct keys for this number of stored keys: use a longer trace",
+            ));
         }
         Ok(Trial { stored, keys: Arc::clone(&stream.keys), queries: Arc::new(queries), distinct, seed })
     }

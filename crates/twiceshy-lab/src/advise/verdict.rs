@@ -54,6 +54,8 @@ pub struct Advice {
     pub costs: Vec<Reason>,
     /// What else is worth knowing: the sample, and hostile clients.
     pub notes: Vec<Reason>,
+    /// What looks wrong in the trace.
+    pub warnings: Vec<String>,
 }
 
 /// One reason, as a sentence.
@@ -92,6 +94,7 @@ pub(super) fn weigh(settings: &Settings, sample: &Sample, key_bytes: usize, mut 
         reasons: told.reasons(),
         costs: told.costs(key_bytes),
         notes: told.notes(),
+        warnings: sample.warnings.clone(),
         candidates,
     }
 }

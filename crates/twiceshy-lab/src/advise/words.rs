@@ -254,6 +254,7 @@ mod tests {
             key_bytes: 8.0,
             unevenness: 0.01,
             is_cut: true,
+            warnings: Vec::new(),
         }
     }
 

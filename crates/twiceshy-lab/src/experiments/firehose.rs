@@ -1,7 +1,8 @@
 //! 004 Figure 2: the FireHose streams at equal memory.
 
-use super::telescoping_on_flows::contenders;
-use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task, contest};
+use super::telescoping_on_flows::{MEMORY, contenders, equal_memory, of_the_paper};
+use crate::experiment::contest::{self, At, Contest};
+use crate::experiment::{Budget, Contender, Evidence, Experiment, Picture, Point, Setup, Size, Statement, Table};
 use crate::workload::Workload;
 
 /// On the active set telescoping has the fewest false positives for moderate A/S, and extension has more.
@@ -9,14 +10,30 @@ pub(super) struct FireHose;
 
 const BITS: u32 = 11;
 
-/// Name, workload, queries at either size, and the distinct keys among them.
-const STREAMS: [(&str, &str, u64, u64, f64); 2] = [
-    ("active set", "active-set", 2_000_000, 10_000_000, 180_000.0),
-    ("power law", "power-law", 5_000_000, 50_000_000, 90_000.0),
-];
+const TELESCOPING: &str = "telescoping";
+
+const OTHERS: [&str; 6] = ["extension", "cuckooing", "cyclic, s = 1", "cyclic, s = 2", "cyclic, s = 3", "swapping"];
+
+const ACTIVE_SET: &str = "active set";
+
+const POWER_LAW: &str = "power law";
+
+/// Name, workload, and queries in millions. The power law has 100,000 keys, of which few are asked for in fewer queries: too
+/// few for tables in which fixed parts do not matter. So the quick size leaves it out.
+fn streams(size: Size) -> &'static [(&'static str, &'static str, f64)] {
+    size.of(
+        &[(ACTIVE_SET, "active-set", 0.3)],
+        &[(ACTIVE_SET, "active-set", 2.0)],
+        &[(ACTIVE_SET, "active-set", 10.0), (POWER_LAW, "power-law", 50.0)],
+    )
+}
+
+fn filters(size: Size) -> Vec<Contender> {
+    size.pick(of_the_paper(BITS), contenders(BITS))
+}
 
 fn ratios(size: Size) -> &'static [u64] {
-    size.pick(&[2, 5, 10, 20, 40, 80], &[1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100])
+    size.of(&[10, 20], &[10, 20, 80], &[1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100])
 }
 
 impl Experiment for FireHose {
@@ -35,18 +52,16 @@ impl Experiment for FireHose {
     fn method(&self, size: Size) -> Vec<String> {
         vec![
             format!(
-                "{} queries of the active-set generator and {} of the power law, as this project reads FireHose's description, with \
+                "{} as this project reads FireHose's description, with \
                  POW_EXP = −0.5 (the paper says 0.5 and 57 repeats per key in 10 million queries; −0.5 gives 54, 0.5 gives 76); |A| \
-                 is what the stream has, and the stored set of other keys is |A| divided by the ratio. Means over {} trials at \
-                 95 % load.",
-                size.pick("2 million", "10 million"),
-                size.pick("5 million", "50 million"),
-                size.pick(1, 10)
+                 is what the stream has, and the stored set of other keys is |A| divided by the ratio. Each trial has another \
+                 stream, the same for all filters. Statements are about the median trial.",
+                size.pick(
+                    "2 million queries of the active-set generator (the power law has too few keys for the quick size),",
+                    "10 million queries of the active-set generator and 50 million of the power law,"
+                ),
             ),
-            format!(
-                "Equal memory: {BITS} bits a cell or slot for every filter, selectors and metadata included; the legend has what \
-                 each really used. Broom, Bloom filters and lists of mistakes are not in the paper."
-            ),
+            contest::EQUAL_MEMORY.into(),
             contest::LARGER_EXTENSIONS.into(),
         ]
     }
@@ -55,109 +70,122 @@ impl Experiment for FireHose {
         contest::COLUMNS
     }
 
-    fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let trials = setup.size.pick(1, 10);
-        let mut tasks = Vec::new();
-        for (label, workload, quick, paper, distinct) in STREAMS {
+    fn budget(&self, size: Size) -> Budget {
+        size.pick(Budget { first: 24, most: 48 }, Budget { first: 24, most: 24 })
+    }
+
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let size = setup.size;
+        let mut points = Vec::new();
+        for (label, workload, millions) in streams(size) {
             let Ok(workload) = workload.parse::<Workload>() else { continue };
-            let queries = setup.size.pick(quick, paper);
-            for contender in contenders(BITS) {
-                for &ratio in ratios(setup.size) {
-                    let filling = distinct / ratio as f64 * 6e-6;
-                    let entry = contest::Entry {
-                        contender: contender.clone().over_mirror(),
-                        cell_bits: BITS,
-                        workload: workload.clone(),
-                        workload_label: label.to_owned(),
-                        ratio: ratio as f64,
-                        cells: None,
-                        per_key: None,
-                        queries: Some(queries),
-                        trials,
-                        work: f64::from(trials) * (filling + queries as f64 * 1.5e-7),
-                    };
-                    tasks.push(entry.task(setup));
-                }
+            let queries = millions * 1e6;
+            for &ratio in ratios(size) {
+                let contest = Contest {
+                    contenders: contest::of_width(BITS, filters(size)),
+                    memory: MEMORY,
+                    workload: workload.clone(),
+                    workload_label: (*label).to_owned(),
+                    ratio: ratio as f64,
+                    queries: Some(queries as u64),
+                    champions: &[TELESCOPING],
+                    work: queries * (2e-7 + 5e-8 * filters(size).len() as f64),
+                };
+                points.push(contest.point(setup));
             }
         }
-        tasks
+        points
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         contest::pictures(self.name(), table, contenders)
     }
 
-    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        vec![
-            lowest_at(table, "active set", 20.0),
-            lowest_at(table, "active set", 10.0).because(
-                "cells of 11 bits without selectors have half the first-time rate of remainders of 8, and at this A/S Cuckooing \
-                 still fixes most of its mistakes permanently: telescoping overtakes it between 10 and 20",
-            ),
-            degrades(table),
-            extension_is_worse(table, "active set", &[20.0, 40.0]),
-            extension_is_worse(table, "power law", &[40.0, 80.0]),
-            lowest_at(table, "power law", 20.0).because(
-                "if the same keys are asked many times, the first mistake counts most, and cells of 11 bits without selectors \
-                 make half as many as remainders of 8 bits",
-            ),
-            after_twenty(table),
-        ]
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
+        let mut statements =
+            vec![equal_memory(table), lowest_at(table, ACTIVE_SET, 10), lowest_at(table, ACTIVE_SET, 20)];
+        if size != Size::Tiny {
+            statements.extend([degrades(table), after_twenty(table), extension_is_worse(table, ACTIVE_SET)]);
+        }
+        if size == Size::Paper {
+            statements.extend([extension_is_worse(table, POWER_LAW), lowest_at(table, POWER_LAW, 20)]);
+        }
+        statements
     }
 }
 
-const OTHERS: [&str; 6] = ["extension", "cuckooing", "cyclic, s = 1", "cyclic, s = 2", "cyclic, s = 3", "swapping"];
-
-fn rate(table: &Table, stream: &str, filter: &str, ratio: f64) -> f64 {
-    contest::rate(table, stream, BITS, filter, ratio).unwrap_or(f64::NAN)
+fn at(workload: &str, ratio: u64) -> At<'_> {
+    At { workload, cell_bits: BITS, ratio }
 }
 
-fn lowest_at(table: &Table, stream: &str, ratio: f64) -> Finding {
-    let others = OTHERS.map(|filter| (filter, rate(table, stream, filter, ratio)));
-    let (filter, best) = others.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", f64::NAN));
-    let own = rate(table, stream, "telescoping", ratio);
-    Finding::new(
+fn lowest_at(table: &Table, stream: &str, ratio: u64) -> Statement {
+    let over = |other| contest::ratio(table, at(stream, ratio), TELESCOPING, other).below(1.0);
+    Statement::new(
         format!("section 6.1, {stream}: TAF is the best for moderate A/S; here {ratio}"),
-        format!("telescoping {own:.2e}, the best of the others is {filter} with {best:.2e}"),
-        own <= best,
+        "its false positives over those of every other filter of the paper, in the median trial: below 1",
     )
+    .every(OTHERS.map(over).into())
+    .because(first_mistakes(table, at(stream, ratio)))
 }
 
-fn degrades(table: &Table) -> Finding {
-    let [at, past] = [20.0, 80.0].map(|ratio| rate(table, "active set", "telescoping", ratio));
-    let [plain_at, plain_past] = [20.0, 80.0].map(|ratio| rate(table, "active set", "cuckoo, plain", ratio));
-    Finding::new(
-        "section 6.1: above A/S about 20 rebuilds become frequent and TAF degrades",
-        format!("{at:.2e} at A/S 20, {past:.2e} at 80; the plain cuckoo filter {plain_at:.2e} and {plain_past:.2e}"),
-        past > 2.0 * at,
+/// Cells of 11 bits without selectors make fewer first mistakes than remainders of 8 bits.
+fn first_mistakes(table: &Table, at: At<'_>) -> Statement {
+    let of = |filter, column| contest::sample(table, at, filter, column);
+    let wrong = of(TELESCOPING, "false_positives").with(&of(TELESCOPING, "regret"), |all, for_each| all / for_each);
+    let all = of("cuckooing", "false_positives");
+    Statement::new(
+        "TAF's first mistakes alone are more than all mistakes of Cuckooing, whose cells have neither selectors nor metadata",
+        "keys that TAF was ever wrong about over false positives of Cuckooing, in the median trial: at least 1",
     )
+    .every(vec![Evidence::median_ratio("first mistakes of TAF / all of Cuckooing", &wrong, &all).above(1.0)])
+}
+
+fn degrades(table: &Table) -> Statement {
+    let of = |ratio, column| contest::sample(table, at(ACTIVE_SET, ratio), TELESCOPING, column);
+    let rates = Evidence::median_ratio(
+        "false positives at A/S 80 over those at 20",
+        &of(80, "false_positives"),
+        &of(20, "false_positives"),
+    );
+    let resets = Evidence::median("resets of a block at A/S 80", &of(80, "resets_per_block"));
+    Statement::new(
+        "section 6.1, active set: above A/S about 20 rebuilds become frequent and TAF degrades",
+        "its false positives on the same queries at A/S 80 over those at 20, in the median trial: at least 1.25; resets of a \
+         block at 80: at least 1",
+    )
+    .every(vec![rates.above(1.25), resets.above(1.0)])
 }
 
 /// 004 on the rates after the blocks overflow.
-fn after_twenty(table: &Table) -> Finding {
-    let own = rate(table, "active set", "telescoping", 80.0);
-    let [second, swapping, plain] =
-        ["cyclic, s = 2", "swapping", "cuckoo, plain"].map(|filter| rate(table, "active set", filter, 80.0));
-    Finding::new(
-        "section 6.1: past A/S 20 TAF is similar to Cyclic with s = 2, and second to Swapping",
-        format!("at A/S 80: telescoping {own:.2e}, s = 2 {second:.2e}, Swapping {swapping:.2e}, plain cuckoo {plain:.2e}"),
-        own < 1.5 * second && own >= swapping,
+fn after_twenty(table: &Table) -> Statement {
+    let over = |other| contest::ratio(table, at(ACTIVE_SET, 80), TELESCOPING, other);
+    let resets = contest::sample(table, at(ACTIVE_SET, 80), TELESCOPING, "resets_per_block");
+    let forgetful = Statement::new(
+        "each block of TAF has been reset many times by then, and forgets what it has learned",
+        "resets of a block, in the median trial: at least 2; false positives for a key that was ever wrong, over those of s = 2: at \
+         least 1.5",
     )
-    .because(
-        "most blocks have been reset by then (see the column resets), and a filter whose 8-bit remainders no longer learn \
-         has twice the rate of a plain one of 11 bits",
+    .every(vec![Evidence::median("resets of a block", &resets).above(2.0), regret(table, "cyclic, s = 2").above(1.5)]);
+    Statement::new(
+        "section 6.1, active set: past A/S 20 TAF is similar to Cyclic with s = 2, and second to Swapping",
+        "its false positives over those of s = 2, in the median trial: 0.8 to 1.25 at A/S 80; over those of Swapping: at least 1",
     )
+    .every(vec![over("cyclic, s = 2").within(0.8, 1.25), over("swapping").above(1.0)])
+    .because(forgetful)
 }
 
-fn extension_is_worse(table: &Table, stream: &str, ratios: &[f64]) -> Finding {
-    let over = |ratio: &f64| rate(table, stream, "extension", *ratio) / rate(table, stream, "telescoping", *ratio);
-    let said = |ratio: &f64| format!("{:.1} at A/S {ratio}", over(ratio));
-    Finding::new(
+/// How often TAF repeats a mistake at A/S 80, over how often another filter does.
+fn regret(table: &Table, other: &str) -> Evidence {
+    let of = |filter| contest::sample(table, at(ACTIVE_SET, 80), filter, "regret");
+    let ratio = of(TELESCOPING).with(&of(other), |own, other| own / other);
+    Evidence::median(format!("false positives for a key ever wrong, TAF / {other}"), &ratio)
+}
+
+fn extension_is_worse(table: &Table, stream: &str) -> Statement {
+    let over = |ratio| contest::ratio(table, at(stream, ratio), "extension", TELESCOPING).above(1.25);
+    Statement::new(
         format!("section 6.1, {stream}: exAF performs substantially worse than TAF"),
-        format!(
-            "extension's rate over telescoping's: {}; its blocks hold more here than in the paper",
-            ratios.iter().map(said).collect::<Vec<_>>().join(", ")
-        ),
-        ratios.iter().all(|ratio| over(ratio) > 1.2),
+        "its false positives over those of TAF, in the median trial: at least 1.25 at A/S 20 and 80",
     )
+    .every([20, 80].map(over).into())
 }

@@ -1,74 +1,101 @@
 //! The three network traces of the experiments, as synthetic flows.
 
-use crate::experiment::{Contender, Setup, Size, Task, contest};
+use crate::experiment::contest::{At, Contest};
+use crate::experiment::{Budget, Contender, Point, Setup, Size};
+use crate::replay::Memory;
 use crate::workload::Workload;
 
-/// Name, workload, the divisor of its flows and packets at the quick size, and its packets in millions.
-const TRACES: [(&str, &str, u64, f64); 3] = [
-    ("synthetic flows like Chicago A", "flows:chicago-a", 40, 18.5),
-    ("synthetic flows like Chicago B", "flows:chicago-b", 40, 14.6),
-    ("synthetic flows like San Jose", "flows:san-jose", 130, 37.4),
+/// A trace: its name, its workload, and its flows and packets.
+struct Trace {
+    label: &'static str,
+    workload: &'static str,
+    flows: f64,
+    packets: f64,
+}
+
+const TRACES: [Trace; 3] = [
+    Trace { label: "synthetic flows like Chicago A", workload: "flows:chicago-a", flows: 691_371.0, packets: 18.5e6 },
+    Trace { label: "synthetic flows like Chicago B", workload: "flows:chicago-b", flows: 632_543.0, packets: 14.6e6 },
+    Trace { label: "synthetic flows like San Jose", workload: "flows:san-jose", flows: 2_313_092.0, packets: 37.4e6 },
 ];
 
 /// The text about flows for every experiment on them.
-pub(super) fn method(size: Size, trials: u32) -> Vec<String> {
+pub(super) fn method(size: Size, scaled: &str) -> Vec<String> {
     vec![
         format!(
             "The CAIDA captures of 2014 may not be redistributed, so the packets here are SYNTHETIC: as many flows and packets as \
              published for each of the three, and for the first the published sizes of its largest flow and its largest \
              thousand (003 section 4.2). Flows begin in random order, evenly over the time, and send the rest of their packets at \
              random times after that. {} The first flows of the stream are stored, with the number chosen to \
-             give A/S; every packet of another flow is a query; means over {trials} trials (000 has ten) at 95 % load.",
-            size.pick("Flows and packets are divided by 40, those of San Jose by 130.", "In full size.")
+             give A/S; every packet of another flow is a query. Each trial has other flows and hash keys, the same for all \
+             filters.",
+            size.pick(scaled, "In full size.")
         ),
-        "Real flows also come in bursts and end early, about which nothing is published. `twiceshy replay --workload trace:FILE` takes \
-         a real capture."
+        "A few flows have most of the packets, so the mean over trials says little: statements are about the median trial. Pictures \
+         show means. Real flows also come in bursts and end early, about which nothing is published. \
+         `twiceshy replay --workload trace:FILE` takes a real capture."
             .into(),
     ]
 }
 
-/// The label of a trace.
-pub(super) fn label(trace: usize) -> &'static str {
-    TRACES[trace].0
+/// How many trials: medians say nothing with fewer than 22.
+pub(super) fn budget(size: Size) -> Budget {
+    size.of(Budget { first: 24, most: 48 }, Budget { first: 24, most: 96 }, Budget { first: 24, most: 48 })
 }
 
-pub(super) const COUNT: usize = TRACES.len();
+/// How the flows are scaled down.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scale {
+    /// Flows and packets are divided by this.
+    Divided(u64),
+    /// The flows are as many as it takes to store this many keys.
+    Storing(u64),
+}
 
-/// Entries of one width: every contender at every ratio over some of the traces.
-pub(super) fn tasks(
-    setup: &Setup,
-    traces: std::ops::Range<usize>,
-    cell_bits: u32,
-    contenders: &[Contender],
-    ratios: &[u64],
-    trials: u32,
-) -> Vec<Task> {
-    let mut tasks = Vec::new();
-    for (label, workload, scale, packets) in &TRACES[traces] {
-        let scale = setup.size.pick(*scale, 1);
-        let scaled = format!("{workload}/{scale}");
-        // The names are from this file, and a test parses every one of them.
-        let Ok(workload) = scaled.parse::<Workload>() else { continue };
-        for contender in contenders {
-            for &ratio in ratios {
-                let packets = packets * 1e6 / scale as f64;
-                let entry = contest::Entry {
-                    contender: contender.clone().over_mirror(),
-                    cell_bits,
-                    workload: workload.clone(),
-                    workload_label: (*label).to_owned(),
-                    ratio: ratio as f64,
-                    cells: None,
-                    per_key: None,
-                    queries: None,
-                    trials,
-                    work: packets * f64::from(trials) * 3e-7,
-                };
-                tasks.push(entry.task(setup));
-            }
-        }
+/// Filters over some of the traces at some ratios.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    /// The numbers of the traces.
+    pub(super) traces: Vec<usize>,
+    /// The filters, each with its width.
+    pub(super) contenders: Vec<(u32, Contender)>,
+    pub(super) ratios: Vec<u64>,
+    pub(super) memory: Memory,
+    pub(super) scale: Scale,
+    pub(super) champions: &'static [&'static str],
+}
+
+impl Grid {
+    pub(super) fn points(&self, setup: &Setup) -> Vec<Point> {
+        let traces = self.traces.iter().flat_map(|trace| self.ratios.iter().map(|ratio| (&TRACES[*trace], *ratio)));
+        traces.filter_map(|(trace, ratio)| Some(self.contest(trace, ratio)?.point(setup))).collect()
     }
-    tasks
+
+    fn contest(&self, trace: &Trace, ratio: u64) -> Option<Contest> {
+        let scale = match self.scale {
+            Scale::Divided(scale) => scale,
+            Scale::Storing(keys) => (trace.flows / ((1 + ratio) * keys) as f64) as u64,
+        };
+        // The names are from this file, and a test parses every one of them.
+        let workload: Workload = format!("{}/{}", trace.workload, scale.max(1)).parse().ok()?;
+        let packets = trace.packets / scale.max(1) as f64;
+        Some(Contest {
+            contenders: self.contenders.clone(),
+            memory: self.memory,
+            workload,
+            workload_label: trace.label.to_owned(),
+            ratio: ratio as f64,
+            queries: None,
+            champions: self.champions,
+            work: packets * (3e-7 + 6e-8 * self.contenders.len() as f64),
+        })
+    }
+
+    /// Where filters of a width are compared.
+    pub(super) fn places(&self, cell_bits: u32) -> Vec<At<'static>> {
+        let at = |trace: &usize, ratio: &u64| At { workload: TRACES[*trace].label, cell_bits, ratio: *ratio };
+        self.traces.iter().flat_map(|trace| self.ratios.iter().map(move |ratio| at(trace, ratio))).collect()
+    }
 }
 
 #[cfg(test)]
@@ -76,10 +103,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_trace_is_a_valid_workload() {
-        for size in [Size::Quick, Size::Paper] {
-            let setup = Setup::new(size, 1);
-            assert_eq!(tasks(&setup, 0..COUNT, 8, &[Contender::cuckoo(8)], &[1, 2], 1).len(), 6);
+    fn every_trace_is_a_valid_workload_at_every_scale() {
+        for scale in [Scale::Divided(1), Scale::Divided(200), Scale::Storing(4_000), Scale::Storing(4_000_000)] {
+            let grid = Grid {
+                traces: vec![0, 1, 2],
+                contenders: vec![(8, Contender::cuckoo(8))],
+                ratios: vec![1, 2],
+                memory: Memory::Load(0.95),
+                scale,
+                champions: &[],
+            };
+            assert_eq!(grid.points(&Setup::new(Size::Quick, 1)).len(), 6);
+            assert_eq!(grid.places(8).len(), 6);
         }
     }
 }

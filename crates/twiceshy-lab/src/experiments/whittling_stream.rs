@@ -1,10 +1,13 @@
 //! 004 Figure 4, right: a stream that keeps the mistakes.
 
+use super::telescoping_on_flows::of_the_paper;
 use crate::experiment::{
-    Axis, Contender, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, contest, line,
+    Axis, Budget, Contender, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size,
+    Statement, Table, TaskError, contest, line,
 };
+use crate::replay::{FilterSpec, bits_per_key, cells_for};
 use crate::whittling;
-use crate::workload::rng::Rng;
+use twiceshy::Kind;
 
 /// Telescoping resists a stream that keeps its mistakes, up to A/S of about 20.
 pub(super) struct WhittlingStream;
@@ -13,47 +16,71 @@ const BITS: u32 = 11;
 
 const MOST_ROUNDS: u64 = 100;
 
+const LOAD: f64 = 0.95;
+
+/// The filters that a statement is about, or all.
+fn chosen(size: Size) -> Vec<Contender> {
+    let wanted: &[&str] = size.of(
+        &["telescoping", "broom"],
+        &["telescoping", "broom", "cyclic, s = 1", "cyclic, s = 2", "cyclic, s = 3"],
+        &[],
+    );
+    let is_wanted = |contender: &Contender| size == Size::Paper || wanted.contains(&contender.label.as_str());
+    contenders(BITS).into_iter().filter(is_wanted).collect()
+}
+
 fn contenders(bits: u32) -> Vec<Contender> {
-    let mut all = vec![Contender::telescoping(bits), Contender::extension(bits), Contender::cuckooing(bits)];
-    all.extend((1..=3).map(|s| Contender::cyclic(bits, s)));
-    all.extend([Contender::swapping(bits), Contender::broom(bits), Contender::cuckoo(bits)]);
+    let mut all = of_the_paper(bits);
+    all.extend([Contender::broom(bits), Contender::cuckoo(bits)]);
     all
 }
 
 fn ratios(size: Size) -> &'static [u64] {
-    size.pick(&[1, 5, 10, 20, 40, 80], &[1, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100])
+    size.of(&[5, 20, 80], &[5, 20, 40, 80], &[1, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100])
 }
 
-fn measure(contender: &Contender, ratio: u64, keys: u64, trials: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
-    let (mut rates, mut left, mut rounds, mut bits) = (Vec::new(), 0, 0, 0.0);
-    for trial in 0..trials {
-        let report = whittling::run(&whittling::Settings {
-            filter: contender.clone().over_mirror().spec,
-            keys,
-            load: Some(0.95),
-            ratio: ratio as f64,
-            most_rounds: MOST_ROUNDS,
-            seed: Rng::stream(seed, trial).word(),
-        })?;
-        rates.push(report.final_rate);
-        left += report.left;
-        rounds += report.rounds.len() as u64;
-        bits = report.local_bits_per_key;
+fn keys(size: Size) -> u64 {
+    size.of(1_000, 2_000, 65_536)
+}
+
+/// How often a table is made smaller to make up for what its filter allocates as it learns.
+const SIZINGS: u32 = 3;
+
+fn measure(contender: &Contender, spec: &FilterSpec, ratio: u64, keys: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
+    let like = Contender::telescoping(BITS).spec;
+    let wanted = bits_per_key(&like, keys, LOAD)?;
+    let mut load = keys as f64 / cells_for(spec, keys, &like, LOAD)? as f64;
+    let mut report = whittle(spec, ratio, keys, load, seed)?;
+    for _ in 1..SIZINGS {
+        let over = report.local_bits_per_key / wanted;
+        if (over - 1.0).abs() <= 0.004 {
+            break;
+        }
+        load = (load * over).min(LOAD);
+        report = whittle(spec, ratio, keys, load, seed)?;
     }
-    let mean = |sum: f64| sum / trials as f64;
-    let rate = mean(rates.iter().sum());
     Ok(vec![line![
         contender.label.as_str(),
         BITS,
         ratio,
         keys,
-        bits,
-        trials,
-        rate,
-        mean(left as f64) / keys as f64,
-        mean(rounds as f64),
-        0.95
+        load,
+        report.local_bits_per_key,
+        report.final_rate,
+        report.left as f64 / keys as f64,
+        report.rounds.len() as u64,
     ]])
+}
+
+fn whittle(spec: &FilterSpec, ratio: u64, keys: u64, load: f64, seed: u64) -> Result<whittling::Report, TaskError> {
+    Ok(whittling::run(&whittling::Settings {
+        filter: spec.clone(),
+        keys,
+        load: Some(load),
+        ratio: ratio as f64,
+        most_rounds: MOST_ROUNDS,
+        seed,
+    })?)
 }
 
 impl Experiment for WhittlingStream {
@@ -73,40 +100,39 @@ impl Experiment for WhittlingStream {
         let stream = format!(
             "A set Q of random absent keys is asked ten times in each round; keys that were never wrong in a round leave Q. It \
              ends when |Q| is 1 % of the stored keys, or after {MOST_ROUNDS} rounds; the rate is that of the last round, 0 if Q \
-             is empty. {} stored keys at 95 % load, {} trials, {BITS} bits a cell or slot for every filter.",
+             is empty. {} stored keys. Statements are about the median trial, pictures show means.",
             size.pick("2,000", "65,536"),
-            size.pick(2, 10)
         );
-        vec![stream, contest::LARGER_EXTENSIONS.into()]
+        vec![stream, contest::EQUAL_MEMORY.into(), contest::LARGER_EXTENSIONS.into()]
     }
 
     fn columns(&self) -> &'static [&'static str] {
-        &[
-            "filter",
-            "cell_bits",
-            "ratio",
-            "keys",
-            "bits_per_key",
-            "trials",
-            "final_rate",
-            "left_per_key",
-            "rounds",
-            "load",
-        ]
+        &["filter", "cell_bits", "ratio", "keys", "load", "bits_per_key", "final_rate", "left_per_key", "rounds"]
     }
 
-    fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let (keys, trials) = setup.size.pick((2_000, 2), (65_536, 10));
-        let mut tasks = Vec::new();
-        for contender in contenders(BITS) {
+    fn budget(&self, size: Size) -> Budget {
+        super::flows::budget(size)
+    }
+
+    /// The planted wrong rule: telescoping and broom filters are plain quotient filters of the same remainders.
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let keys = keys(setup.size);
+        let mut points = Vec::new();
+        for contender in chosen(setup.size) {
+            let mut spec = contender.clone().over_mirror().spec;
+            if setup.planted == Planted::WrongRule && ["telescoping", "broom"].contains(&contender.label.as_str()) {
+                spec = FilterSpec::new(Kind::Quotient, spec.bits);
+            }
             for &ratio in ratios(setup.size) {
-                let (contender, seed) = (contender.clone(), setup.seed);
-                let work = trials as f64 * keys as f64 * (1e-5 + ratio as f64 * 3e-6);
+                let work = keys as f64 * (1e-5 + ratio as f64 * 3e-6);
                 let name = format!("{}, |Q|/|S| {ratio}", contender.label);
-                tasks.push(Task::new(name, work, move || measure(&contender, ratio, keys, trials, seed)));
+                let (contender, spec) = (contender.clone(), spec.clone());
+                let settings = format!("{spec:?}, {ratio}, {keys}");
+                points
+                    .push(Point::new(name, work, &settings, move |seed| measure(&contender, &spec, ratio, keys, seed)));
             }
         }
-        tasks
+        points
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
@@ -116,7 +142,7 @@ impl Experiment for WhittlingStream {
             Some(Curve::measured(
                 format!("{}, {bits}", contender.label),
                 contender.look,
-                own.pairs("ratio", "final_rate"),
+                own.means("ratio", "final_rate"),
             ))
         };
         vec![Picture {
@@ -128,29 +154,63 @@ impl Experiment for WhittlingStream {
         }]
     }
 
-    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        let rate = |filter: &str, ratio: u64| {
-            table.only("filter", filter).only("ratio", ratio).first("final_rate").unwrap_or(f64::NAN)
-        };
-        let [small, at, past] = [5, 20, 80].map(|ratio| rate("telescoping", ratio));
-        let broom = [5, 20, 80].map(|ratio| rate("broom", ratio));
-        let cyclic = [1, 2, 3].map(|s| rate(&format!("cyclic, s = {s}"), 40));
-        vec![
-            Finding::new(
-                "section 6.1: TAF does very well up to |Q|/|S| of about 20, and then the adversary forces false positives",
-                format!("{small:.3} at 5, {at:.3} at 20, {past:.3} at 80"),
-                small < 0.05 && at < 0.05 && past > 0.1,
-            ),
-            Finding::new(
-                "section 6.1: Cyclic with s = 3 does surprisingly well",
-                format!("at 40: {:.3} with s = 3, {:.3} with s = 2, {:.3} with s = 1", cyclic[2], cyclic[1], cyclic[0]),
-                cyclic[2] < 0.5 * cyclic[0] && cyclic[2] <= cyclic[1],
-            ),
-            Finding::new(
-                "001: a broom filter has no such limit",
-                format!("its rate in the last round at 5, 20, 80: {:.4}, {:.4}, {:.4}", broom[0], broom[1], broom[2]),
-                broom.iter().all(|rate| *rate < 0.1),
-            ),
-        ]
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
+        let mut statements = vec![equal_memory(table, size), telescoping(table), broom(table)];
+        if size != Size::Tiny {
+            statements.push(cyclic(table));
+        }
+        statements
     }
+}
+
+fn sample(table: &Table, filter: &str, ratio: u64, column: &str) -> Sample {
+    table.only("filter", filter).only("ratio", ratio).sample(column)
+}
+
+fn rate(table: &Table, filter: &str, ratio: u64) -> Evidence {
+    Evidence::median(format!("{filter} at {ratio}"), &sample(table, filter, ratio, "final_rate"))
+}
+
+fn equal_memory(table: &Table, size: Size) -> Statement {
+    let mut evidence = Vec::new();
+    for &ratio in ratios(size) {
+        let bits: Vec<f64> = table.only("ratio", ratio).rows().filter_map(|row| row.number("bits_per_key")).collect();
+        let (least, most) = (bits.iter().copied().reduce(f64::min), bits.iter().copied().reduce(f64::max));
+        if let (Some(least), Some(most)) = (least, most) {
+            evidence.push(Evidence::exact(format!("|Q|/|S| {ratio}"), most / least).below(1.01));
+        }
+    }
+    Statement::new(
+        "This project: all filters have the same memory",
+        "the most bits a key over the fewest, as allocated at the end of a trial, over all trials; at most 1.01",
+    )
+    .every(evidence)
+}
+
+fn telescoping(table: &Table) -> Statement {
+    let of = |ratio| rate(table, "telescoping", ratio);
+    Statement::new(
+        "section 6.1: TAF does very well up to |Q|/|S| of about 20, and then the adversary forces false positives",
+        "the rate of the last round in the median trial: at most 0.05 at 5 and 20, at least 0.1 at 80",
+    )
+    .every(vec![of(5).below(0.05), of(20).below(0.05), of(80).above(0.1)])
+}
+
+fn cyclic(table: &Table) -> Statement {
+    let of = |s: u32| sample(table, &format!("cyclic, s = {s}"), 40, "final_rate");
+    let over =
+        |s: u32| Evidence::median(format!("s = 3 over s = {s}"), &of(3).with(&of(s), |top, bottom| top / bottom));
+    Statement::new(
+        "section 6.1: Cyclic with s = 3 does surprisingly well",
+        "its rate of the last round over that of s = 1 and s = 2, in the median trial: at most 0.5 and 1, at |Q|/|S| 40",
+    )
+    .every(vec![over(1).below(0.5), over(2).below(1.0)])
+}
+
+fn broom(table: &Table) -> Statement {
+    Statement::new(
+        "001: a broom filter has no such limit",
+        "its rate of the last round in the median trial: at most 0.1 at |Q|/|S| 5, 20 and 80",
+    )
+    .every([5, 20, 80].map(|ratio| rate(table, "broom", ratio).below(0.1)).into())
 }

@@ -98,13 +98,13 @@ fn trial(
 }
 
 /// Why filling stopped.
-enum Stop {
+pub(super) enum Stop {
     Full,
     Failed(ReplayError),
 }
 
 /// Fills a filter. If the keys do not fit, rebuilds it or starts again under another hash key.
-fn fill(
+pub(super) fn fill(
     settings: &Settings,
     cells: u64,
     keys: u64,
@@ -129,31 +129,69 @@ fn fill(
 
 /// Asks every query and adapts on each false positive.
 fn ask<K: Known>(
-    mut subject: Subject,
+    subject: Subject,
     rekeys: u64,
     mut known: K,
     tell: &impl Fn(u64),
     mut queries: SplitQueries<'_>,
 ) -> Result<Trial, ReplayError> {
-    let filling = subject.counts();
-    let mut tally = Tally::default();
+    let mut asked = Asked::new(subject, rekeys);
     while let Some((number, key)) = queries.next_query()? {
-        tally.queries += 1;
         let first = known.asked(number, key);
+        asked.ask(&mut known, number, key, first)?;
+        if asked.tally.queries.is_multiple_of(PROGRESS_STEP) {
+            tell(PROGRESS_STEP);
+        }
+    }
+    tell(asked.tally.queries % PROGRESS_STEP);
+    Ok(asked.ended())
+}
+
+/// A filter that is being asked.
+pub(super) struct Asked {
+    pub(super) subject: Subject,
+    pub(super) tally: Tally,
+    filling: (Counts, Work),
+    rekeys: u64,
+    /// `true` if nobody tells the filter about its mistakes: a planted error.
+    pub(super) deaf: bool,
+}
+
+impl Asked {
+    /// A filled filter.
+    pub(super) fn new(subject: Subject, rekeys: u64) -> Asked {
+        let filling = subject.counts();
+        Asked { subject, tally: Tally::default(), filling, rekeys, deaf: false }
+    }
+
+    /// Asks one query, for the `first` time or again.
+    pub(super) fn ask(
+        &mut self,
+        known: &mut impl Known,
+        number: u64,
+        key: &[u8],
+        first: bool,
+    ) -> Result<(), ReplayError> {
+        let Asked { subject, tally, .. } = self;
+        tally.queries += 1;
         tally.distinct += u64::from(first);
         if subject.contains(key) {
             tally.false_positives += 1;
             tally.wrong_at_first += u64::from(first);
             tally.ever_wrong += u64::from(known.wrong(number, key));
-            answer(&mut subject, key, &mut tally)?;
+            if !self.deaf {
+                answer(subject, key, tally)?;
+            }
         }
-        if tally.queries.is_multiple_of(PROGRESS_STEP) {
-            tell(PROGRESS_STEP);
-        }
+        Ok(())
     }
-    tell(tally.queries % PROGRESS_STEP);
-    let total = subject.counts();
-    Ok(Trial { subject: Some(subject), keys: None, tally, filling, total, rekeys })
+
+    /// The outcome.
+    pub(super) fn ended(self) -> Trial {
+        let Asked { subject, tally, filling, rekeys, .. } = self;
+        let total = subject.counts();
+        Trial { subject: Some(subject), keys: None, tally, filling, total, rekeys }
+    }
 }
 
 /// Reports a mistake to the filter, and rebuilds it under a new hash key where the papers do.

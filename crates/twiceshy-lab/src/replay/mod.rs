@@ -1,8 +1,11 @@
 //! Replays a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
 
 mod baseline;
+mod comparison;
 mod drive;
+mod kept;
 mod layout;
+mod memory;
 mod names;
 mod options;
 mod prepare;
@@ -14,7 +17,10 @@ mod table_counts;
 mod tally;
 mod work;
 
+pub use comparison::{Comparison, Recorded};
 pub(crate) use layout::Layout;
+pub use memory::Memory;
+pub(crate) use memory::{bits_per_key, cells_for};
 pub use names::FilterName;
 pub(crate) use options::{AnyFilter, AnyRemote, Make, has_room, told};
 pub use report::{Phase, Report};
@@ -112,6 +118,23 @@ pub fn run(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -> Result<
 }
 
 impl Settings {
+    /// A trial of nothing in particular, to be filled in.
+    pub(crate) fn empty() -> Settings {
+        Settings {
+            filter: FilterSpec::new(twiceshy::Kind::FullKey, 8),
+            cells: None,
+            load: 0.95,
+            ratio: 1.0,
+            per_key: None,
+            queries: None,
+            trials: 1,
+            seed: 0,
+            workload: Workload::Generated(crate::workload::Distribution::Uniform),
+            timed: false,
+            jobs: 1,
+        }
+    }
+
     fn check(&self) -> Result<(), ReplayError> {
         let refuse = |why: String| Err(ReplayError::Setting(why));
         if !(self.load > 0.0 && self.load <= 1.0) {

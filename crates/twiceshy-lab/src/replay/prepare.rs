@@ -11,8 +11,21 @@ const MOST_QUERIES: f64 = (1u64 << 50) as f64;
 
 /// The keys and queries, and the cells of the filter.
 pub(super) fn prepare(settings: &Settings) -> Result<(Split, u64), ReplayError> {
-    let split = match &settings.workload {
-        Workload::Generated(distribution) => return by_chance(settings, *distribution),
+    if let Workload::Generated(distribution) = &settings.workload {
+        return by_chance(settings, *distribution);
+    }
+    let split = of_stream(settings)?;
+    let cells = settings.filter.layout().cells((split.stored() as f64 / settings.load).ceil() as u64)?;
+    Ok((split, cells))
+}
+
+/// The keys and queries of a workload that has its own keys. They do not depend on the filter.
+pub(super) fn of_stream(settings: &Settings) -> Result<Split, ReplayError> {
+    Ok(match &settings.workload {
+        Workload::Generated(_) => {
+            let why = "random keys follow from the size of one filter: choose a stream that has its own keys";
+            return Err(ReplayError::Setting(why.into()));
+        }
         Workload::Trace(path) => Split::First(Box::new(Trace::open(path, settings.ratio)?)),
         Workload::Misses(path) => {
             let trace = Trace::misses(Recording::File(path.clone()))?;
@@ -39,9 +52,7 @@ pub(super) fn prepare(settings: &Settings) -> Result<(Split, u64), ReplayError> 
                 ))
             })?)
         }
-    };
-    let cells = settings.filter.layout().cells((split.stored() as f64 / settings.load).ceil() as u64)?;
-    Ok((split, cells))
+    })
 }
 
 /// Random keys: the filter's size determines the number of stored keys, and the ratio that of the others.

@@ -29,15 +29,21 @@ pub struct KeySet {
 impl KeySet {
     /// Adds a key; `false` if it was there already. Constant time on average.
     pub fn insert(&mut self, key: &[u8]) -> bool {
+        let before = self.len();
+        self.number(key) == before
+    }
+
+    /// The number of a key in insertion order, counted from 0. Adds the key if it was not there.
+    pub fn number(&mut self, key: &[u8]) -> usize {
         let hash = self.hasher.hash_one(key);
         let Self { bytes, ends, numbers, hasher } = self;
-        if numbers.find(hash, |&number| key_at(bytes, ends, number) == key).is_some() {
-            return false;
+        if let Some(number) = numbers.find(hash, |&number| key_at(bytes, ends, number) == key) {
+            return *number;
         }
         bytes.extend_from_slice(key);
         ends.push(bytes.len());
         numbers.insert_unique(hash, ends.len() - 1, |&number| hasher.hash_one(key_at(bytes, ends, number)));
-        true
+        ends.len() - 1
     }
 
     /// `true` if the key is in the set.

@@ -142,7 +142,8 @@ impl Data<'_> {
                 continue;
             }
             let predicted = mean(*run, "model") / mean(plain, "model");
-            evidence.push(Evidence::exact(format!("{}, model over the plain filter's", run.name()), predicted).above(1.0));
+            evidence
+                .push(Evidence::exact(format!("{}, model over the plain filter's", run.name()), predicted).above(1.0));
             evidence.push(fit(self.table, &run.name()));
         }
         Statement::new(

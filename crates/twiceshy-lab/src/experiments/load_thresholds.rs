@@ -129,7 +129,7 @@ impl Experiment for LoadThresholds {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.of(Budget { first: 24, most: 24 }, Budget { first: 24, most: 96 }, Budget { first: 24, most: 48 })
+        size.of(Budget { first: 24, most: 96 }, Budget { first: 24, most: 96 }, Budget { first: 24, most: 48 })
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {

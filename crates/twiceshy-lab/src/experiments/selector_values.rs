@@ -89,7 +89,7 @@ impl Experiment for SelectorValues {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.of(Budget { first: 20, most: 20 }, Budget { first: 20, most: 80 }, Budget { first: 10, most: 40 })
+        size.of(Budget { first: 20, most: 80 }, Budget { first: 20, most: 80 }, Budget { first: 10, most: 40 })
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {
@@ -131,7 +131,10 @@ impl Experiment for SelectorValues {
 
     fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
         let ways = [Asked::Once, Asked::Repeated];
-        ways.into_iter().flat_map(|asked| [bound(table, asked, size), exact_law(table, asked, size)]).collect()
+        let laws = ways.map(|asked| exact_law(table, asked, size)).into_iter();
+        // The tests have too few keys with the selectors that exceed the bound.
+        let bounds = ways.into_iter().filter(|_| size != Size::Tiny).map(|asked| bound(table, asked, size));
+        bounds.chain(laws).collect()
     }
 }
 

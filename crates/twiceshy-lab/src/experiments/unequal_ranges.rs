@@ -16,16 +16,16 @@ const KINDS: [Kind; 6] = [
     Kind::Unequal { r: 3, s: 2 },
 ];
 
-const PER_KEY: u64 = 100;
-
 const RATIOS: [u64; 15] = [1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
 fn grid(size: Size) -> Vec<At> {
-    let few = |points: &[(u32, u64)]| points.iter().map(|(bits, ratio)| At::new(*bits, PER_KEY, *ratio)).collect();
+    let few = |points: &[(u32, u64, u64)]| points.iter().map(|at| At::new(at.0, at.1, at.2)).collect();
     match size {
-        Size::Tiny => few(&[(8, 1), (8, 5)]),
-        Size::Quick => few(&[(8, 1), (8, 20), (12, 1), (12, 5), (12, 50), (16, 20)]),
-        Size::Paper => At::grid(size, &[8, 12, 16], &[PER_KEY], &RATIOS),
+        Size::Tiny => few(&[(8, 10, 20), (8, 10, 50)]),
+        Size::Quick => {
+            few(&[(8, 10, 20), (8, 10, 100), (8, 100, 1), (12, 100, 1), (12, 100, 5), (12, 100, 50), (16, 100, 20)])
+        }
+        Size::Paper => At::grid(size, &[8, 12, 16], &[10, 100], &RATIOS),
     }
 }
 
@@ -43,10 +43,10 @@ impl Experiment for UnequalRanges {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        let cells = size.pick("256 to 32,768 cells", "Up to 131,072 cells");
+        let cells = size.pick("256 to 40,000 cells", "Up to 131,072 cells");
         vec![
             format!(
-                "{cells} at 95 % load (fewer cells if a trial would take too many queries), 100 queries per key, s = 2; r = 1, 2, 3 give the first function 1/2, 3/4, 7/8 of the values."
+                "{cells} at 95 % load (fewer cells if a trial would take too many queries), 10 or 100 queries per key, s = 2; r = 1, 2, 3 give the first function 1/2, 3/4, 7/8 of the values."
             ),
             "The model is that of section 3.2 with two corrections: the factor inside the printed product belongs \
              outside, and μ_j is ζ divided by the range R_j."

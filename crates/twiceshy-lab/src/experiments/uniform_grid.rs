@@ -112,10 +112,10 @@ impl Effort {
         let (few, many) = (bits <= 8, u64::MAX);
         let tiny = Effort { cells: 16_384, least_cells: 256, absent: 60_000, queries: 500_000, samples: 2_000 };
         let quick = Effort {
-            cells: 32_768,
+            cells: 40_000,
             least_cells: 256,
-            absent: if bits > 12 { 400_000 } else { 200_000 },
-            queries: if few { 1_000_000 } else { many },
+            absent: if bits > 12 { 600_000 } else { 150_000 },
+            queries: if few { 500_000 } else { many },
             samples: 4_000,
         };
         let queries = if few { 100_000_000 } else { 2_000_000_000 };
@@ -188,7 +188,7 @@ impl Run {
             per_key,
             ratio,
             cells,
-            filter.local_bits() as f64 / stored as f64,
+            bits_of(&spec, cells)? / stored as f64,
             queries,
             wrong,
             wrong / queries as f64,
@@ -273,6 +273,17 @@ fn adapting(
         }
     }
     Ok(count as f64)
+}
+
+/// The memory of this many cells, without what every filter has once, such as its hash keys: a few hundred bytes, which
+/// would weigh in small tables only. It is what the filter reports for twice the cells, less what it does for these.
+fn bits_of(spec: &FilterSpec, cells: u64) -> Result<f64, TaskError> {
+    let reported = |cells: u64| {
+        let options = spec.options(cells).ok_or_else(|| TaskError::new("a rival"))?;
+        let filter = options.build(HashKey::fixed(0), Mirror::new()).map_err(TaskError::new)?;
+        Ok::<f64, TaskError>(filter.local_bits() as f64)
+    };
+    Ok(reported(2 * cells)? - reported(cells)?)
 }
 
 /// A full filter. A small table may be full slightly early under an unlucky hash key; then another is used.

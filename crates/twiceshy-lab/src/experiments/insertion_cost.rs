@@ -1,7 +1,8 @@
 //! 002 section 2.1: the cost of an insertion as the table fills.
 
 use crate::experiment::{
-    Axis, Curve, Experiment, Finding, Line, Picture, Row, Setup, Size, Table, Task, TaskError, line,
+    Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Row, Sample, Setup, Size, Statement,
+    Table, TaskError, line,
 };
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
@@ -13,7 +14,17 @@ use twiceshy::remote::Mirror;
 /// Insertions move a constant number of keys until the table is nearly full.
 pub(super) struct InsertionCost;
 
-const SHAPES: [(u64, u64, f64); 4] = [(2, 1, 0.49), (3, 1, 0.91), (4, 1, 0.97), (2, 4, 0.975)];
+const SHAPES: [(u64, u64, f64); 4] = [(2, 1, 0.49), (4, 1, 0.97), (2, 4, 0.975), (3, 1, 0.91)];
+
+/// The shapes of a run; no statement is about the last.
+fn shapes(size: Size) -> &'static [(u64, u64, f64)] {
+    size.pick(&SHAPES[..3], &SHAPES)
+}
+
+/// The cells of the small and of the large table.
+fn cells(size: Size) -> [u64; 2] {
+    size.of([4_000, 16_000], [16_000, 64_000], [100_000, 1_000_000])
+}
 
 const SEARCHES: [(&str, Search); 2] = [
     ("shortest path", Search::BreadthFirst { cells: 1 << 16 }),
@@ -79,7 +90,7 @@ impl Experiment for InsertionCost {
         vec![format!(
             "Filters of {} cells are filled; for each twentieth of the shape's capacity, the keys that an insertion moves on \
              average, with shortest paths (breadth-first) and with the random walk of 003 section 2.1.",
-            size.pick("10,000 and 40,000", "100,000 and 1,000,000")
+            size.pick("16,000 and 64,000", "100,000 and 1,000,000")
         )]
     }
 
@@ -87,19 +98,27 @@ impl Experiment for InsertionCost {
         &["shape", "search", "cells", "load", "moved_per_insertion", "longest_path"]
     }
 
-    fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let sizes = setup.size.pick([10_000, 40_000], [100_000, 1_000_000]);
-        let mut tasks = Vec::new();
-        for cells in sizes {
-            for shape in SHAPES {
-                for search in SEARCHES {
-                    let seed = setup.seed;
-                    let name = format!("{}×{}, {}, {cells} cells", shape.0, shape.1, search.0);
-                    tasks.push(Task::new(name, cells as f64 * 5e-6, move || measure(shape, search, cells, seed)));
+    fn budget(&self, size: Size) -> Budget {
+        size.of(Budget { first: 20, most: 20 }, Budget { first: 20, most: 80 }, Budget { first: 10, most: 40 })
+    }
+
+    /// A planted wrong rule: the large tables are searched by random walks only.
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let [small, large] = cells(setup.size);
+        let mut points = Vec::new();
+        for cells in [small, large] {
+            for &shape in shapes(setup.size) {
+                // Of small tables only the cost of shortest paths is compared.
+                for (name, search) in SEARCHES.into_iter().take(if cells == small { 1 } else { 2 }) {
+                    let wrong = setup.planted == Planted::WrongRule && cells == large;
+                    let search = (name, if wrong { SEARCHES[1].1 } else { search });
+                    let name = format!("{}×{}, {name}, {cells} cells", shape.0, shape.1);
+                    let measure = move |seed: u64| measure(shape, search, cells, seed);
+                    points.push(Point::new(name, cells as f64 * 2e-6, &(shape, search, cells), measure));
                 }
             }
         }
-        tasks
+        points
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
@@ -117,55 +136,65 @@ impl Experiment for InsertionCost {
                     .map(|(look, (tables, cells, _))| {
                         let shape = format!("{tables}×{cells}");
                         let own = large.only("search", search).only("shape", shape.as_str());
-                        Curve::measured(shape, look, own.pairs("load", "moved_per_insertion"))
+                        Curve::measured(shape, look, own.means("load", "moved_per_insertion"))
                     })
                     .collect(),
             })
             .into()
     }
 
-    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        let at = |row: &Row<'_>, shape: &str, search: &str| row.text("shape") == shape && row.text("search") == search;
-        let moved = |shape: &str, search: &str, cells: f64, load: f64| -> f64 {
-            let rows = table.rows().filter(|row| at(row, shape, search) && row.number("cells") == Some(cells));
-            let nearest = rows.min_by(|a, b| {
-                let away = |row: &Row<'_>| (row.number("load").unwrap_or(2.0) - load).abs();
-                away(a).total_cmp(&away(b))
-            });
-            nearest.and_then(|row| row.number("moved_per_insertion")).unwrap_or(f64::NAN)
-        };
-        let mut sizes: Vec<f64> = table.values("cells").iter().filter_map(crate::experiment::Value::number).collect();
-        sizes.sort_by(f64::total_cmp);
-        let (Some(small), Some(large)) = (sizes.first().copied(), sizes.last().copied()) else { return Vec::new() };
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
+        let [small, large] = cells(size);
         // |T| = (2 + δ)n: at a load of 0.4, δ = 0.5.
         let delta = 0.5f64;
         let bound = 1.0 + 2.0 / (1.0 - (1.0 + delta / 2.0).powf(-1.0 / 3.0));
-        let walk = moved("2×1", "random walk", large, 0.4);
-        let mut findings = vec![Finding::new(
-            format!(
-                "Theorem 1: at a load of 0.4 (δ = 0.5) an insertion takes no more than {bound:.0} steps on average"
-            ),
-            format!("{walk:.3} keys moved"),
-            walk < bound,
-        )];
+        let mut statements = vec![
+            Statement::new(
+                format!(
+                    "Theorem 1: at a load of 0.4 (δ = 0.5) an insertion takes no more than {bound:.0} steps on average"
+                ),
+                format!("2×1, random walk: keys moved by an insertion, at most {bound:.1}"),
+            )
+            .every(vec![Evidence::mean("keys moved", &moved(table, "2×1", "random walk", large, 0.4)).below(bound)]),
+        ];
         for (shape, load) in [("2×1", 0.4), ("4×1", 0.9), ("2×4", 0.9)] {
-            let pair = [small, large].map(|cells| moved(shape, "shortest path", cells, load));
-            findings.push(Finding::new(
-                if shape == "2×1" {
-                    format!("Theorem 1: expected constant time, so the cost does not grow with the table ({shape}, load {load})")
-                } else {
-                    format!("Beyond the theorem, the same is expected of other shapes below their thresholds ({shape}, load {load})")
-                },
-                format!("{:.3} keys moved in {small} cells, {:.3} in {large}", pair[0], pair[1]),
-                (pair[0] - pair[1]).abs() < 0.15 * pair[1] + 0.02,
-            ));
+            let [few, many] = [small, large].map(|cells| moved(table, shape, "shortest path", cells, load));
+            let paper = match shape {
+                "2×1" => format!(
+                    "Theorem 1: expected constant time, so the cost does not grow with the table ({shape}, load {load})"
+                ),
+                _ => format!(
+                    "Beyond the theorem, the same is expected of other shapes below their thresholds ({shape}, load {load})"
+                ),
+            };
+            let tested = "shortest path: keys moved in four times as many cells (ten times in the paper's size), over those in the small table: 0.9 to 1.1";
+            let evidence = Evidence::ratio("large over small", &many, &few).within(0.9, 1.1);
+            statements.push(Statement::new(paper, tested).every(vec![evidence]));
         }
-        let (early, late) = (moved("4×1", "random walk", large, 0.5), moved("4×1", "random walk", large, 0.95));
-        findings.push(Finding::new(
-            "section 2: the cost deteriorates as the load nears the shape's limit",
-            format!("4×1, random walk: {early:.3} keys moved at half load, {late:.1} at 95 %"),
-            late > 5.0 * early,
-        ));
-        findings
+        let [early, late] = [0.5, 0.95].map(|load| moved(table, "4×1", "random walk", large, load));
+        statements.push(
+            Statement::new(
+                "section 2: the cost deteriorates as the load nears the shape's limit",
+                "4×1, random walk: keys moved at a load of 0.95 over those at 0.5, at least 5",
+            )
+            .every(vec![Evidence::ratio("0.95 over 0.5", &late, &early).above(5.0)]),
+        );
+        statements
     }
+}
+
+/// How far from a load costs are still counted as costs at this load.
+const NEAR: f64 = 0.05;
+
+/// The keys that an insertion moves around a load, for each trial.
+fn moved(table: &Table, shape: &str, search: &str, cells: u64, load: f64) -> Sample {
+    let own = table.only("shape", shape).only("search", search).only("cells", cells);
+    let cost = |row: &Row<'_>| {
+        let near = (row.number("load")? - load).abs() <= NEAR;
+        if near { row.number("moved_per_insertion") } else { None }
+    };
+    own.sample_by(|rows| {
+        let costs: Vec<f64> = rows.iter().filter_map(cost).collect();
+        (!costs.is_empty()).then(|| costs.iter().sum::<f64>() / costs.len() as f64)
+    })
 }

@@ -1,6 +1,6 @@
 //! Selector values of a telescoping filter after a number of queries, for two experiments.
 
-use crate::experiment::TaskError;
+use crate::experiment::{Planted, TaskError};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use twiceshy::hash::HashKey;
@@ -27,7 +27,16 @@ impl Asked {
 /// How many keys have the selector 0, 1, … in a filter without resets (plain selectors) of `slots` slots at 95 % load,
 /// after c queries per slot. The n of 004 is the number of quotients: what counts is the queries that share a key's
 /// quotient.
-pub(super) fn histogram(slots: u64, bits: u32, c: f64, asked: Asked, seed: u64) -> Result<Vec<u64>, TaskError> {
+///
+/// A planted wrong rule: every query is asked only once, and the filter does not hear of every second mistake.
+pub(super) fn histogram(
+    slots: u64,
+    bits: u32,
+    c: f64,
+    asked: Asked,
+    planted: Planted,
+    seed: u64,
+) -> Result<Vec<u64>, TaskError> {
     let mut rng = Rng::stream(seed, 0x5E1E);
     let queries = (c * slots as f64).round() as u64;
     let keys = Keys::new(slots * 95 / 100, queries, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
@@ -36,15 +45,21 @@ pub(super) fn histogram(slots: u64, bits: u32, c: f64, asked: Asked, seed: u64) 
     for key in keys.stored_keys() {
         filter.insert(&key).map_err(TaskError::new)?;
     }
+    let deaf = planted == Planted::WrongRule;
+    let mut mistakes = 0u64;
     loop {
         let mut wrong = false;
         for query in (0..queries).map(|number| keys.absent(number)) {
             if filter.contains(&query) {
                 wrong = true;
+                mistakes += 1;
+                if deaf && mistakes % 2 == 0 {
+                    continue;
+                }
                 filter.was_wrong(&query).map_err(TaskError::new)?;
             }
         }
-        if asked == Asked::Once || !wrong {
+        if asked == Asked::Once || !wrong || deaf {
             break;
         }
     }

@@ -1,6 +1,9 @@
 //! 000 Theorem 1: Cuckooing is support optimal.
 
-use crate::experiment::{Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, line};
+use crate::experiment::{
+    Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size, Statement, Table,
+    TaskError, line,
+};
 use crate::replay::{AnyFilter, FilterSpec};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
@@ -21,7 +24,15 @@ const FEW_BITS: u32 = 4;
 /// |Q| there: 1/ε^(2^s) with s = 1 and three bits of fingerprint.
 const FEW: u64 = 64;
 
-const TIMES: [u64; 7] = [1, 2, 4, 16, 64, 256, 1024];
+/// n.
+fn keys(size: Size) -> u64 {
+    size.pick(4096, 16_384)
+}
+
+/// How often each query is asked.
+fn times(size: Size) -> &'static [u64] {
+    size.of(&[1, 64], &[1, 4, 16, 64], &[1, 2, 4, 16, 64, 256, 1024])
+}
 
 const FILTERS: [&str; 2] = ["cuckooing, 2×1", "cyclic, s = 1, 2×1"];
 
@@ -39,7 +50,13 @@ fn filled(spec: &FilterSpec, keys: &Keys, rng: &mut Rng) -> Result<AnyFilter<Mir
 }
 
 /// Asks each query `times` times, in a random order each time, and counts the false positives.
-fn mistakes(mut filter: AnyFilter<Mirror>, keys: &Keys, times: u64, rng: &mut Rng) -> Result<(u64, f64), TaskError> {
+fn mistakes(
+    mut filter: AnyFilter<Mirror>,
+    keys: &Keys,
+    times: u64,
+    hears: bool,
+    rng: &mut Rng,
+) -> Result<(u64, f64), TaskError> {
     let mut order: Vec<u64> = (0..keys.absent_len()).collect();
     let mut wrong = 0;
     for _ in 0..times {
@@ -48,7 +65,9 @@ fn mistakes(mut filter: AnyFilter<Mirror>, keys: &Keys, times: u64, rng: &mut Rn
             let query = keys.absent(*number);
             if filter.contains(&query) {
                 wrong += 1;
-                filter.was_wrong(&query).map_err(TaskError::new)?;
+                if hears {
+                    filter.was_wrong(&query).map_err(TaskError::new)?;
+                }
             }
             while filter.wants_rebuild() {
                 // If the new hash key leaves no room, the old table stays and another key is tried.
@@ -59,33 +78,63 @@ fn mistakes(mut filter: AnyFilter<Mirror>, keys: &Keys, times: u64, rng: &mut Rn
     Ok((wrong, filter.local_bits() as f64 / keys.stored_len() as f64))
 }
 
-fn trial(filter: &str, bits: u32, n: u64, times: u64, seed: u64) -> Result<(u64, f64), TaskError> {
-    let rng = &mut Rng::stream(seed, n / times);
-    let keys = Keys::new(n, n / times, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
-    let kind = if filter == FILTERS[0] { Kind::Cuckooing } else { Kind::Cyclic };
-    let spec = FilterSpec { tables: Some(2), ..FilterSpec::new(kind, bits) };
-    mistakes(filled(&spec, &keys, rng)?, &keys, times, rng)
-}
-
-fn measure(
+/// A filter under n queries for n/`times` keys.
+#[derive(Clone, Copy, Debug)]
+struct Run {
     filter: &'static str,
     bits: u32,
     n: u64,
     times: u64,
-    trials: u64,
-    seed: u64,
-) -> Result<Vec<Line>, TaskError> {
-    let outcomes = (0..trials)
-        .map(|number| trial(filter, bits, n, times, Rng::stream(seed, number).word()))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mean = outcomes.iter().map(|(wrong, _)| *wrong as f64).sum::<f64>() / trials as f64;
-    let squares: f64 = outcomes.iter().map(|(wrong, _)| (*wrong as f64 - mean).powi(2)).sum();
-    let error = (squares / (trials.max(2) - 1) as f64 / trials as f64).sqrt();
-    let bits_per_key = outcomes.first().map_or(0.0, |(_, bits)| *bits);
-    let epsilon = 1.0 / ((1u64 << bits) - 1) as f64;
-    let expected = epsilon * (n / times) as f64;
-    let bound = expected * (1.0 + 4.0 * epsilon) + (n as f64).log2();
-    Ok(vec![line![filter, n, n / times, times, trials, mean, error, expected, bound, bits_per_key, bits]])
+    /// The filters of a trial: if few keys are asked for, most filters make no mistake.
+    filters: u64,
+}
+
+impl Run {
+    fn new(filter: &'static str, bits: u32, n: u64, times: u64) -> Run {
+        Run { filter, bits, n, times, filters: (4 * times).min(32) }
+    }
+
+    fn name(self) -> String {
+        format!("{}, {} bits, n = {}, {} times", self.filter, self.bits, self.n, self.times)
+    }
+
+    /// The point that measures it. A planted wrong rule: the filter never hears of a mistake.
+    fn point(self, setup: &Setup) -> Point {
+        let (planted, work) = (setup.planted, (self.n * self.filters) as f64 * 1e-6);
+        Point::new(self.name(), work, &(self, planted), move |seed| self.measure(planted, seed))
+    }
+
+    /// The false positives of a filter, on average over those of the trial.
+    fn measure(self, planted: Planted, seed: u64) -> Result<Vec<Line>, TaskError> {
+        let Run { filter, bits, n, times, filters } = self;
+        let kind = if filter == FILTERS[0] { Kind::Cuckooing } else { Kind::Cyclic };
+        let spec = FilterSpec { tables: Some(2), ..FilterSpec::new(kind, bits) };
+        let (mut wrong, mut bits_per_key) = (0, 0.0);
+        for number in 0..filters {
+            let rng = &mut Rng::stream(seed, number);
+            let keys = Keys::new(n, n / times, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
+            let asked = filled(&spec, &keys, rng)?;
+            let (count, memory) = mistakes(asked, &keys, times, planted != Planted::WrongRule, rng)?;
+            (wrong, bits_per_key) = (wrong + count, memory);
+        }
+        let epsilon = 1.0 / ((1u64 << bits) - 1) as f64;
+        let expected = epsilon * (n / times) as f64;
+        let bound = expected * (1.0 + 4.0 * epsilon) + (n as f64).log2();
+        let mean = wrong as f64 / filters as f64;
+        let (expected, bound) = (planted.model(expected), planted.model(bound));
+        Ok(vec![line![filter, n, n / times, times, filters, mean, expected, bound, bits_per_key, bits]])
+    }
+
+    /// Its false positives, divided by a number.
+    fn over(self, table: &Table, divisor: f64) -> Sample {
+        table.only("point", self.name()).sample("false_positives").map(|count| count / divisor)
+    }
+
+    /// Its false positives over what a column says.
+    fn share(self, table: &Table, column: &str) -> Evidence {
+        let divisor = table.only("point", self.name()).first(column).unwrap_or(f64::NAN);
+        Evidence::mean(format!("|Q| = {}", self.n / self.times), &self.over(table, divisor))
+    }
 }
 
 impl Experiment for SupportOptimal {
@@ -102,11 +151,12 @@ impl Experiment for SupportOptimal {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        let (n, trials) = (size.pick("4,096", "16,384"), size.pick(20, 40));
+        let n = size.pick("4,096", "16,384");
         vec![
             format!(
                 "The theorem's own shape: two tables of single cells at half load, {BITS} bits a cell, n = {n}. At most n \
-                 queries: |Q| distinct ones, each asked n/|Q| times, each time in another order; means over {trials} trials."
+                 queries: |Q| distinct ones, each asked n/|Q| times, each time in another order. A trial asks four filters for each time a \
+                 query is repeated, up to 32."
             ),
             "The bound drawn is ε|Q|(1 + 4ε) + log2 n: the theorem's terms with small constants instead of its O's. Cyclic \
              with one selector bit has the same cells for comparison."
@@ -115,55 +165,31 @@ impl Experiment for SupportOptimal {
     }
 
     fn columns(&self) -> &'static [&'static str] {
-        &[
-            "filter",
-            "n",
-            "support",
-            "times",
-            "trials",
-            "false_positives",
-            "standard_error",
-            "expected",
-            "bound",
-            "bits_per_key",
-            "bits",
-        ]
+        &["filter", "n", "support", "times", "filters", "false_positives", "expected", "bound", "bits_per_key", "bits"]
     }
 
-    fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let (n, trials) = setup.size.pick((4096, 20), (16_384, 40));
-        let seed = setup.seed;
-        let mut tasks = Vec::new();
-        for filter in FILTERS {
-            let points = TIMES.iter().map(|times| (BITS, *times)).chain([(FEW_BITS, n / FEW)]);
-            for (bits, times) in points {
-                let work = (n * trials) as f64 * 5e-6;
-                let name = format!("{filter}, {bits} bits, {times} times");
-                tasks.push(Task::new(name, work, move || measure(filter, bits, n, times, trials, seed)));
-            }
-        }
-        tasks
+    fn budget(&self, size: Size) -> Budget {
+        size.of(Budget { first: 20, most: 20 }, Budget { first: 20, most: 80 }, Budget { first: 20, most: 80 })
+    }
+
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let n = keys(setup.size);
+        let few = [n / 4, n].map(|n| (FEW_BITS, n, n / FEW));
+        let all = times(setup.size).iter().map(|times| (BITS, n, *times)).chain(few);
+        all.flat_map(|(bits, n, times)| FILTERS.map(|filter| Run::new(filter, bits, n, times).point(setup))).collect()
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         let table = &table.only("bits", BITS);
-        let ascending = |mut points: Vec<(f64, f64)>| {
-            points.reverse();
-            points
-        };
         let curve = |(look, filter): (usize, &str)| {
             let own = table.only("filter", filter);
             let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
-            let points = ascending(own.pairs("support", "false_positives"));
-            let errors = ascending(own.pairs("support", "standard_error"));
-            let intervals =
-                points.iter().zip(&errors).map(|((_, mean), (_, error))| (mean - 2.0 * error, mean + 2.0 * error));
-            Curve::measured(format!("{filter}, {bits}"), look, points.clone()).within(intervals.collect())
+            Curve::measured(format!("{filter}, {bits}"), look, own.means("support", "false_positives"))
         };
         let own = table.only("filter", FILTERS[0]);
         let mut lines: Vec<Curve> = [(5, FILTERS[0]), (1, FILTERS[1])].map(curve).into();
-        lines.push(Curve::model("ε|Q|", 7, ascending(own.pairs("support", "expected"))));
-        lines.push(Curve::model("ε|Q|(1 + 4ε) + log2 n", 9, ascending(own.pairs("support", "bound"))));
+        lines.push(Curve::model("ε|Q|", 7, own.means("support", "expected")));
+        lines.push(Curve::model("ε|Q|(1 + 4ε) + log2 n", 9, own.means("support", "bound")));
         vec![Picture {
             name: "support-optimal".into(),
             title: "False positives of n queries for |Q| distinct keys".into(),
@@ -173,37 +199,32 @@ impl Experiment for SupportOptimal {
         }]
     }
 
-    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        let own = table.only("bits", BITS).only("filter", FILTERS[0]);
-        let above = own.rows().filter_map(|row| {
-            let slack = row.number("bound")? - (row.number("false_positives")? - 2.0 * row.number("standard_error")?);
-            Some((row.text("support"), slack))
-        });
-        let (support, slack) = above.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((String::new(), f64::NAN));
-        let many = own.only("times", 1u32);
-        let (all, expected) =
-            (many.first("false_positives").unwrap_or(f64::NAN), many.first("expected").unwrap_or(f64::NAN));
-        let few = table.only("bits", FEW_BITS);
-        let few = FILTERS.map(|filter| few.only("filter", filter).first("false_positives").unwrap_or(f64::NAN));
-        let n = table.first("n").unwrap_or(f64::NAN);
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
+        let n = keys(size);
+        let cuckooing = |times: u64| Run::new(FILTERS[0], BITS, n, times);
+        let few = |filter: usize, n: u64| Run::new(FILTERS[filter], FEW_BITS, n, n / FEW).over(table, 1.0);
+        let growth = ((n as f64).ln() / (n as f64 / 4.0).ln()).powi(4);
         vec![
-            Finding::new(
+            Statement::new(
                 "Theorem 1: ε|Q| + O(ε²|Q| + log⁴ n) false positives; with our small constants ε|Q|(1 + 4ε) + log2 n",
-                format!("the tightest |Q| is {support}: {slack:.2} below the bound, after two standard errors"),
-                slack >= 0.0,
-            ),
-            Finding::new(
+                "false positives of Cuckooing over that bound, at every |Q|: at most 1",
+            )
+            .every(times(size).iter().map(|times| cuckooing(*times).share(table, "bound").below(1.0)).collect()),
+            Statement::new(
                 "Theorem 1, the leading term: n distinct queries cost about ε n",
-                format!("{all:.2} false positives, ε n = {expected:.2}"),
-                (0.7..1.5).contains(&(all / expected)),
-            ),
-            Finding::new(
+                "false positives of Cuckooing over ε n: 0.8 to 1.25",
+            )
+            .every(vec![cuckooing(1).share(table, "expected").within(0.8, 1.25)]),
+            Statement::new(
                 format!(
                     "section 3: |Q| = 1/ε^(2^s) queries, repeated, cost Cyclic Ω(n) false positives (s = 1, 3 bits, |Q| = {FEW})"
                 ),
-                format!("of {n} queries {:.1} with Cyclic, {:.1} with Cuckooing, on average", few[1], few[0]),
-                few[1] > n / 400.0 && few[1] > 2.0 * few[0],
-            ),
+                "false positives with n over those with n/4: more than log⁴ n grows; Cuckooing's over Cyclic's: at most 0.5",
+            )
+            .every(vec![
+                Evidence::ratio("Cyclic, n over n/4", &few(1, n), &few(1, n / 4)).above(growth),
+                Evidence::ratio("Cuckooing over Cyclic", &few(0, n), &few(1, n)).below(0.5),
+            ]),
         ]
     }
 }

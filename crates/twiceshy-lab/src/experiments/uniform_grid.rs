@@ -1,34 +1,30 @@
 //! Filters under uniformly repeated queries, compared with the models of 003: the data of its Figures 1 to 4.
 
-use crate::experiment::{Axis, Contender, Curve, Line, Picture, Setup, Size, Table, Task, TaskError, contest, line};
+use crate::experiment::{
+    Axis, Budget, Contender, Curve, Evidence, Line, Picture, Planted, Point, Setup, Size, Statement, Table, TaskError,
+    contest, line,
+};
 use crate::models::swapping::SwappingModel;
 use crate::models::{CyclicModel, EmptyCell};
 use crate::replay::{AnyFilter, FilterSpec};
 use crate::uniform::false_positives;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
+use std::sync::OnceLock;
 use twiceshy::cuckoo::Shape;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 use twiceshy::sizing::cuckoo_rate;
 
-pub(super) const COLUMNS: &[&str] = &[
-    "filter",
-    "cell_bits",
-    "per_key",
-    "ratio",
-    "cells",
-    "bits_per_key",
-    "trials",
-    "queries",
-    "false_positives",
-    "fpr",
-    "standard_error",
-    "model",
-    "model_error",
-];
+pub(super) const COLUMNS: &[&str] =
+    &["filter", "cell_bits", "per_key", "ratio", "cells", "bits_per_key", "queries", "false_positives", "fpr", "model"];
 
 const LOAD: f64 = 0.95;
+
+/// How many trials a point of the grid gets.
+pub(super) fn budget(size: Size) -> Budget {
+    size.of(Budget { first: 20, most: 40 }, Budget { first: 20, most: 80 }, Budget { first: 10, most: 40 })
+}
 
 /// The filters of 003.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,118 +54,182 @@ impl Kind {
     }
 }
 
-/// A point of the grid.
+/// A filter at a point of the grid.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(super) struct Run {
     pub(super) kind: Kind,
+    pub(super) at: At,
+}
+
+/// A point of the grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct At {
     pub(super) bits: u32,
     pub(super) per_key: u64,
     pub(super) ratio: u64,
 }
 
-/// The limits of the work for a point.
+impl At {
+    pub(super) const fn new(bits: u32, per_key: u64, ratio: u64) -> At {
+        At { bits, per_key, ratio }
+    }
+
+    /// The points of these widths, queries per key and ratios whose tables are large enough to mean anything.
+    pub(super) fn grid(size: Size, widths: &[u32], per_key: &[u64], ratios: &[u64]) -> Vec<At> {
+        let mut grid = Vec::new();
+        for bits in widths {
+            for per_key in per_key {
+                grid.extend(ratios.iter().map(|ratio| At::new(*bits, *per_key, *ratio)));
+            }
+        }
+        grid.retain(|at| Effort::of(size, at.bits).cells(*at).is_some());
+        grid
+    }
+}
+
+impl std::fmt::Display for At {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bits, {} queries a key, A/S {}", self.bits, self.per_key, self.ratio)
+    }
+}
+
+/// The limits of the work for a trial.
 #[derive(Clone, Copy, Debug)]
 struct Effort {
     cells: u64,
     least_cells: u64,
+    /// The most absent keys.
+    absent: u64,
+    /// The most queries.
     queries: u64,
-    trials: u64,
+    /// The buckets that the model of Swapping draws.
     samples: u64,
 }
 
 impl Effort {
-    /// With cells of 8 bits no query is skipped, because mistakes are frequent.
+    /// With cells of 8 bits no query is skipped, because mistakes are frequent; with more, absent keys are the work.
     fn of(size: Size, bits: u32) -> Effort {
-        let queries = if bits > 8 { 2_000_000_000 } else { 100_000_000 };
-        let quick = Effort { cells: 8_192, least_cells: 256, queries: 3_000_000, trials: 4, samples: 10_000 };
-        let paper = Effort { cells: 131_072, least_cells: 1_024, queries, trials: 10, samples: 200_000 };
-        size.pick(quick, paper)
+        let (few, many) = (bits <= 8, u64::MAX);
+        let tiny = Effort { cells: 16_384, least_cells: 256, absent: 60_000, queries: 500_000, samples: 2_000 };
+        let quick = Effort {
+            cells: 40_000,
+            least_cells: 256,
+            absent: if bits > 12 { 600_000 } else { 150_000 },
+            queries: if few { 500_000 } else { many },
+            samples: 4_000,
+        };
+        let queries = if few { 100_000_000 } else { 2_000_000_000 };
+        let paper = Effort { cells: 131_072, least_cells: 1_024, absent: many, queries, samples: 200_000 };
+        size.of(tiny, quick, paper)
+    }
+
+    /// As many cells as the effort allows; `None` if the table would be too small to mean anything.
+    fn cells(self, at: At) -> Option<u64> {
+        let absent = self.absent.min(self.queries / at.per_key);
+        let most = absent as f64 / at.ratio as f64 / LOAD;
+        let cells = self.cells.min(most as u64 / 8 * 8);
+        (cells >= self.least_cells).then_some(cells)
     }
 }
 
-impl Point {
-    /// As many cells as the effort allows; `None` if the table would be too small to mean anything.
-    fn cells(self, effort: Effort) -> Option<u64> {
-        let most = effort.queries as f64 / (self.ratio * self.per_key) as f64 / LOAD;
-        let cells = effort.cells.min(most as u64 / 8 * 8);
-        (cells >= effort.least_cells).then_some(cells)
+impl Run {
+    pub(super) fn name(self) -> String {
+        format!("{}, {}", self.kind.label(), self.at)
     }
 
-    pub(super) fn task(self, setup: &Setup) -> Option<Task> {
-        let effort = Effort::of(setup.size, self.bits);
-        let cells = self.cells(effort)?;
-        let Point { kind, bits, per_key, ratio } = self;
-        let name = format!("{} of {bits} bits, {per_key} queries a key, A/S {ratio}", kind.label());
-        let seed = setup.seed;
-        let absent = cells as f64 * ratio as f64;
+    /// The point that measures it. A planted wrong rule: the filter does not hear of every second mistake.
+    pub(super) fn point(self, setup: &Setup) -> Option<Point> {
+        let effort = Effort::of(setup.size, self.at.bits);
+        let cells = effort.cells(self.at)?;
+        let absent = cells as f64 * self.at.ratio as f64;
         // With many bits mistakes are rare, and the queries in between are skipped.
-        let asked = absent * per_key as f64 * if bits > 8 { 0.02 } else { 1.0 };
-        let work = effort.trials as f64 * (cells as f64 * 3e-6 + absent * 2e-7 + asked * 2e-7);
-        Some(Task::new(name, work, move || self.measure(cells, effort, seed)).with_settings(&(self, effort)))
+        let asked = absent * self.at.per_key as f64 * if self.at.bits > 8 { 0.02 } else { 1.0 };
+        let work = cells as f64 * 1e-6 + absent * 2e-7 + asked * 4e-8;
+        let (planted, model) = (setup.planted, OnceLock::new());
+        let measure = move |seed: u64| self.measure(cells, effort, planted, &model, seed);
+        Some(Point::new(self.name(), work, &(self, cells, effort, planted), measure))
     }
 
-    fn measure(self, cells: u64, effort: Effort, seed: u64) -> Result<Vec<Line>, TaskError> {
+    fn measure(
+        self,
+        cells: u64,
+        effort: Effort,
+        planted: Planted,
+        known: &OnceLock<f64>,
+        seed: u64,
+    ) -> Result<Vec<Line>, TaskError> {
+        let At { bits, per_key, ratio } = self.at;
         let stored = (cells as f64 * LOAD) as u64;
-        let absent = stored * self.ratio;
-        let queries = absent * self.per_key;
-        let model = self.model(cells, absent, queries, effort, seed)?;
-        let asking = Asking { absent: absent as u32, queries, skips: model.0 * 4.0 * (self.ratio as f64) < 1.0 };
-        let spec = self.kind.contender(self.bits).spec;
+        let absent = stored * ratio;
+        let queries = absent * per_key;
+        let rng = &mut Rng::stream(seed, 0);
+        let model = match (known.get(), self.kind) {
+            (Some(model), _) => *model,
+            (None, Kind::Swapping) => self.sampled(cells, absent, queries, effort.samples, seed)?,
+            (None, _) => {
+                let model = self.formula(cells, absent, queries)?;
+                *known.get_or_init(|| model)
+            }
+        };
+        let deaf = planted == Planted::WrongRule;
+        let skips = !deaf && model * 4.0 * (ratio as f64) < 1.0;
+        let asking = Asking { absent: absent as u32, queries, skips, deaf };
+        let spec = self.kind.contender(bits).spec;
         let (tables, per_bucket) = spec.buckets();
         let shape = Shape::with_cells(tables, per_bucket, cells).map_err(TaskError::new)?;
-        let (mut rates, mut wrong, mut bits_per_key) = (Vec::new(), 0.0, 0.0);
-        for trial in 0..effort.trials {
-            let rng = &mut Rng::stream(seed, trial);
-            let (mut filter, keys) = filled(&spec, cells, stored, absent, rng)?;
-            bits_per_key = filter.local_bits() as f64 / stored as f64;
-            let false_positives = match filter.filter().kind().learns() {
-                true => adapting(&mut filter, shape, &keys, asking, rng)?,
-                false => plain(&filter, &keys, asking),
-            };
-            rates.push(false_positives / queries as f64);
-            wrong += false_positives;
-        }
-        let trials = effort.trials as f64;
-        let mean = rates.iter().sum::<f64>() / trials;
-        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
-        let error = (squares / (trials - 1.0).max(1.0) / trials).sqrt();
-        let Point { kind, bits, per_key, ratio } = self;
+        let (mut filter, keys) = filled(&spec, cells, stored, absent, rng)?;
+        let wrong = match filter.filter().kind().learns() {
+            true => adapting(&mut filter, shape, &keys, asking, rng)?,
+            false => plain(&filter, &keys, asking),
+        };
         Ok(vec![line![
-            kind.label(),
+            self.kind.label(),
             bits,
             per_key,
             ratio,
             cells,
-            bits_per_key,
-            effort.trials,
-            queries * effort.trials,
+            bits_of(&spec, cells)? / stored as f64,
+            queries,
             wrong,
-            mean,
-            error,
-            model.0,
-            model.1
+            wrong / queries as f64,
+            planted.model(model)
         ]])
     }
 
-    /// The model's prediction, and its standard error.
-    fn model(self, cells: u64, absent: u64, queries: u64, effort: Effort, seed: u64) -> Result<(f64, f64), TaskError> {
-        let per_table = cells / self.kind.tables();
-        let bits = self.bits;
+    /// The rate that a formula predicts. 0 for Swapping, which has none.
+    fn formula(self, cells: u64, absent: u64, queries: u64) -> Result<f64, TaskError> {
+        let (per_table, bits) = (cells / self.kind.tables(), self.at.bits);
         let cyclic = |model: Result<CyclicModel, _>| {
             let counted = model.map_err(TaskError::new)?.rate_finite(per_table, absent, queries);
             // The model adds up the cells, and counts a query twice that collides in two of its four.
-            Ok((1.0 - (1.0 - counted / 4.0).powi(4), 0.0))
+            Ok(1.0 - (1.0 - counted / 4.0).powi(4))
         };
         match self.kind {
-            Kind::Plain => Ok((cuckoo_rate(LOAD, (1 << bits) - 1, 4), 0.0)),
+            Kind::Plain => Ok(cuckoo_rate(LOAD, (1 << bits) - 1, 4)),
             Kind::Cyclic { s } => cyclic(CyclicModel::equal_ranges(4, LOAD, bits - s, s, EmptyCell::Reserved)),
             Kind::Unequal { r, s } => cyclic(CyclicModel::unequal_ranges(4, LOAD, bits, s, r, EmptyCell::Reserved)),
-            Kind::Swapping => {
-                let model = SwappingModel::two_by_four(bits).map_err(TaskError::new)?;
-                let estimate = model.rate(per_table / 4, absent, queries, effort.samples, seed);
-                Ok((estimate.rate, estimate.standard_error))
-            }
+            Kind::Swapping => Ok(0.0),
         }
+    }
+
+    /// The rate that the model of Swapping predicts by sampling: anew in each trial, so that its error is part of the
+    /// trials' spread.
+    fn sampled(self, cells: u64, absent: u64, queries: u64, samples: u64, seed: u64) -> Result<f64, TaskError> {
+        let buckets = cells / self.kind.tables() / 4;
+        let model = SwappingModel::two_by_four(self.at.bits).map_err(TaskError::new)?;
+        Ok(model.rate(buckets, absent, queries, samples, Rng::stream(seed, 1).word()).rate)
+    }
+
+    /// Its lines in a table.
+    pub(super) fn of(self, table: &Table) -> Table {
+        table.only("point", self.name())
+    }
+
+    /// The rate of one over the rate of another.
+    pub(super) fn over(self, other: Run, table: &Table) -> Evidence {
+        let at = if self.at == other.at { String::new() } else { format!(" at {}", other.at) };
+        let label = format!("{} over {}{at}", self.name(), other.kind.label());
+        Evidence::ratio(label, &self.of(table).sample("fpr"), &other.of(table).sample("fpr"))
     }
 }
 
@@ -180,6 +240,8 @@ struct Asking {
     queries: u64,
     /// `true` if checking the keys affected by each mistake is less work than asking every query.
     skips: bool,
+    /// `true` if the filter does not hear of every second mistake.
+    deaf: bool,
 }
 
 /// Asks, and counts the false positives.
@@ -205,10 +267,23 @@ fn adapting(
         let query = key(rng.below(asking.absent.into()) as u32);
         if filter.contains(&query) {
             count += 1;
-            filter.was_wrong(&query).map_err(TaskError::new)?;
+            if !(asking.deaf && count % 2 == 0) {
+                filter.was_wrong(&query).map_err(TaskError::new)?;
+            }
         }
     }
     Ok(count as f64)
+}
+
+/// The memory of this many cells, without what every filter has once, such as its hash keys: a few hundred bytes, which
+/// would weigh in small tables only. It is what the filter reports for twice the cells, less what it does for these.
+fn bits_of(spec: &FilterSpec, cells: u64) -> Result<f64, TaskError> {
+    let reported = |cells: u64| {
+        let options = spec.options(cells).ok_or_else(|| TaskError::new("a rival"))?;
+        let filter = options.build(HashKey::fixed(0), Mirror::new()).map_err(TaskError::new)?;
+        Ok::<f64, TaskError>(filter.local_bits() as f64)
+    };
+    Ok(reported(2 * cells)? - reported(cells)?)
 }
 
 /// A full filter. A small table may be full slightly early under an unlucky hash key; then another is used.
@@ -256,13 +331,21 @@ pub(super) fn pictures(experiment: &str, table: &Table, kinds: &[Kind]) -> Vec<P
 fn curves(table: &Table, contender: Contender) -> Vec<Curve> {
     let own = table.only("filter", contender.label.as_str());
     let Some(bits) = contest::bits_per_key_label(&own) else { return Vec::new() };
-    let measured = Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.pairs("ratio", "fpr"));
-    let model = Curve::model(format!("{}, model", contender.label), contender.look, own.pairs("ratio", "model"));
+    let measured = Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.means("ratio", "fpr"));
+    let model = Curve::model(format!("{}, model", contender.label), contender.look, own.means("ratio", "model"));
     vec![measured, model]
 }
 
-/// The rate of a filter at a point.
-pub(super) fn rate(table: &Table, kind: Kind, bits: u32, per_key: u64, ratio: u64) -> Option<f64> {
-    let own = table.only("filter", kind.label()).only("cell_bits", bits).only("per_key", per_key);
-    own.only("ratio", ratio).first("fpr")
+/// The statement that all filters of a point have the same memory.
+pub(super) fn equal_memory(table: &Table, grid: &[At], kinds: &[Kind]) -> Statement {
+    let spread = |at: &At| {
+        let bits = kinds.iter().filter_map(|kind| Run { kind: *kind, at: *at }.of(table).first("bits_per_key"));
+        let (least, most) = bits.fold((f64::INFINITY, 0.0f64), |(least, most), bits| (least.min(bits), most.max(bits)));
+        Evidence::exact(format!("{at}"), if least.is_finite() { most / least } else { f64::NAN }).below(1.01)
+    };
+    Statement::new(
+        "The filters compared have the same memory (this project's)",
+        "the most bits a key over the fewest, of all filters at a point: at most 1.01",
+    )
+    .every(grid.iter().map(spread).collect())
 }

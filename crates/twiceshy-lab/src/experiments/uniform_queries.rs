@@ -1,8 +1,8 @@
 //! 003 Figures 1 to 3: adaptive cuckoo filters under uniformly repeated queries.
 
-use super::model_fit::fit;
-use super::uniform_grid::{self, Kind, Point, rate};
-use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
+use super::model_fit::{fit, fits};
+use super::uniform_grid::{self, At, Kind, Run, equal_memory};
+use crate::experiment::{Budget, Evidence, Experiment, Picture, Point, Setup, Size, Statement, Table};
 
 /// Adaptive cuckoo filters have lower rates the more queries are repeated, as their models predict.
 pub(super) struct UniformQueries;
@@ -10,12 +10,31 @@ pub(super) struct UniformQueries;
 const KINDS: [Kind; 5] =
     [Kind::Plain, Kind::Cyclic { s: 1 }, Kind::Cyclic { s: 2 }, Kind::Cyclic { s: 3 }, Kind::Swapping];
 
-const WIDTHS: [u32; 3] = [8, 12, 16];
+const CYCLIC: [Kind; 3] = [Kind::Cyclic { s: 1 }, Kind::Cyclic { s: 2 }, Kind::Cyclic { s: 3 }];
 
-const PER_KEY: [u64; 3] = [10, 100, 1000];
+const ADAPTIVE: [Kind; 4] = [Kind::Cyclic { s: 1 }, Kind::Cyclic { s: 2 }, Kind::Cyclic { s: 3 }, Kind::Swapping];
 
-fn ratios(size: Size) -> &'static [u64] {
-    size.pick(&[1, 5, 20, 50, 100], &[1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
+const RATIOS: [u64; 15] = [1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
+
+/// The points: a few with enough false positives, or the paper's.
+fn grid(size: Size) -> Vec<At> {
+    let few = |points: &[(u32, u64, u64)]| points.iter().map(|at| At::new(at.0, at.1, at.2)).collect();
+    match size {
+        Size::Tiny => few(&[(8, 10, 1), (8, 10, 50)]),
+        Size::Quick => few(&[
+            (8, 10, 1),
+            (8, 10, 20),
+            (8, 10, 100),
+            (8, 100, 1),
+            (8, 100, 5),
+            (12, 10, 5),
+            (12, 10, 100),
+            (12, 100, 5),
+            (12, 100, 100),
+            (16, 100, 20),
+        ]),
+        Size::Paper => At::grid(size, &[8, 12, 16], &[10, 100, 1000], &RATIOS),
+    }
 }
 
 impl Experiment for UniformQueries {
@@ -32,17 +51,20 @@ impl Experiment for UniformQueries {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
-        let cells = size.pick("256 to 8,192 cells, 4 trials", "Up to 131,072 cells, 10 trials");
+        let cells = size.pick("256 to 40,000 cells", "Up to 131,072 cells");
         vec![
             format!(
                 "{cells} at 95 % load; absent keys are asked for with equal probability, 10, 100 or 1,000 times each on average, and \
-                 the filter adapts to every false positive. If a point would take more queries than {}, its table is smaller; \
+                 the filter adapts to every false positive. If a trial would take more than {}, its table is smaller; \
                  if that is too small to mean anything, the point is left out.",
-                size.pick("3 million", "2,000 million, or 100 million with 8 bits")
+                size.pick(
+                    "150,000 absent keys (600,000 with 16 bits), or 500,000 queries with 8 bits",
+                    "2,000 million queries, or 100 million with 8 bits"
+                )
             ),
             "If mistakes are rare, the queries between two of them are skipped by their exact law (geometric), so that each \
              look-up that matters is real. Models: section 3.1 with finitely many queries and binomial collisions for Cyclic, \
-             section 3.3 by sampling for Swapping."
+             section 3.3 by sampling for Swapping, anew in each trial."
                 .into(),
         ]
     }
@@ -51,158 +73,146 @@ impl Experiment for UniformQueries {
         uniform_grid::COLUMNS
     }
 
-    fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let mut tasks = Vec::new();
-        for bits in WIDTHS {
-            for per_key in PER_KEY {
-                for kind in KINDS {
-                    let points = ratios(setup.size).iter().map(|&ratio| Point { kind, bits, per_key, ratio });
-                    tasks.extend(points.filter_map(|point| point.task(setup)));
-                }
-            }
-        }
-        tasks
+    fn budget(&self, size: Size) -> Budget {
+        uniform_grid::budget(size)
+    }
+
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let at = grid(setup.size);
+        at.iter().flat_map(|at| KINDS.map(|kind| Run { kind, at: *at }.point(setup))).flatten().collect()
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         uniform_grid::pictures(self.name(), table, &KINDS)
     }
 
-    fn findings(&self, table: &Table, size: Size) -> Vec<Finding> {
-        let ratios = ratios(size);
-        vec![
-            fit(table, |filter| filter.starts_with("cyclic"))
-                .finding("section 4.1: the error of the estimates is in most cases well below 5 % (Cyclic)"),
-            fit(table, |filter| filter == "swapping").finding("section 4.1: the same for Swapping, by sampling"),
-            wins_at(table, 12, ratios),
-            wins_at(table, 16, ratios),
-            loses_when_many(table, ratios),
-            swapping_is_better(table, ratios),
-            repeats_help(table, ratios),
-            single_mistakes(table),
-        ]
-    }
-}
-
-const ADAPTIVE: [Kind; 4] = [Kind::Cyclic { s: 1 }, Kind::Cyclic { s: 2 }, Kind::Cyclic { s: 3 }, Kind::Swapping];
-
-/// Every measured point of the grid as (adaptive rate, plain rate).
-fn pairs(table: &Table, bits: u32, ratios: &[u64]) -> Vec<(f64, f64, u64)> {
-    let mut pairs = Vec::new();
-    for kind in ADAPTIVE {
-        for per_key in PER_KEY {
-            for &ratio in ratios {
-                let own = rate(table, kind, bits, per_key, ratio);
-                let plain = rate(table, Kind::Plain, bits, per_key, ratio);
-                pairs.extend(own.zip(plain).map(|(own, plain)| (own, plain, ratio)));
-            }
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
+        let data = Data { table, grid: grid(size) };
+        let mut statements = vec![
+            fits("section 4.1: the error of the estimates is in most cases well below 5 % (Cyclic)", table, |filter| {
+                filter.starts_with("cyclic")
+            }),
+            fits("section 4.1: the same for Swapping, by sampling", table, |filter| filter == "swapping"),
+            data.loses_when_many(),
+            data.swapping_is_better(),
+            equal_memory(table, &data.grid, &KINDS),
+        ];
+        if size != Size::Tiny {
+            statements.extend([12, 16].map(|bits| data.wins_at(bits)));
+            statements.extend([data.few_keys_help(), data.repeats_help(), data.single_mistakes()]);
         }
+        statements
     }
-    pairs
 }
 
-fn wins_at(table: &Table, bits: u32, ratios: &[u64]) -> Finding {
-    // A plain filter of a small table may have no false positives at all.
-    let pairs: Vec<_> = pairs(table, bits, ratios).into_iter().filter(|(_, plain, _)| *plain > 0.0).collect();
-    let above: Vec<String> = pairs
-        .iter()
-        .filter(|(own, plain, _)| own >= plain)
-        .map(|(own, plain, ratio)| format!("A/S {ratio}: {own:.2e} against {plain:.2e}"))
-        .collect();
-    let worse = above.len();
-    Finding::new(
-        format!("section 4.1: with {bits} bits the ACFs outperform the cuckoo filter for all A/S"),
-        format!("below the plain filter at {} of {} points; above it at {}", pairs.len() - worse, pairs.len(), above.join("; ")),
-        worse == 0,
-    )
-    .because("selector bits cost fingerprint bits: if many keys share a bucket and few of their queries are repeats, this adds more collisions than learning removes")
-    .of(pairs.len())
+/// The measurements, and the points that the statements are about.
+struct Data<'a> {
+    table: &'a Table,
+    grid: Vec<At>,
 }
 
-fn loses_when_many(table: &Table, ratios: &[u64]) -> Finding {
-    let pairs = pairs(table, 8, ratios);
-    let small = pairs.iter().filter(|(_, _, ratio)| *ratio <= 1);
-    let large = pairs.iter().filter(|(_, _, ratio)| *ratio >= 50);
-    let share = |pairs: &mut dyn Iterator<Item = &(f64, f64, u64)>| {
-        let all: Vec<bool> = pairs.map(|(own, plain, _)| own < plain).collect();
-        (all.iter().filter(|below| **below).count(), all.len())
-    };
-    let (small, large) = (share(&mut small.into_iter()), share(&mut large.into_iter()));
-    Finding::new(
-        "section 4.1: with 8 bits an ACF has the lower rate only when A/S is small",
-        format!(
-            "below the plain filter at {} of {} points with A/S 1, at {} of {} with 50 and more",
-            small.0, small.1, large.0, large.1
-        ),
-        small.0 * 2 > small.1 && large.0 == 0,
-    )
-}
+impl Data<'_> {
+    /// The rates of adaptive filters over the plain filter's, at some points.
+    fn over_plain(&self, wanted: impl Fn(&At) -> bool) -> Vec<(Run, Evidence)> {
+        let at = self.grid.iter().filter(|at| wanted(at)).flat_map(|at| ADAPTIVE.map(|kind| Run { kind, at: *at }));
+        at.map(|run| (run, run.over(Run { kind: Kind::Plain, ..run }, self.table))).collect()
+    }
 
-/// The false positives of Swapping at a point.
-fn seen(table: &Table, bits: u32, per_key: u64, ratio: u64) -> f64 {
-    let own = table.only("filter", "swapping").only("cell_bits", bits).only("per_key", per_key);
-    own.only("ratio", ratio).first("false_positives").unwrap_or(0.0)
-}
+    fn wins_at(&self, bits: u32) -> Statement {
+        let all = self.over_plain(|at| at.bits == bits);
+        let (runs, evidence): (Vec<Run>, Vec<Evidence>) = all.into_iter().unzip();
+        Statement::new(
+            format!("section 4.1: with {bits} bits the ACFs outperform the cuckoo filter for all A/S"),
+            "rate over the plain filter's, of every variant at every point: below 1",
+        )
+        .every(evidence.into_iter().map(|it| it.below(1.0)).collect())
+        .because(self.model_agrees(&runs))
+    }
 
-fn swapping_is_better(table: &Table, ratios: &[u64]) -> Finding {
-    let (mut better, mut all) = (0, 0);
-    for bits in WIDTHS {
-        for per_key in PER_KEY {
-            for &ratio in ratios {
-                let Some(swapping) = rate(table, Kind::Swapping, bits, per_key, ratio) else { continue };
-                if seen(table, bits, per_key, ratio) < 100.0 {
-                    continue;
-                }
-                let cyclic = ADAPTIVE[..3].iter().filter_map(|kind| rate(table, *kind, bits, per_key, ratio));
-                let Some(best) = cyclic.reduce(f64::min) else { continue };
-                all += 1;
-                better += usize::from(swapping <= best);
+    /// The paper's own model puts the filters above the plain one, where they are, and is right about it.
+    fn model_agrees(&self, runs: &[Run]) -> Statement {
+        let mean = |run: Run, column: &str| run.of(self.table).sample(column).mean();
+        let mut evidence = Vec::new();
+        for run in runs {
+            let plain = Run { kind: Kind::Plain, ..*run };
+            if mean(*run, "fpr") <= mean(plain, "fpr") || run.of(self.table).is_empty() {
+                continue;
             }
+            let predicted = mean(*run, "model") / mean(plain, "model");
+            evidence
+                .push(Evidence::exact(format!("{}, model over the plain filter's", run.name()), predicted).above(1.0));
+            evidence.push(fit(self.table, &run.name()));
         }
+        Statement::new(
+            "selector bits cost fingerprint bits, and with many keys and few repeats that adds more collisions than \
+             learning removes: the paper's own model says so there",
+            "at the points above the plain filter: the model's rate over the plain filter's, above 1; measured rate over the \
+             model's, 0.95 to 1.05",
+        )
+        .every(evidence)
     }
-    Finding::new(
-        "section 4.1: the second variant (Swapping) is better than the first in almost all cases",
-        format!("not above the best Cyclic at {better} of {all} points with a hundred false positives or more"),
-        better * 4 >= all * 3,
-    )
-    .of(all)
-}
 
-fn repeats_help(table: &Table, ratios: &[u64]) -> Finding {
-    let (mut better, mut all) = (0, 0);
-    for kind in ADAPTIVE {
-        for &ratio in ratios {
-            let [few, many] = [10, 100].map(|per_key| rate(table, kind, 12, per_key, ratio));
-            if let (Some(few), Some(many)) = (few, many) {
-                all += 1;
-                better += usize::from(many < few);
-            }
+    fn loses_when_many(&self) -> Statement {
+        let few = self.over_plain(|at| at.bits == 8 && at.ratio == 1);
+        let many = self.over_plain(|at| at.bits == 8 && at.ratio >= 50);
+        Statement::new(
+            "section 4.1: with 8 bits an ACF has the lower rate only when A/S is small",
+            "rate over the plain filter's: below 1 at more than half of the points with A/S 1, above 1 at all with 50 and more",
+        )
+        .most(0.51, few.into_iter().map(|(_, it)| it.below(1.0)).collect())
+        .every(many.into_iter().map(|(_, it)| it.above(1.0)).collect())
+    }
+
+    fn swapping_is_better(&self) -> Statement {
+        let mut evidence = Vec::new();
+        // With 16 bits a trial has too few false positives, and s = 1 makes as many first mistakes as Swapping.
+        for at in self.grid.iter().filter(|at| at.bits < 16) {
+            let swapping = Run { kind: Kind::Swapping, at: *at };
+            evidence.extend(CYCLIC.map(|kind| swapping.over(Run { kind, at: *at }, self.table).below(1.0)));
         }
+        Statement::new(
+            "section 4.1: the second variant (Swapping) is better than the first in almost all cases",
+            "rate over Cyclic's, for every s at every point with 8 and 12 bits: below 1 in 90 % of the cases",
+        )
+        .most(0.9, evidence)
     }
-    Finding::new(
-        "section 4.1: the performance improves when the number of queries a key increases",
-        format!("12 bits: lower with 100 queries a key than with 10 at {better} of {all} points"),
-        better == all,
-    )
-    .of(all)
-}
 
-/// If a key meets at most one stored key, Swapping is wrong about it once, and the plain filter every time.
-fn single_mistakes(table: &Table) -> Finding {
-    let gain = |ratio: u64| {
-        let [swapping, plain] =
-            [Kind::Swapping, Kind::Plain].map(|kind| rate(table, kind, 16, 100, ratio).filter(|rate| *rate > 0.0));
-        swapping.zip(plain).map(|(swapping, plain)| plain / swapping)
-    };
-    let gains: Vec<f64> = [20, 50, 100].into_iter().filter_map(gain).collect();
-    let mean = gains.iter().sum::<f64>() / gains.len().max(1) as f64;
-    Finding::new(
-        "section 4.1: the gain of Swapping is about n_e/2 if A/S times the plain rate is far below 1",
-        format!("16 bits, 100 queries a key, A/S 20 to 100: {mean:.0} times, where 50 is n_e/2"),
-        (35.0..65.0).contains(&mean),
-    )
-    .open_if(
-        gains.len() < 3 || table.only("cell_bits", 16u32).first("cells").is_none_or(|cells| cells < 100_000.0),
-        "too few false positives in tables this small",
-    )
+    /// The rates at one point over those at another, for each adaptive filter.
+    fn compared(&self, pairs: &[(At, At)]) -> Vec<Evidence> {
+        let of = |(one, other): &(At, At)| {
+            ADAPTIVE.map(|kind| Run { kind, at: *one }.over(Run { kind, at: *other }, self.table).below(1.0))
+        };
+        pairs.iter().flat_map(of).collect()
+    }
+
+    fn few_keys_help(&self) -> Statement {
+        let pairs = [10, 100].map(|per_key| (At::new(12, per_key, 5), At::new(12, per_key, 100)));
+        Statement::new(
+            "section 4.1: the false-positive rates of the ACFs are better for lower A/S",
+            "12 bits, 10 and 100 queries a key: the rate at A/S 5 over that at 100, below 1",
+        )
+        .every(self.compared(&pairs))
+    }
+
+    fn repeats_help(&self) -> Statement {
+        let pairs = [5, 100].map(|ratio| (At::new(12, 100, ratio), At::new(12, 10, ratio)));
+        Statement::new(
+            "section 4.1: the performance improves when the number of queries a key increases",
+            "12 bits: the rate with 100 queries a key over that with 10, below 1",
+        )
+        .every(self.compared(&pairs))
+    }
+
+    /// If a key meets at most one stored key, Swapping is wrong about it once, and the plain filter every time.
+    fn single_mistakes(&self) -> Statement {
+        let gain = |at: At| {
+            let gain = Run { kind: Kind::Plain, at }.over(Run { kind: Kind::Swapping, at }, self.table);
+            gain.within(0.8 * 50.0, 1.25 * 50.0)
+        };
+        Statement::new(
+            "section 4.1: the gain of Swapping is about n_e/2 if A/S times the plain rate is far below 1",
+            "12 bits at A/S 5 and 16 bits at A/S 20, 100 queries a key: the plain filter's rate over Swapping's, 0.8 to 1.25 times 50",
+        )
+        .every([At::new(12, 100, 5), At::new(16, 100, 20)].map(gain).into())
+    }
 }

@@ -33,9 +33,8 @@ const POOLS: [AdversaryName; 8] = [
 /// The adversaries that change the set, or wait for growth or a crash, but for `full-oracle`, which is brief. The timing
 /// attack is a separate experiment.
 fn set_changers(size: Size) -> Vec<AdversaryName> {
-    let others = |name: &AdversaryName| {
-        !name.searches() && !BRIEF.contains(name) && *name != AdversaryName::DeleteReinsert
-    };
+    let others =
+        |name: &AdversaryName| !name.searches() && !BRIEF.contains(name) && *name != AdversaryName::DeleteReinsert;
     let tiny = [AdversaryName::Swap, AdversaryName::Crash, AdversaryName::Avoiders];
     AdversaryName::ALL.into_iter().filter(others).filter(|name| size != Size::Tiny || tiny.contains(name)).collect()
 }
@@ -175,7 +174,8 @@ impl Experiment for AdaptivityGame {
     fn statements(&self, table: &Table, _: Size) -> Vec<Statement> {
         let all = matches(table);
         let of = |filters: &'static [&'static str]| {
-            let named = |own: &&Table| own.rows().next().is_some_and(|row| filters.contains(&row.text("filter").as_str()));
+            let named =
+                |own: &&Table| own.rows().next().is_some_and(|row| filters.contains(&row.text("filter").as_str()));
             all.iter().filter(named)
         };
         let no_more = format!("the share of games won: at most {MARGIN}");

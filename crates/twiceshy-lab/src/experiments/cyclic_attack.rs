@@ -26,6 +26,11 @@ fn widths(size: Size) -> &'static [u32] {
     size.of(&[4], &[4, 6, 8], &[4, 5, 6, 7, 8])
 }
 
+/// The widest remainders of adaptive filters. They play many games, and each takes 2^(2·bits) look-ups and more.
+fn widest_adaptive(size: Size) -> u32 {
+    size.pick(6, 8)
+}
+
 /// Keys, and games of a trial: of a filter that is beaten, and of one that is not.
 fn amounts(size: Size) -> (u64, [u64; 2]) {
     size.of((60, [5, 20]), (200, [5, 20]), (1_000, [100, 100]))
@@ -70,7 +75,11 @@ impl Experiment for CyclicAttack {
         let mut points = Vec::new();
         for &bits in widths(setup.size) {
             for contender in contenders(bits) {
-                let games = if ADAPTIVE.contains(&contender.label.as_str()) { adaptive } else { beaten };
+                let is_adaptive = ADAPTIVE.contains(&contender.label.as_str());
+                if is_adaptive && bits > widest_adaptive(setup.size) {
+                    continue;
+                }
+                let games = if is_adaptive { adaptive } else { beaten };
                 let mut game = Match::new(&[AdversaryName::Cyclic], contender, bits, keys, games);
                 game.work = games as f64 * (keys as f64 * 3e-6 + f64::from(1 << (2 * bits)) * 2e-7);
                 points.push(game.point(setup));

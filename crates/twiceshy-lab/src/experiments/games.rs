@@ -72,7 +72,8 @@ impl Match {
     pub(super) fn point(self, setup: &Setup) -> Point {
         let Match { adversaries, bits, keys, phases, contender, .. } = &self;
         let names: Vec<&str> = adversaries.iter().take(1).map(|name| name.as_str()).collect();
-        let others = if adversaries.len() > 1 { format!(" and {} others", adversaries.len() - 1) } else { String::new() };
+        let others =
+            if adversaries.len() > 1 { format!(" and {} others", adversaries.len() - 1) } else { String::new() };
         let name = format!(
             "{}{others} against {}, {bits} bits, {keys} keys, {phases} phases",
             names.concat(),
@@ -200,7 +201,7 @@ pub(super) fn margin(static_rate: f64) -> f64 {
 }
 
 /// How [`margin`] is told in a statement.
-pub(super) const MARGIN: &str = "ε and a quarter, or two percentage points where that is more";
+pub(super) const MARGIN: &str = "ε plus a quarter of it, or plus two percentage points where that is more";
 
 /// That an adversary wins no more than ε: the share of games won.
 pub(super) fn wins_no_more(own: &Table) -> Option<Evidence> {
@@ -226,6 +227,8 @@ pub(super) fn finds_no_more(own: &Table) -> Option<Evidence> {
 /// The statement that none of these adversaries, which search, wins more than ε against these filters.
 pub(super) fn no_search_wins(paper: &str, table: &Table, filters: &[&str]) -> Statement {
     let own = |part: &Table| part.rows().next().is_some_and(|row| filters.contains(&row.text("filter").as_str()));
-    let tested = format!("the games won with a key that it found, beyond the ε of a random key: at most {MARGIN} in all");
-    Statement::new(paper, tested).every(matches(table).iter().filter(|part| own(part)).filter_map(finds_no_more).collect())
+    let tested = "the share of games won with a key that it found: at most a quarter of ε, or two percentage points where that is \
+                  more. In its other games it names a random key, which wins with ε";
+    Statement::new(paper, tested)
+        .every(matches(table).iter().filter(|part| own(part)).filter_map(finds_no_more).collect())
 }

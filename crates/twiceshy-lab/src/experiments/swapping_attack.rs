@@ -24,7 +24,7 @@ fn widths(size: Size) -> &'static [u32] {
 
 /// Keys, and games of a trial: against Swapping, and against others.
 fn amounts(size: Size) -> (u64, [u64; 2]) {
-    size.of((60, [5, 20]), (200, [5, 20]), (1_000, [20, 20]))
+    size.of((30, [5, 20]), (100, [5, 20]), (1_000, [20, 20]))
 }
 
 impl Experiment for SwappingAttack {

@@ -67,7 +67,8 @@ impl Experiment for TimingAttack {
     fn statements(&self, table: &Table, _: Size) -> Vec<Statement> {
         let all = matches(table);
         let of = |filters: &'static [&'static str]| {
-            let named = |own: &&Table| own.rows().next().is_some_and(|row| filters.contains(&row.text("filter").as_str()));
+            let named =
+                |own: &&Table| own.rows().next().is_some_and(|row| filters.contains(&row.text("filter").as_str()));
             all.iter().filter(named)
         };
         vec![

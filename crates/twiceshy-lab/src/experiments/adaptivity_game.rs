@@ -66,6 +66,9 @@ const BROOMS: [&str; 2] = ["broom", "broom, 3 phases old"];
 /// Filters that keep their hash key when they are recovered from the remote.
 const FORGETFUL: [&str; 2] = ["telescoping", "extension"];
 
+/// The filters of the tiny size.
+const TINY: [&str; 5] = ["broom", "telescoping", ROOMY, "extension", "quotient, plain"];
+
 /// Widths of brief games, and of those that change the set.
 fn widths(size: Size) -> [&'static [u32]; 2] {
     size.of([&[4], &[4]], [&[4, 6], &[4]], [&[3, 4, 6, 8], &[4, 8]])
@@ -73,7 +76,7 @@ fn widths(size: Size) -> [&'static [u32]; 2] {
 
 /// Keys, and games of a trial: of brief adversaries and of those that change the set.
 fn amounts(size: Size) -> (u64, [u64; 2]) {
-    size.of((50, [50, 10]), (100, [50, 10]), (500, [100, 20]))
+    size.of((40, [50, 10]), (60, [75, 16]), (500, [100, 20]))
 }
 
 /// The brief adversaries against each filter, on the same filters.
@@ -82,8 +85,18 @@ fn brief(setup: &Setup) -> Vec<Point> {
     let mut points = Vec::new();
     for &bits in widths(setup.size)[0] {
         for (contender, phases) in [contenders(bits), vec![(roomy(bits), 0)]].concat() {
-            let game = Match::new(&BRIEF, contender, bits, keys, games);
-            // The rarer the mistakes, the more look-ups a phase takes.
+            let plays = match setup.size {
+                Size::Tiny => TINY.contains(&contender.label.as_str()),
+                // The rarer the mistakes, the longer it takes to grow old.
+                Size::Quick => phases == 0 || bits == 4,
+                Size::Paper => true,
+            };
+            if !plays {
+                continue;
+            }
+            // The last one's games are the longest.
+            let adversaries = setup.size.of(&ASKING[..], &BRIEF[..], &BRIEF[..]);
+            let game = Match::new(adversaries, contender, bits, keys, games);
             let work = game.work * (1.0 + phases as f64 * f64::from(1 << bits) / 64.0);
             points.push(Match { phases, work, ..game }.point(setup));
         }
@@ -98,7 +111,12 @@ fn set_changing(setup: &Setup) -> Vec<Point> {
     let all = set_changers(setup.size);
     let plays = |contender: &Contender| {
         let label = contender.label.as_str();
-        BROOMS.contains(&label) || FORGETFUL.contains(&label) || setup.size == Size::Paper && label != "quotient, plain"
+        let judged = BROOMS.contains(&label) || FORGETFUL.contains(&label);
+        match setup.size {
+            Size::Tiny => judged && TINY.contains(&label),
+            Size::Quick => judged,
+            Size::Paper => label != "quotient, plain",
+        }
     };
     let mut points = Vec::new();
     for &bits in widths(setup.size)[1] {

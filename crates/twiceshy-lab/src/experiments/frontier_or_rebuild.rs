@@ -17,7 +17,7 @@ const REMAINDER: u32 = 4;
 
 /// Keys of the small and of the large filter, and mistakes for each key.
 fn amounts(size: Size) -> ([u64; 2], u64) {
-    size.of(([500, 2_000], 2), ([2_000, 8_000], 2), ([50_000, 200_000], 3))
+    size.of(([500, 2_000], 1), ([1_000, 4_000], 2), ([50_000, 200_000], 3))
 }
 
 /// Measurements per n adaptations.
@@ -110,7 +110,7 @@ impl Experiment for FrontierOrRebuild {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.of(Budget { first: 24, most: 48 }, Budget { first: 24, most: 48 }, Budget { first: 24, most: 24 })
+        size.of(Budget { first: 24, most: 24 }, Budget { first: 24, most: 48 }, Budget { first: 24, most: 24 })
     }
 
     /// A planted wrong rule makes the frontier's filter rebuild as well.

@@ -12,8 +12,7 @@ pub(super) struct AdaptivityGame;
 /// The adversaries that only ask.
 const ASKING: [AdversaryName; 3] = [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds];
 
-/// Those that are played in small numbers of many keys each: their games are short, and they name a single key, so it
-/// takes thousands of games to tell ε from more.
+/// Adversaries with short games that name a single key: it takes thousands of games to tell ε from more.
 const BRIEF: [AdversaryName; 4] =
     [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds, AdversaryName::FullOracle];
 

@@ -96,7 +96,7 @@ impl Experiment for AdaptivityBits {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.pick(Budget { first: 12, most: 24 }, Budget { first: 12, most: 12 })
+        size.of(Budget { first: 12, most: 12 }, Budget { first: 12, most: 24 }, Budget { first: 12, most: 12 })
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {

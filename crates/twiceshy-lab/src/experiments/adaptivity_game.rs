@@ -34,7 +34,7 @@ const POOLS: [AdversaryName; 8] = [
 fn set_changers(size: Size) -> Vec<AdversaryName> {
     let others =
         |name: &AdversaryName| !name.searches() && !BRIEF.contains(name) && *name != AdversaryName::DeleteReinsert;
-    let tiny = [AdversaryName::Swap, AdversaryName::Crash, AdversaryName::Avoiders];
+    let tiny = [AdversaryName::Swap, AdversaryName::Crash, AdversaryName::Avoiders, AdversaryName::Revenants];
     AdversaryName::ALL.into_iter().filter(others).filter(|name| size != Size::Tiny || tiny.contains(name)).collect()
 }
 

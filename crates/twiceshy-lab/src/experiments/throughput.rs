@@ -157,7 +157,7 @@ impl Experiment for Throughput {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.of(Budget { first: 24, most: 24 }, Budget { first: 24, most: 40 }, Budget { first: 24, most: 24 })
+        size.of(Budget { first: 24, most: 24 }, Budget { first: 24, most: 30 }, Budget { first: 24, most: 24 })
     }
 
     /// A planted wrong rule: telescoping inserts, removes and inserts each key three times.

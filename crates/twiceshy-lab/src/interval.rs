@@ -27,30 +27,6 @@ pub fn wilson(wins: u64, games: u64, z: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// The probability of at least `wins` wins in `games` games, each won with probability `chance`.
-///
-/// ```
-/// use twiceshy_lab::interval::at_least;
-///
-/// assert_eq!(at_least(0, 10, 0.5), 1.0);
-/// assert!((at_least(9, 10, 0.5) - 11.0 / 1024.0).abs() < 1e-12);
-/// ```
-pub fn at_least(wins: u64, games: u64, chance: f64) -> f64 {
-    if wins == 0 || chance >= 1.0 {
-        return 1.0;
-    }
-    if wins > games || chance <= 0.0 {
-        return 0.0;
-    }
-    // Starts at the largest term, in logarithms: no term overflows, and small sums keep their digits.
-    let term = |k: u64| {
-        let ways =
-            libm::lgamma(games as f64 + 1.0) - libm::lgamma(k as f64 + 1.0) - libm::lgamma((games - k) as f64 + 1.0);
-        (ways + k as f64 * chance.ln() + (games - k) as f64 * (-chance).ln_1p()).exp()
-    };
-    (wins..=games).map(term).sum::<f64>().min(1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

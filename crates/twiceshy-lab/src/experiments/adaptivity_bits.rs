@@ -2,7 +2,8 @@
 
 use crate::broom::{Subject, loaded};
 use crate::experiment::{
-    Axis, Curve, Experiment, Finding, Line, Picture, Setup, Size, Table, Task, TaskError, Value, line,
+    Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size, Statement, Table,
+    TaskError, line,
 };
 use crate::fixed_set::FixedSet;
 
@@ -14,10 +15,22 @@ const REMAINDER: u32 = 4;
 /// Measurements per n adaptations: the statistics scan all blocks.
 const LOOKS: u64 = 8;
 
-fn measure(keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
-    let mut subject = Subject::fixed(keys, loaded(keys, REMAINDER), seed).map_err(TaskError::new)?;
+/// The bits a key that the mistakes of a phase introduce, by the proof of Lemma 9: a mistake takes two on average, and
+/// with c = 3 a phase has n/3 mistakes.
+const OF_A_PHASE: f64 = 2.0 / 3.0;
+
+/// The numbers of keys, and how many mistakes there are for each key.
+fn amounts(size: Size) -> (&'static [u64], u64) {
+    size.of((&[1_000, 4_000], 2), (&[1_000, 16_000], 2), (&[10_000, 100_000, 1_000_000], 6))
+}
+
+/// A trial. `moves` is `false` for a planted error: the frontier stands still, so that no bits are dropped.
+fn measure(keys: u64, adapts_a_key: u64, moves: bool, seed: u64) -> Result<Vec<Line>, TaskError> {
+    let options = loaded(keys, REMAINDER);
+    let options = if moves { options } else { options.reclaim_by_rebuild() };
+    let mut subject = Subject::fixed(keys, options, seed).map_err(TaskError::new)?;
     subject.fill(keys).map_err(TaskError::new)?;
-    let (mut lines, mut most) = (Vec::new(), 0);
+    let mut lines = Vec::new();
     for look in 1..=adapts_a_key * LOOKS {
         subject.filter.remote_mut().reset();
         let (from, until) = (keys * (look - 1) / LOOKS, keys * look / LOOKS);
@@ -25,14 +38,13 @@ fn measure(keys: u64, adapts_a_key: u64, seed: u64) -> Result<Vec<Line>, TaskErr
             let query = subject.next_mistake();
             subject.filter.was_wrong(&query).map_err(TaskError::new)?;
         }
-        lines.push(seen(&subject, keys, until, until - from, &mut most));
+        lines.push(seen(&subject, keys, until, until - from));
     }
     Ok(lines)
 }
 
-fn seen(subject: &Subject<FixedSet>, keys: u64, adapts: u64, since: u64, most: &mut u64) -> Line {
+fn seen(subject: &Subject<FixedSet>, keys: u64, adapts: u64, since: u64) -> Line {
     let (stats, counts) = (subject.filter.filter().stats(), subject.filter.remote().counts());
-    *most = (*most).max(stats.largest_group);
     let a_key = |count: u64| count as f64 / keys as f64;
     line![
         keys,
@@ -40,7 +52,6 @@ fn seen(subject: &Subject<FixedSet>, keys: u64, adapts: u64, since: u64, most: &
         a_key(stats.moved),
         a_key(stats.adaptivity_bits),
         stats.largest_group,
-        *most,
         a_key(stats.second_level),
         counts.reads as f64 / since as f64,
         counts.writes as f64 / since as f64,
@@ -61,11 +72,12 @@ impl Experiment for AdaptivityBits {
         "001, Lemmas 9 and 15"
     }
 
-    fn method(&self, _: Size) -> Vec<String> {
+    fn method(&self, size: Size) -> Vec<String> {
         vec![format!(
             "Broom filters of {REMAINDER}-bit remainders at 95 % load are asked for fresh absent keys and adapt to each \
-             mistake; c = 3 keys take the next hash function for each extension. A phase ends when all keys have done so. No key is \
-             removed: Lemmas 14 and 16, which are about removals, are measured by `--example broom_traffic`."
+             mistake, {} for each key; c = 3 keys take the next hash function for each extension. A phase ends when all keys have \
+             done so. No key is removed: Lemmas 14 and 16, which are about removals, are measured by `--example broom_traffic`.",
+            amounts(size).1
         )]
     }
 
@@ -76,7 +88,6 @@ impl Experiment for AdaptivityBits {
             "phases",
             "adaptivity_bits_per_key",
             "largest_block",
-            "largest_block_so_far",
             "second_level_share",
             "reads_per_mistake",
             "writes_per_mistake",
@@ -84,72 +95,103 @@ impl Experiment for AdaptivityBits {
         ]
     }
 
-    fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let sizes = setup
-            .size
-            .pick(vec![(1_000, 10), (4_000, 10), (16_000, 5)], vec![(10_000, 100), (100_000, 30), (1_000_000, 10)]);
-        let seed = setup.seed;
-        let task = |(keys, adapts): (u64, u64)| {
+    fn budget(&self, size: Size) -> Budget {
+        size.of(Budget { first: 12, most: 12 }, Budget { first: 12, most: 24 }, Budget { first: 12, most: 12 })
+    }
+
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let (sizes, adapts) = amounts(setup.size);
+        let moves = setup.planted != Planted::WrongRule;
+        let point = |&keys: &u64| {
             let work = (keys * adapts) as f64 * setup.size.pick(8e-6, 3e-5);
-            Task::new(format!("{keys} keys"), work, move || measure(keys, adapts, seed))
+            let settings = (keys, adapts, moves, REMAINDER, LOOKS);
+            Point::new(format!("{keys} keys"), work, &settings, move |seed| measure(keys, adapts, moves, seed))
         };
-        sizes.into_iter().map(task).collect()
+        sizes.iter().map(point).collect()
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         let picture = |column: &str, title: &str, label: &str| Picture {
             name: format!("adaptivity-bits-{}", if column.starts_with('l') { "largest-block" } else { "mean" }),
             title: title.into(),
-            x: Axis::linear("phases: how often all keys have taken another hash function"),
+            x: Axis::linear("mistakes that it learned from, over keys"),
             y: Axis::linear(label),
             lines: curves(table, column),
         };
         vec![
-            picture("adaptivity_bits_per_key", "Adaptivity bits over phases", "adaptivity bits a key"),
+            picture("adaptivity_bits_per_key", "Adaptivity bits while the filter learns", "adaptivity bits a key"),
             picture("largest_block", "The fullest block of 64 slots", "adaptivity bits in the block"),
         ]
     }
 
-    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        // The first phase starts without any.
-        let settled = |keys: &Value| -> Vec<f64> {
-            let own = table.only("keys", keys.clone());
-            own.pairs("phases", "adaptivity_bits_per_key")
-                .into_iter()
-                .filter(|(phase, _)| *phase > 1.0)
-                .map(|(_, bits)| bits)
-                .collect()
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
+        let sizes = amounts(size).0;
+        let own = |keys: u64| table.only("keys", keys);
+        let label = |keys: u64| format!("{keys} keys");
+        let Some(&least) = sizes.first() else { return Vec::new() };
+        let measured: Vec<u64> = sizes.iter().copied().filter(|keys| !own(*keys).is_empty()).collect();
+        let highest = |&keys: &u64| Evidence::mean(label(keys), &highest(&own(keys))).below(OF_A_PHASE);
+        let lasting = |&keys: &u64| {
+            let (early, late) = halves(&own(keys));
+            Evidence::ratio(format!("{keys} keys, later over earlier"), &late, &early).within(0.9, 1.1)
         };
-        let mean = |bits: &[f64]| bits.iter().sum::<f64>() / bits.len().max(1) as f64;
-        let sizes = table.values("keys");
-        let means: Vec<f64> = sizes.iter().map(|keys| mean(&settled(keys))).collect();
-        let spread = means.iter().copied().fold(0.0, f64::max) / means.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = sizes.iter().flat_map(&settled).fold(0.0, f64::max);
-        let worst =
-            table.rows().filter_map(|row| Some((row.number("largest_block_so_far")?, row.number("keys")?.log2())));
-        let worst = worst.map(|(bits, log)| bits / log).fold(0.0, f64::max);
-        let of_size = |(keys, mean): (&Value, &f64)| format!("{mean:.3} with {keys} keys");
+        let over_least = |keys: u64, column: &str| {
+            let [top, bottom] = [keys, least].map(|keys| settled(&own(keys), column, mean));
+            Evidence::ratio(format!("{keys} keys over {least}"), &top, &bottom)
+        };
+        let others = || measured.iter().copied().filter(|keys| *keys > least);
+        let alike = |keys: u64| over_least(keys, BITS).within(0.9, 1.1);
+        let slow = |keys: u64| over_least(keys, "largest_block").below((keys as f64).ln() / (least as f64).ln());
         vec![
-            Finding::new(
+            Statement::new(
                 "Lemma 9: O(n) adaptivity bits at any time",
-                format!("after the first phase never more than {most:.3} a key"),
-                most < 1.0,
+                "the most bits a key at any time after the first phase: at most 2/3, what the mistakes of a phase introduce. \
+                 Later over earlier bits, at the largest n: 0.9 to 1.1",
             )
-            .of(table.len()),
-            Finding::new(
-                "The same for every n",
-                sizes.iter().zip(&means).map(of_size).collect::<Vec<_>>().join(", "),
-                spread < 1.25,
-            )
-            .of(table.len()),
-            Finding::new(
+            .every(measured.iter().map(highest).collect())
+            .every(measured.last().map(lasting).into_iter().collect()),
+            Statement::new("Lemma 9: the same constant for every n", "bits a key over those of the smallest n: 0.9 to 1.1")
+                .every(others().map(alike).collect()),
+            Statement::new(
                 "Lemma 15: O(log n) adaptivity bits for a group of Θ(log n) fingerprints",
-                format!("the fullest block of 64 slots held at most {worst:.1} log2 n bits"),
-                worst < 10.0,
+                "bits of the fullest block of 64 slots over those at the smallest n: at most the ratio of log n",
             )
-            .of(table.len()),
+            .every(others().map(slow).collect()),
         ]
     }
+}
+
+/// Mistakes a key in the first phase, which starts without adaptivity bits: n/3, and a few more for chance.
+const FIRST_PHASE: f64 = 0.5;
+
+const BITS: &str = "adaptivity_bits_per_key";
+
+/// For each trial a function of a column at all looks after the first phase.
+fn settled(own: &Table, column: &str, of: impl Fn(&[f64]) -> f64) -> Sample {
+    own.sample_by(|rows| {
+        let late = rows.iter().filter(|row| row.number("adapts_per_key").is_some_and(|adapts| adapts > FIRST_PHASE));
+        let values: Vec<f64> = late.filter_map(|row| row.number(column)).collect();
+        (!values.is_empty()).then(|| of(&values))
+    })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn highest(own: &Table) -> Sample {
+    settled(own, BITS, |bits| bits.iter().copied().fold(0.0, f64::max))
+}
+
+/// The means of the first and of the second half of the looks after the first phase.
+fn halves(own: &Table) -> (Sample, Sample) {
+    let half = |late: bool| {
+        settled(own, BITS, move |bits| {
+            let (first, second) = bits.split_at(bits.len() / 2);
+            mean(if late { second } else { first })
+        })
+    };
+    (half(false), half(true))
 }
 
 /// A line for each number of keys.
@@ -159,7 +201,7 @@ fn curves(table: &Table, column: &str) -> Vec<Curve> {
         .filter_map(|(look, keys)| {
             let own = table.only("keys", keys.clone());
             let bits = crate::experiment::contest::bits_per_key_label(&own)?;
-            Some(Curve::measured(format!("{keys} keys, {bits}"), look, own.pairs("phases", column)))
+            Some(Curve::measured(format!("{keys} keys, {bits}"), look, own.means("adapts_per_key", column)))
         })
         .collect()
 }

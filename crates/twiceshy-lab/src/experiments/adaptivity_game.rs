@@ -1,31 +1,42 @@
 //! 001 section 2: the adaptivity game, all filters against adversaries that ask, and against those that insert mistakes.
 
-use super::games::{self, Match, no_adversary_wins, no_pool_wins};
-use crate::experiment::{Axis, Contender, Experiment, Finding, Picture, Row, Setup, Size, Table, Task};
+use super::games::{self, MARGIN, Match, matches, pool_no_worse, wins_no_more, won};
+use crate::experiment::{Axis, Budget, Contender, Experiment, Picture, Point, Setup, Size, Statement, Table};
 use crate::game::AdversaryName;
+use crate::replay::FilterSpec;
 use twiceshy::Kind;
 
 /// A broom filter loses no more than ε of the games, whatever its adversary asks, inserts and deletes.
 pub(super) struct AdaptivityGame;
 
-const ADVERSARIES: [AdversaryName; 3] = [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds];
+/// The adversaries that only ask.
+const ASKING: [AdversaryName; 3] = [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds];
 
-const BITS: [u32; 4] = [3, 4, 6, 8];
+/// Adversaries with short games that name a single key: it takes thousands of games to tell ε from more.
+const BRIEF: [AdversaryName; 4] =
+    [AdversaryName::Fresh, AdversaryName::Repeat, AdversaryName::Rounds, AdversaryName::FullOracle];
 
-/// Bits at which adversaries that change the set play: few, where mistakes are common, and many, where they are rare.
-const MEDDLERS_BITS: [u32; 2] = [4, 8];
+/// Adversaries that have dozens of keys to name in every game, of which about ε are wrong: their mean share tells more
+/// than the games won. The others have few keys, or hardly ever a wrong one, so that their games are counted.
+const POOLS: [AdversaryName; 8] = [
+    AdversaryName::Endless,
+    AdversaryName::Crash,
+    AdversaryName::Flood,
+    AdversaryName::Avoiders,
+    AdversaryName::Chain,
+    AdversaryName::Grandchildren,
+    AdversaryName::Lottery,
+    AdversaryName::Lives,
+];
 
-/// The adversaries that change the set, or wait for growth or a crash. The timing attack is a separate experiment.
-fn set_changers() -> Vec<AdversaryName> {
-    let others = |name: &AdversaryName| {
-        !name.searches() && !ADVERSARIES.contains(name) && *name != AdversaryName::DeleteReinsert
-    };
-    AdversaryName::ALL.into_iter().filter(others).collect()
+/// The adversaries that change the set, or wait for growth or a crash, but for `full-oracle`, which is brief. The timing
+/// attack is a separate experiment.
+fn set_changers(size: Size) -> Vec<AdversaryName> {
+    let others =
+        |name: &AdversaryName| !name.searches() && !BRIEF.contains(name) && *name != AdversaryName::DeleteReinsert;
+    let tiny = [AdversaryName::Swap, AdversaryName::Crash, AdversaryName::Avoiders, AdversaryName::Revenants];
+    AdversaryName::ALL.into_iter().filter(others).filter(|name| size != Size::Tiny || tiny.contains(name)).collect()
 }
-
-/// How much more often than at the static rate a key may be wrong if it avoids the same fingerprints: 1/(1 − 1/2c),
-/// since a phase ends after n/c mistakes with c = 3.
-const AVOIDANCE: f64 = 1.2;
 
 /// Filters with fingerprints or remainders of `bits` bits, and the number of phases before the games.
 pub(super) fn contenders(bits: u32) -> Vec<(Contender, u64)> {
@@ -42,38 +53,80 @@ pub(super) fn contenders(bits: u32) -> Vec<(Contender, u64)> {
     ]
 }
 
-/// A match of each adversary against each filter.
-pub(super) fn tasks(setup: &Setup, adversaries: &[AdversaryName], keys: u64, games: u64) -> Vec<Task> {
-    let mut tasks = Vec::new();
-    for &adversary in adversaries {
-        for bits in BITS {
-            for (contender, phases) in contenders(bits) {
-                let game = Match::new(adversary, contender, bits, keys, games);
-                // The rarer the mistakes, the more look-ups a phase takes.
-                let work = game.work * (3.0 + phases as f64 * f64::from(1 << bits) / 64.0);
-                tasks.push(Match { phases, work, ..game }.task(setup));
-            }
-        }
-    }
-    tasks
+/// Telescoping with a byte for each selector: room for every one.
+fn roomy(bits: u32) -> Contender {
+    Contender { label: ROOMY.into(), look: 2, spec: FilterSpec::new(Kind::TelescopingPlain, bits) }
 }
 
-/// All adversaries that change the set against each filter that learns, on the same filters.
-fn set_changing(setup: &Setup, keys: u64, games: u64) -> Vec<Task> {
-    let all = set_changers();
-    let Some((&first, others)) = all.split_first() else { return Vec::new() };
-    let mut tasks = Vec::new();
-    for bits in MEDDLERS_BITS {
-        for (contender, phases) in contenders(bits) {
-            if contender.spec.name != Kind::Quotient.into() {
-                let game = Match::new(first, contender, bits, keys, games);
-                // Together they find about ten mistakes per key.
-                let work = game.work * (40.0 + 3.0 * f64::from(1 << bits));
-                tasks.push(Match { phases, work, others: others.to_vec(), ..game }.task(setup));
+const ROOMY: &str = "telescoping, plain selectors";
+
+const BROOMS: [&str; 2] = ["broom", "broom, 3 phases old"];
+
+/// Filters that keep their hash key when they are recovered from the remote.
+const FORGETFUL: [&str; 2] = ["telescoping", "extension"];
+
+/// The filters of the tiny size.
+const TINY: [&str; 5] = ["broom", "telescoping", ROOMY, "extension", "quotient, plain"];
+
+/// Widths of brief games, and of those that change the set.
+fn widths(size: Size) -> [&'static [u32]; 2] {
+    size.of([&[4], &[4]], [&[4, 6], &[4]], [&[3, 4, 6, 8], &[4, 8]])
+}
+
+/// Keys, and games of a trial: of brief adversaries and of those that change the set.
+fn amounts(size: Size) -> (u64, [u64; 2]) {
+    size.of((40, [50, 10]), (60, [75, 16]), (500, [100, 20]))
+}
+
+/// The brief adversaries against each filter, on the same filters.
+fn brief(setup: &Setup) -> Vec<Point> {
+    let (keys, [games, _]) = amounts(setup.size);
+    let mut points = Vec::new();
+    for &bits in widths(setup.size)[0] {
+        for (contender, phases) in [contenders(bits), vec![(roomy(bits), 0)]].concat() {
+            let plays = match setup.size {
+                Size::Tiny => TINY.contains(&contender.label.as_str()),
+                // The rarer the mistakes, the longer it takes to grow old.
+                Size::Quick => phases == 0 || bits == 4,
+                Size::Paper => true,
+            };
+            if !plays {
+                continue;
             }
+            // The last one's games are the longest.
+            let adversaries = setup.size.of(&ASKING[..], &BRIEF[..], &BRIEF[..]);
+            let game = Match::new(adversaries, contender, bits, keys, games);
+            let work = game.work * (1.0 + phases as f64 * f64::from(1 << bits) / 64.0);
+            points.push(Match { phases, work, ..game }.point(setup));
         }
     }
-    tasks
+    points
+}
+
+/// All adversaries that change the set against the filters that learn, on the same filters. Only in the paper's size
+/// against those that no statement is about.
+fn set_changing(setup: &Setup) -> Vec<Point> {
+    let (keys, [_, games]) = amounts(setup.size);
+    let all = set_changers(setup.size);
+    let plays = |contender: &Contender| {
+        let label = contender.label.as_str();
+        let judged = BROOMS.contains(&label) || FORGETFUL.contains(&label);
+        match setup.size {
+            Size::Tiny => judged && TINY.contains(&label),
+            Size::Quick => judged,
+            Size::Paper => label != "quotient, plain",
+        }
+    };
+    let mut points = Vec::new();
+    for &bits in widths(setup.size)[1] {
+        for (contender, phases) in contenders(bits).into_iter().filter(|(contender, _)| plays(contender)) {
+            let game = Match::new(&all, contender, bits, keys, games);
+            // Together they find about ten mistakes per key.
+            let work = game.work * (10.0 + f64::from(1 << bits));
+            points.push(Match { phases, work, ..game }.point(setup));
+        }
+    }
+    points
 }
 
 /// A picture for each requested adversary.
@@ -101,19 +154,18 @@ impl Experiment for AdaptivityGame {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
+        let (keys, [brief, set_changing]) = amounts(size);
         let asking = format!(
             "The adversary asks, and names an absent key; it wins if the filter calls that key present. `fresh` names a key that was \
-             never asked, `repeat` repeats its mistakes, `rounds` is the attack of section 6.1. {} games for each \
-             filter and width, {} keys each, every game against a new filter. Filters have the same bits of fingerprint, not \
-             the same memory; with so few keys a filter's fixed overhead weighs most.",
-            size.pick(150, 10_000),
-            size.pick(100, 500)
+             never asked, `repeat` repeats its mistakes, `rounds` is the attack of section 6.1. A trial is {brief} games for each \
+             filter and width, {keys} keys each, every game against a new filter. Filters have the same bits of fingerprint, not \
+             the same memory; with so few keys a filter's fixed overhead weighs most."
         );
         let set_changing = format!(
             "The other adversaries insert mistakes, delete the keys that these collide with, or wait until the \
-             filter grows or its process crashes; `twiceshy attack --help` explains each. They play {} games, and every key counts \
-             that would have been an equally good choice, not only the one that decides a game.",
-            size.pick(20, 1_000)
+             filter grows or its process crashes; `twiceshy attack --help` explains each. They play {set_changing} games in a \
+             trial. For those that have dozens of keys to name, every key counts that would have been an equally good choice, \
+             not only the one that decides a game."
         );
         vec![asking, set_changing]
     }
@@ -122,64 +174,80 @@ impl Experiment for AdaptivityGame {
         games::COLUMNS
     }
 
-    fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let (keys, games, set_changing_games) = setup.size.pick((100, 150, 20), (500, 10_000, 1_000));
-        let mut tasks = tasks(setup, &ADVERSARIES, keys, games);
-        tasks.extend(set_changing(setup, keys, set_changing_games));
-        tasks
+    fn budget(&self, size: Size) -> Budget {
+        size.of(Budget { first: 10, most: 160 }, Budget { first: 10, most: 160 }, Budget { first: 50, most: 200 })
+    }
+
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let mut points = brief(setup);
+        points.extend(set_changing(setup));
+        points
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
-        pictures(self.name(), table, &ADVERSARIES)
+        pictures(self.name(), table, &ASKING)
     }
 
-    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        let asks = |row: &Row<'_>| ADVERSARIES.iter().any(|name| name.as_str() == row.text("adversary"));
-        let brooms = || table.rows().filter(|row| row.text("filter").starts_with("broom"));
-        let plain = table.only("adversary", "repeat").only("filter", "quotient, plain");
-        let least = plain.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN);
-        let telescoping = table.only("filter", "telescoping");
+    fn statements(&self, table: &Table, _: Size) -> Vec<Statement> {
+        let all = matches(table);
+        let of = |filters: &'static [&'static str]| {
+            let named =
+                |own: &&Table| own.rows().next().is_some_and(|row| filters.contains(&row.text("filter").as_str()));
+            all.iter().filter(named)
+        };
+        let no_more = format!("the share of games won: at most {MARGIN}");
+        let room = Statement::new(
+            "The theorem is for a filter with room for every selector, and the codes of the blocks have less: `repeat` asks 16/ε keys. \
+             With a byte for each selector it holds",
+            no_more.clone(),
+        )
+        .every(of(&[ROOMY]).filter(|own| plays(own, &ASKING)).filter_map(wins_no_more).collect());
         vec![
-            no_adversary_wins(
+            Statement::new(
                 "001 Lemma 13: the broom filter's sustained rate is ε; here against adversaries that only ask",
-                brooms().filter(asks),
-                None,
-            ),
-            no_pool_wins(
+                no_more.clone(),
+            )
+            .every(of(&BROOMS).filter(|own| plays(own, &ASKING)).filter_map(wins_no_more).collect()),
+            Statement::new(
                 "docs/broom.md, beyond 001: nor does it lose to adversaries that insert its mistakes, delete keys, or wait for \
                  growth or a crash",
-                brooms().filter(|row| !asks(row)),
-                AVOIDANCE,
+                format!("the share of games won, or of wrong ones among dozens of keys to name: at most {MARGIN}"),
+            )
+            .every(of(&BROOMS).filter(|own| !plays(own, &ASKING)).filter_map(best_estimate).collect()),
+            Statement::new(
+                "This project's: a filter that does not learn loses to an adversary that asks twice",
+                "the share of games that `repeat` wins against the plain quotient filter: at least 90 %",
+            )
+            .every(
+                of(&["quotient, plain"])
+                    .filter(|own| plays(own, &[AdversaryName::Repeat]))
+                    .map(|own| won(own).above(0.9))
+                    .collect(),
             ),
-            Finding::new(
-                "A filter that does not learn loses to an adversary that asks twice",
-                format!("the plain quotient filter loses at least {:.0} % of the games to `repeat`", least * 100.0),
-                least > 0.9,
+            Statement::new("004 Theorem 1: telescoping's sustained rate is ε", no_more)
+                .every(of(&["telescoping"]).filter(|own| plays(own, &ASKING)).filter_map(wins_no_more).collect())
+                .because(room),
+            Statement::new(
+                "This project's: a filter that is recovered under its old hash key makes its old mistakes again",
+                "the share of games that `crash` wins against telescoping and extension: at least half",
+            )
+            .every(
+                of(&FORGETFUL)
+                    .filter(|own| plays(own, &[AdversaryName::Crash]))
+                    .map(|own| won(own).above(0.5))
+                    .collect(),
             ),
-            no_adversary_wins(
-                "004 Theorem 1: telescoping's sustained rate is ε",
-                telescoping.rows().filter(asks),
-                Some(
-                    "the theorem is for a filter with room for every selector. `repeat` asks 16/ε keys, up to 46 for each stored \
-                     one, and with few bits `rounds` causes as many mistakes: more than the blocks' codes have room for, so \
-                     they are reset",
-                ),
-            ),
-            forgetful(table),
         ]
     }
 }
 
-/// A filter that is recovered under the same hash key makes its old mistakes again.
-fn forgetful(table: &Table) -> Finding {
-    let rows = table.only("adversary", AdversaryName::Crash.as_str());
-    let forgets = |row: &Row<'_>| ["telescoping", "extension"].contains(&row.text("filter").as_str());
-    let rates: Vec<f64> = rows.rows().filter(forgets).filter_map(|row| row.number("pool_rate")).collect();
-    let least = rates.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
-    Finding::new(
-        "A filter that is recovered under its old hash key makes its old mistakes again",
-        format!("after a crash telescoping and extension are wrong about at least {:.0} % of them", least * 100.0),
-        least > 0.5,
-    )
-    .of(rates.len())
+/// `true` if a match is played by one of these.
+fn plays(own: &Table, adversaries: &[AdversaryName]) -> bool {
+    let name = own.rows().next().map(|row| row.text("adversary"));
+    adversaries.iter().any(|adversary| name.as_deref() == Some(adversary.as_str()))
+}
+
+/// That an adversary wins no more than ε, by the estimate that suits it.
+fn best_estimate(own: &Table) -> Option<crate::experiment::Evidence> {
+    if plays(own, &POOLS) { pool_no_worse(own) } else { wins_no_more(own) }
 }

@@ -1,8 +1,11 @@
-//! Games against filters in experiments: one match per task, one line per match.
+//! Games against filters in experiments. A trial is a block of games, each against a new filter; it fills one line for
+//! each adversary.
 
-use crate::experiment::{Axis, Contender, Curve, Finding, Line, Picture, Row, Setup, Table, Task, TaskError, line};
+use crate::experiment::{
+    Axis, Contender, Curve, Evidence, Line, Picture, Planted, Point, Setup, Statement, Table, TaskError, line,
+};
 use crate::game::{AdversaryName, Recipe, Report, Settings, Tactics, run_many};
-use crate::interval::at_least;
+use crate::interval::{Z95, wilson};
 
 pub(super) const COLUMNS: &[&str] = &[
     "adversary",
@@ -12,9 +15,6 @@ pub(super) const COLUMNS: &[&str] = &[
     "phases",
     "games",
     "wins",
-    "win_rate",
-    "win_rate_low",
-    "win_rate_high",
     "static_rate",
     "bits_per_key",
     "bits_per_key_end",
@@ -28,64 +28,70 @@ pub(super) const COLUMNS: &[&str] = &[
     "nameable",
     "nameable_wrong",
     "pool_rate",
-    "pool_rate_se",
     "refusals",
 ];
 
 /// A load that small tables of all shapes can reach.
 const LOAD: f64 = 0.9;
 
-/// Many games of one or several adversaries against one filter.
+/// A block of games of one or several adversaries against one filter.
 #[derive(Clone, Debug)]
 pub(super) struct Match {
-    pub(super) adversary: AdversaryName,
-    /// Other adversaries that play against copies of the same filters.
-    pub(super) others: Vec<AdversaryName>,
+    /// Each plays against copies of the same filters.
+    pub(super) adversaries: Vec<AdversaryName>,
     pub(super) contender: Contender,
     /// The bits used as the x value: those of a fingerprint or remainder.
     pub(super) bits: u32,
     pub(super) keys: u64,
     pub(super) load: Option<f64>,
     pub(super) phases: u64,
+    /// Games of each adversary in a trial.
     pub(super) games: u64,
     pub(super) tactics: Tactics,
+    /// The estimated time of a trial in seconds.
     pub(super) work: f64,
 }
 
 impl Match {
-    pub(super) fn new(adversary: AdversaryName, contender: Contender, bits: u32, keys: u64, games: u64) -> Match {
-        let work = games as f64 * keys as f64 * 1e-5;
-        let contender = contender.over_mirror();
+    pub(super) fn new(adversaries: &[AdversaryName], contender: Contender, bits: u32, keys: u64, games: u64) -> Match {
         Match {
-            adversary,
-            others: Vec::new(),
-            contender,
+            adversaries: adversaries.to_vec(),
+            contender: contender.over_mirror(),
             bits,
             keys,
             load: Some(LOAD),
             phases: 0,
             games,
             tactics: Tactics::default(),
-            work,
+            work: games as f64 * keys as f64 * 1e-5,
         }
     }
 
-    pub(super) fn task(self, setup: &Setup) -> Task {
-        let Match { adversary, bits, keys, phases, .. } = self;
-        let label = &self.contender.label;
-        let others = if self.others.is_empty() { String::new() } else { format!(" and {} others", self.others.len()) };
-        let name = format!("{adversary}{others} against {label}, {bits} bits, {keys} keys, {phases} phases");
-        let seed = setup.seed;
-        let settings = format!("{self:?}");
-        Task::new(name, self.work, move || self.play(seed)).with_settings(&settings)
+    /// The point that plays it. A planted wrong rule makes the filters deaf to every second key: they do not learn from
+    /// mistakes about it. A planted model changes nothing, since no statement about games needs one.
+    pub(super) fn point(self, setup: &Setup) -> Point {
+        let Match { adversaries, bits, keys, phases, contender, .. } = &self;
+        let names: Vec<&str> = adversaries.iter().take(1).map(|name| name.as_str()).collect();
+        let others =
+            if adversaries.len() > 1 { format!(" and {} others", adversaries.len() - 1) } else { String::new() };
+        let name = format!(
+            "{}{others} against {}, {bits} bits, {keys} keys, {phases} phases",
+            names.concat(),
+            contender.label
+        );
+        let deaf = setup.planted == Planted::WrongRule;
+        let settings = (self.clone(), deaf);
+        Point::new(name, self.work, &settings, move |seed| self.play(seed, deaf))
     }
 
-    fn play(&self, seed: u64) -> Result<Vec<Line>, TaskError> {
+    fn play(&self, seed: u64, deaf: bool) -> Result<Vec<Line>, TaskError> {
         let spec = &self.contender.spec;
         let recipe = Recipe::shaped(spec, self.keys, self.load)?;
+        let recipe = if deaf { recipe.deaf_to_odd_keys() } else { recipe };
+        let Some(&adversary) = self.adversaries.first() else { return Ok(Vec::new()) };
         let settings = Settings {
             filter: spec.name,
-            adversary: self.adversary,
+            adversary,
             keys: self.keys,
             epsilon: recipe.static_rate(),
             phases: self.phases,
@@ -93,8 +99,7 @@ impl Match {
             seed,
             jobs: 1,
         };
-        let adversaries = [&[self.adversary], &self.others[..]].concat();
-        let reports = run_many(&settings, &adversaries, &recipe, &self.tactics, &|_| ())?;
+        let reports = run_many(&settings, &self.adversaries, &recipe, &self.tactics, &|_| ())?;
         Ok(reports.iter().map(|report| self.line(report)).collect())
     }
 
@@ -109,9 +114,6 @@ impl Match {
             report.phases,
             report.games,
             report.wins,
-            report.win_rate,
-            report.win_rate_low,
-            report.win_rate_high,
             report.static_rate,
             report.local_bits_per_key_start,
             report.local_bits_per_key_end,
@@ -125,7 +127,6 @@ impl Match {
             report.nameable,
             report.nameable_wrong,
             report.pool_rate,
-            report.pool_rate_se,
             report.refusals,
         ]
     }
@@ -147,82 +148,87 @@ pub(super) fn picture(
             continue;
         }
         let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
-        let curve =
-            Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.pairs(along, "win_rate"));
-        lines.push(curve.within(own.pairs("win_rate_low", "win_rate_high")));
+        let (points, intervals) = win_rates(&own, along).into_iter().unzip();
+        let curve = Curve::measured(format!("{}, {bits}", contender.label), contender.look, points);
+        lines.push(curve.within(intervals));
     }
     Picture { name, title, x, y: Axis::linear("games won, with 95 % intervals"), lines }
 }
 
-/// "37 of 100 (28.2 to 46.8 %)".
-pub(super) fn wins(row: &Row<'_>) -> String {
-    let percent = |column: &str| row.number(column).unwrap_or(f64::NAN) * 100.0;
-    format!(
-        "{} of {} ({:.1} to {:.1} %)",
-        row.text("wins"),
-        row.text("games"),
-        percent("win_rate_low"),
-        percent("win_rate_high")
-    )
-}
-
-/// The row of a filter at some bits.
-pub(super) fn row_of<'a>(table: &'a Table, filter: &str, bits: u32) -> Option<Row<'a>> {
-    table.rows().find(|row| row.text("filter") == filter && row.number("bits") == Some(f64::from(bits)))
-}
-
-/// Events less likely than this are not luck, not even in one of thirty matches.
-const LUCK: f64 = 0.001;
-
-/// The statement that no adversary beats some filters beyond their static rates, except by luck; and why it may fail,
-/// if known.
-pub(super) fn no_adversary_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, why: Option<&str>) -> Finding {
-    let lucky = |row: &Row<'_>| {
-        let (wins, games) = (row.number("wins")? as u64, row.number("games")? as u64);
-        Some(at_least(wins, games, row.number("static_rate")?) >= LUCK)
-    };
-    let (mut matches, mut beaten) = (0, Vec::new());
-    for row in rows {
-        matches += 1;
-        if lucky(&row) != Some(true) {
-            beaten.push(format!("{} of {} bits: {}", row.text("filter"), row.text("bits"), wins(&row)));
+/// The share of games won at each value of a column, by rising values, and its 95 % interval.
+fn win_rates(own: &Table, along: &str) -> Vec<((f64, f64), (f64, f64))> {
+    let mut all: Vec<((f64, f64), (f64, f64))> = Vec::new();
+    for value in own.values(along) {
+        let here = own.only(along, value.clone());
+        let (wins, games) = (here.sample("wins").sum(), here.sample("games").sum());
+        if let Some(x) = value.number() {
+            all.push(((x, wins / games), wilson(wins as u64, games as u64, Z95)));
         }
     }
-    let measured = if beaten.is_empty() {
-        "no win rate is above the static rate by more than luck".into()
-    } else {
-        beaten.join("; ")
-    };
-    let finding = Finding::new(paper, measured, beaten.is_empty());
-    match why {
-        Some(why) => finding.because(why).of(matches),
-        None => finding.of(matches),
-    }
+    all.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+    all
 }
 
-/// A result beyond four standard errors is not luck.
-const ERRORS: f64 = 4.0;
-
-/// The statement that, of the keys which adversaries could have named, the share of wrong ones is at most the static
-/// rate times a factor, except by luck.
-pub(super) fn no_pool_wins<'a>(paper: &str, rows: impl Iterator<Item = Row<'a>>, factor: f64) -> Finding {
-    let holds = |row: &Row<'_>| {
-        let number = |column| row.number(column);
-        Some(number("pool_rate")? <= factor * number("static_rate")? + ERRORS * number("pool_rate_se")?)
-    };
-    let (mut matches, mut beaten) = (0, Vec::new());
-    for row in rows {
-        matches += 1;
-        if holds(&row) != Some(true) {
-            let percent = |column| row.number(column).unwrap_or(f64::NAN) * 100.0;
-            let (rate, error, fair) = (percent("pool_rate"), percent("pool_rate_se"), percent("static_rate"));
-            let (adversary, filter, bits) = (row.text("adversary"), row.text("filter"), row.text("bits"));
-            beaten.push(format!(
-                "`{adversary}` against {filter} of {bits} bits: {rate:.2} ± {error:.2} % for {fair:.2} %"
-            ));
-        }
+/// The lines of each match: one adversary against one filter of some bits, with some keys.
+pub(super) fn matches(table: &Table) -> Vec<Table> {
+    let mut parts = vec![table.clone()];
+    for column in ["filter", "adversary", "bits", "keys"] {
+        let split = |part: &Table| -> Vec<Table> {
+            part.values(column).into_iter().map(|value| part.only(column, value)).collect()
+        };
+        parts = parts.iter().flat_map(split).collect();
     }
-    let measured =
-        if beaten.is_empty() { "no pool is wrong more often than by luck".into() } else { beaten.join("; ") };
-    Finding::new(paper, measured, beaten.is_empty()).of(matches)
+    parts
+}
+
+/// "`repeat` against broom, 4 bits".
+fn label(own: &Table) -> String {
+    let first = own.rows().next();
+    let text = |column: &str| first.map(|row| row.text(column)).unwrap_or_default();
+    format!("`{}` against {}, {} bits, {} keys", text("adversary"), text("filter"), text("bits"), text("keys"))
+}
+
+/// The share of a match's games that were won.
+pub(super) fn won(own: &Table) -> Evidence {
+    Evidence::share(label(own), &own.sample("wins"), &own.sample("games"))
+}
+
+/// What an adversary may win beyond ε before a statement "no more than ε" fails: a quarter of ε, as docs/broom.md
+/// promises, or two percentage points where that is more. Without a margin no number of games could support it, since
+/// a key that was never asked wins with ε.
+pub(super) fn margin(static_rate: f64) -> f64 {
+    (0.25 * static_rate).max(0.02)
+}
+
+/// How [`margin`] is told in a statement.
+pub(super) const MARGIN: &str = "ε plus a quarter of it, or plus two percentage points where that is more";
+
+/// That an adversary wins no more than ε: the share of games won.
+pub(super) fn wins_no_more(own: &Table) -> Option<Evidence> {
+    let static_rate = own.first("static_rate")?;
+    Some(won(own).below(static_rate + margin(static_rate)))
+}
+
+/// The same for an adversary with a large pool of keys to name: the mean share of wrong ones.
+pub(super) fn pool_no_worse(own: &Table) -> Option<Evidence> {
+    let static_rate = own.first("static_rate")?;
+    let pool = Evidence::mean(format!("{}, keys that it could name", label(own)), &own.sample("pool_rate"));
+    Some(pool.below(static_rate + margin(static_rate)))
+}
+
+/// The same for an adversary that searches: the share of games won with a key that it found. If it finds none it names
+/// a key that was never asked, which wins with ε, so that only the found ones can bring it beyond.
+pub(super) fn finds_no_more(own: &Table) -> Option<Evidence> {
+    let static_rate = own.first("static_rate")?;
+    let found = format!("{}, by a key that it found", label(own));
+    Some(Evidence::share(found, &own.sample("named_wins"), &own.sample("games")).below(margin(static_rate)))
+}
+
+/// The statement that none of these adversaries, which search, wins more than ε against these filters.
+pub(super) fn no_search_wins(paper: &str, table: &Table, filters: &[&str]) -> Statement {
+    let own = |part: &Table| part.rows().next().is_some_and(|row| filters.contains(&row.text("filter").as_str()));
+    let tested = "the share of games won with a key that it found: at most a quarter of ε, or two percentage points where that is \
+                  more. In its other games it names a random key, which wins with ε";
+    Statement::new(paper, tested)
+        .every(matches(table).iter().filter(|part| own(part)).filter_map(finds_no_more).collect())
 }

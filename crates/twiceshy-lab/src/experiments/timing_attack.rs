@@ -1,12 +1,21 @@
 //! 001 section 4.3: what was learned about a key must survive its deletion.
 
-use super::adaptivity_game::{pictures, tasks};
-use super::games::{self, no_adversary_wins};
-use crate::experiment::{Experiment, Finding, Picture, Setup, Size, Table, Task};
+use super::adaptivity_game::{contenders, pictures};
+use super::games::{self, MARGIN, Match, matches, wins_no_more, won};
+use crate::experiment::{Budget, Experiment, Picture, Point, Setup, Size, Statement, Table};
 use crate::game::AdversaryName;
 
 /// Deleting and re-inserting a key brings old mistakes back, except in a broom filter.
 pub(super) struct TimingAttack;
+
+fn widths(size: Size) -> &'static [u32] {
+    size.of(&[4], &[4, 6, 8], &[3, 4, 6, 8])
+}
+
+/// Keys, and games of a trial.
+fn amounts(size: Size) -> (u64, u64) {
+    size.of((60, 20), (60, 20), (500, 1_000))
+}
 
 impl Experiment for TimingAttack {
     fn name(&self) -> &'static str {
@@ -22,11 +31,10 @@ impl Experiment for TimingAttack {
     }
 
     fn method(&self, size: Size) -> Vec<String> {
+        let (keys, games) = amounts(size);
         vec![format!(
             "The adversary finds a false positive x and then a stored key y whose deletion and re-insertion make x a false positive \
-             again; it does so once more and names x. {} games for each filter and width, {} keys each.",
-            size.pick(100, 10_000),
-            size.pick(60, 500)
+             again; it does so once more and names x. A trial is {games} games for each filter and width, {keys} keys each."
         )]
     }
 
@@ -34,37 +42,46 @@ impl Experiment for TimingAttack {
         games::COLUMNS
     }
 
-    fn tasks(&self, setup: &Setup) -> Vec<Task> {
-        let (keys, games) = setup.size.pick((60, 100), (500, 10_000));
-        tasks(setup, &[AdversaryName::DeleteReinsert], keys, games)
+    fn budget(&self, _: Size) -> Budget {
+        Budget { first: 10, most: 80 }
+    }
+
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let (keys, games) = amounts(setup.size);
+        let mut points = Vec::new();
+        for &bits in widths(setup.size) {
+            for (contender, phases) in contenders(bits) {
+                let game = Match::new(&[AdversaryName::DeleteReinsert], contender, bits, keys, games);
+                // The rarer the mistakes, the more look-ups a phase takes.
+                let work = game.work * (1.0 + phases as f64 * f64::from(1 << bits) / 64.0);
+                points.push(Match { phases, work, ..game }.point(setup));
+            }
+        }
+        points
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         pictures(self.name(), table, &[AdversaryName::DeleteReinsert])
     }
 
-    fn findings(&self, table: &Table, _: Size) -> Vec<Finding> {
-        let brooms = table.rows().filter(|row| row.text("filter").starts_with("broom"));
-        let least = |filter: &str| {
-            let own = table.only("filter", filter);
-            own.rows().filter_map(|row| row.number("win_rate")).reduce(f64::min).unwrap_or(f64::NAN)
+    fn statements(&self, table: &Table, _: Size) -> Vec<Statement> {
+        let all = matches(table);
+        let of = |filters: &'static [&'static str]| {
+            let named =
+                |own: &&Table| own.rows().next().is_some_and(|row| filters.contains(&row.text("filter").as_str()));
+            all.iter().filter(named)
         };
-        let forgetful = ["telescoping", "extension"].map(least);
         vec![
-            no_adversary_wins(
+            Statement::new(
                 "section 4.3: ghosts of deleted keys keep what was learned; the broom filter is not beaten",
-                brooms,
-                None,
-            ),
-            Finding::new(
+                format!("the share of games won: at most {MARGIN}"),
+            )
+            .every(of(&["broom", "broom, 3 phases old"]).filter_map(wins_no_more).collect()),
+            Statement::new(
                 "section 4.3: a filter that forgets a deleted key's adaptivity is beaten",
-                format!(
-                    "at least {:.0} % of the games against telescoping, {:.0} % against extension",
-                    forgetful[0] * 100.0,
-                    forgetful[1] * 100.0
-                ),
-                forgetful.iter().all(|rate| *rate > 0.5),
-            ),
+                "the share of games won against telescoping and extension: at least half",
+            )
+            .every(of(&["telescoping", "extension"]).map(|own| won(own).above(0.5)).collect()),
         ]
     }
 }

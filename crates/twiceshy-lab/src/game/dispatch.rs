@@ -20,6 +20,8 @@ pub struct Recipe {
     pub(super) has_phases: bool,
     /// What an adversary may know about the filter.
     pub(super) anatomy: Anatomy,
+    /// `true` if the filter is not told of mistakes about every second key.
+    pub(super) is_deaf: bool,
     options: Arc<dyn Make<AnyRemote>>,
     remote: RemoteName,
 }
@@ -62,13 +64,19 @@ impl Recipe {
         // Invalid options are refused before any game, and before anything is computed from them.
         let has_phases = Defender::new(&options, HashKey::fixed(0), remote)?.phase().is_some();
         let (static_rate, anatomy) = known()?;
-        Ok(Recipe { static_rate, has_phases, anatomy, options, remote })
+        Ok(Recipe { static_rate, has_phases, anatomy, is_deaf: false, options, remote })
     }
 
     /// A broom filter with these options, for games with this many keys.
     pub fn broom(options: BroomOptions, keys: u64) -> Result<Recipe, GameError> {
         let (slots, width) = options.geometry()?;
         Recipe::new(Arc::new(options), RemoteName::ByHash, || Ok(in_slots(keys, slots, width)))
+    }
+
+    /// A filter that is not told of mistakes about every second key: an error to be found, for tests of the experiments.
+    #[must_use]
+    pub(crate) fn deaf_to_odd_keys(self) -> Recipe {
+        Recipe { is_deaf: true, ..self }
     }
 
     /// The rate of a full filter for keys never asked before, by the formula.

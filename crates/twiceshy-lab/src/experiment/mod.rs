@@ -127,28 +127,18 @@ pub trait Experiment: Sync {
     fn columns(&self) -> &'static [&'static str];
 
     /// The points, in the order of the table.
-    fn points(&self, _: &Setup) -> Vec<Point> {
-        Vec::new()
-    }
+    fn points(&self, setup: &Setup) -> Vec<Point>;
 
     /// How many trials a point gets.
     fn budget(&self, size: Size) -> Budget {
         size.pick(Budget { first: 10, most: 40 }, Budget { first: 10, most: 100 })
     }
 
-    /// For experiments without points yet.
-    #[doc(hidden)]
-    fn tasks(&self, _: &Setup) -> Vec<Task> {
-        Vec::new()
-    }
-
     /// The pictures of a table.
     fn pictures(&self, table: &Table) -> Vec<Picture>;
 
     /// The paper's statements, with their evidence in a table.
-    fn statements(&self, _: &Table, _: Size) -> Vec<Statement> {
-        Vec::new()
-    }
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement>;
 
     /// The paper's statements, compared with a table.
     fn findings(&self, table: &Table, size: Size) -> Vec<Finding> {

@@ -65,6 +65,7 @@ impl Statement {
     }
 
     /// The number of statements here: one, or two with a reason.
+    #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         1 + self.reason.as_ref().map_or(0, |reason| reason.count())
     }

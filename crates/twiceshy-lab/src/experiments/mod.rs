@@ -75,19 +75,19 @@ mod tests {
     use crate::experiment::{STATEMENTS, Setup, Size, Statement, Table, Verdict, contest::file_name};
 
     #[test]
-    fn names_of_experiments_and_of_their_tasks_are_plain_and_unique() {
+    fn names_of_experiments_and_of_their_points_are_plain_and_unique() {
         let mut names: Vec<&str> = ALL.iter().map(|experiment| experiment.name()).collect();
         assert!(names.iter().all(|name| *name == file_name(name) && *name != "all"));
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ALL.len());
         for experiment in ALL {
-            for size in [Size::Quick, Size::Paper] {
-                let tasks = experiment.tasks(&Setup::new(size, 1));
-                let mut names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+            for size in [Size::Tiny, Size::Quick, Size::Paper] {
+                let points = experiment.points(&Setup::new(size, 1));
+                let mut names: Vec<&str> = points.iter().map(|point| point.name.as_str()).collect();
                 names.sort_unstable();
                 names.dedup();
-                assert_eq!(names.len(), tasks.len(), "{} at {size:?}", experiment.name());
+                assert_eq!(names.len(), points.len(), "{} at {size:?}", experiment.name());
             }
         }
     }
@@ -98,7 +98,7 @@ mod tests {
         for experiment in ALL {
             let empty = Table::new(experiment.columns().iter().copied());
             experiment.pictures(&empty).iter().for_each(|picture| assert!(crate::report::svg(picture).is_ok()));
-            for size in [Size::Quick, Size::Paper] {
+            for size in [Size::Tiny, Size::Quick, Size::Paper] {
                 let agreeing = experiment.findings(&empty, size).into_iter().filter(|it| it.verdict == Verdict::Agrees);
                 vacuous.extend(agreeing.map(|finding| format!("{}: {}", experiment.name(), finding.paper)));
             }

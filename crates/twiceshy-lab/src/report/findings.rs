@@ -69,20 +69,22 @@ fn verdict(verdict: &Verdict) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{Evidence, Statement};
 
     #[test]
     fn every_verdict_has_a_word_and_its_reason() {
-        let findings = [
-            Finding::new("a", "b", true),
-            Finding::new("a", "b", false).because("the table is fuller"),
-            Finding::new("a", "b", false),
-            Finding::open("a", "b", "too few"),
-        ];
+        let of = |value: f64| Statement::new("a", "b").every(vec![Evidence::exact("c", value).below(1.0)]);
+        let reason = Statement::new("the table is fuller", "load").every(vec![Evidence::exact("", 0.5).below(1.0)]);
+        let findings = [of(0.5), of(2.0).because(reason), of(2.0), of(f64::NAN)].map(|statement| statement.judge());
         assert_eq!(Score::of(&findings), Score { agree: 1, differ: 2, unexplained: 1, open: 1 });
         let text = table(&findings).into_string();
-        for words in
-            ["agrees</span>", "differs</span> <span class=\"why\">the table is fuller", "unexplained<", "too few"]
-        {
+        for words in [
+            "agrees</span>",
+            "differs</span> <span class=\"why\">the table is fuller",
+            "unexplained<",
+            "not clear after",
+            "Tested: b.",
+        ] {
             assert!(text.contains(words), "{words} is missing in {text}");
         }
     }

@@ -156,7 +156,7 @@ fn duration(seconds: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Finding, Size, Table};
+    use crate::experiment::{Size, Statement, Table};
     use crate::line;
 
     fn report() -> Report {
@@ -168,7 +168,7 @@ mod tests {
             source: "003, Figure 1".into(),
             method: vec!["Once.".into()],
             pictures: vec![],
-            findings: vec![Finding::new("003: <b>", "none", false)],
+            findings: vec![Statement::new("003: <b>", "nothing").judge()],
             table,
             seconds: Some(95.0),
         };

@@ -1,6 +1,6 @@
 //! A report over made-up data that looks like the lab's, and over data that is hard to show.
 
-use twiceshy_lab::experiment::{Axis, Curve, Finding, Picture, Size, Table};
+use twiceshy_lab::experiment::{Axis, Curve, Evidence, Finding, Picture, Size, Statement, Table};
 use twiceshy_lab::line;
 use twiceshy_lab::report::{Report, Section};
 use twiceshy_lab::workload::rng::Rng;
@@ -93,13 +93,22 @@ fn rates() -> Section {
 }
 
 fn findings() -> Vec<Finding> {
-    vec![
-        Finding::new("003 section 4.1: the second variant is better in almost all cases", "in 8 of 10 ratios", true),
-        Finding::new("003 Figure 2: at A/S = 1 the rate is below 1e-6", "4.1·10⁻⁶", false)
-            .because("The table here is filled to 95 percent, the paper's to 90: more cells match by chance."),
-        Finding::new("004 Figure 5: the rate rises with A/S", "it falls from 70 to 100", false),
-        Finding::open("001 Theorem 4: at most ε n and a term of lower order", "0 of 400 games", "Too few games."),
-    ]
+    let of = |paper: &str, tested: &str, value: f64, most: f64| {
+        Statement::new(paper, tested).every(vec![Evidence::exact("A/S 10", value).below(most)])
+    };
+    let reason = of(
+        "The table here is filled to 95 percent, the paper's to 90: more cells match by chance",
+        "the rate over that at 90 percent",
+        1.1,
+        1.2,
+    );
+    let statements = [
+        of("003 section 4.1: the second variant is better in almost all cases", "the ratio of the rates", 0.8, 1.0),
+        of("003 Figure 2: at A/S = 1 the rate is below 1e-6", "the rate", 4.1e-6, 1e-6).because(reason),
+        of("004 Figure 5: the rate rises with A/S", "the rate at 70 over that at 100", 1.5, 1.0),
+        of("001 Theorem 4: at most ε n and a term of lower order", "the games won", f64::NAN, 0.1),
+    ];
+    statements.iter().map(Statement::judge).collect()
 }
 
 /// Shares with intervals.

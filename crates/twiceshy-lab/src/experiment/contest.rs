@@ -33,7 +33,8 @@ pub const LARGER_EXTENSIONS: &str = "The extension filter here is not quite the 
 pub const EQUAL_MEMORY: &str = "Equal memory: the telescoping filter has 8-bit remainders at 95 % load, and every other filter has as many bits a key \
                                 allocated, fixed parts included. The others have the paper's cells of 11 bits, selectors included, and a lower load \
                                 where the telescoping filter takes more than that: its spare slots and its code's tables weigh in small tables. Of \
-                                the filters that the paper leaves out, the plain quotient filter has 9-bit remainders, the broom filter 5-bit ones.";
+                                the filters that the paper leaves out, the plain quotient filter has 9-bit remainders, the broom filter 5-bit ones; the broom filter begins with that memory and \
+                                grows with what it learns.";
 
 /// Slots of a block of a quotient filter.
 const BLOCK: f64 = 64.0;

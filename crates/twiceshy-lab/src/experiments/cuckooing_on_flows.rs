@@ -33,7 +33,7 @@ fn grid(size: Size) -> Grid {
     Grid {
         traces: size.of(vec![0], vec![0], vec![0, 1, 2]),
         contenders: widths(size).iter().flat_map(|bits| contest::of_width(*bits, contenders(*bits))).collect(),
-        ratios: size.of(vec![1, 5], vec![1, 5, 30], vec![1, 3, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]),
+        ratios: size.of(vec![1], vec![1, 5, 30], vec![1, 3, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]),
         memory: Memory::Load(0.95),
         scale: Scale::Divided(size.of(100, 40, 1)),
         champions: &[CUCKOOING],

@@ -23,7 +23,7 @@ const POWER_LAW: &str = "power law";
 fn streams(size: Size) -> &'static [(&'static str, &'static str, f64)] {
     size.of(
         &[(ACTIVE_SET, "active-set", 0.3)],
-        &[(ACTIVE_SET, "active-set", 2.0)],
+        &[(ACTIVE_SET, "active-set", 1.5)],
         &[(ACTIVE_SET, "active-set", 10.0), (POWER_LAW, "power-law", 50.0)],
     )
 }
@@ -57,7 +57,7 @@ impl Experiment for FireHose {
                  is what the stream has, and the stored set of other keys is |A| divided by the ratio. Each trial has another \
                  stream, the same for all filters. Statements are about the median trial.",
                 size.pick(
-                    "2 million queries of the active-set generator (the power law has too few keys for the quick size),",
+                    "1.5 million queries of the active-set generator (the power law has too few keys for the quick size),",
                     "10 million queries of the active-set generator and 50 million of the power law,"
                 ),
             ),
@@ -185,7 +185,7 @@ fn extension_is_worse(table: &Table, stream: &str) -> Statement {
     let over = |ratio| contest::ratio(table, at(stream, ratio), "extension", TELESCOPING).above(1.25);
     Statement::new(
         format!("section 6.1, {stream}: exAF performs substantially worse than TAF"),
-        "its false positives over those of TAF, in the median trial: at least 1.25 at A/S 20 and 80",
+        "its false positives over those of TAF, in the median trial: at least 1.25 at A/S 20",
     )
-    .every([20, 80].map(over).into())
+    .every(vec![over(20)])
 }

@@ -5,7 +5,7 @@ use crate::experiment::{
     Axis, Budget, Contender, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size,
     Statement, Table, TaskError, contest, line,
 };
-use crate::replay::{FilterSpec, bits_per_key, cells_for};
+use crate::replay::{FilterSpec, cells_for};
 use crate::whittling;
 use twiceshy::Kind;
 
@@ -40,25 +40,20 @@ fn ratios(size: Size) -> &'static [u64] {
 }
 
 fn keys(size: Size) -> u64 {
-    size.of(1_000, 2_000, 65_536)
+    size.of(500, 2_000, 65_536)
 }
 
-/// How often a table is made smaller to make up for what its filter allocates as it learns.
-const SIZINGS: u32 = 3;
-
 fn measure(contender: &Contender, spec: &FilterSpec, ratio: u64, keys: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
-    let like = Contender::telescoping(BITS).spec;
-    let wanted = bits_per_key(&like, keys, LOAD)?;
-    let mut load = keys as f64 / cells_for(spec, keys, &like, LOAD)? as f64;
-    let mut report = whittle(spec, ratio, keys, load, seed)?;
-    for _ in 1..SIZINGS {
-        let over = report.local_bits_per_key / wanted;
-        if (over - 1.0).abs() <= 0.004 {
-            break;
-        }
-        load = (load * over).min(LOAD);
-        report = whittle(spec, ratio, keys, load, seed)?;
-    }
+    let cells = cells_for(spec, keys, &Contender::telescoping(BITS).spec, LOAD)?;
+    let load = keys as f64 / cells as f64;
+    let report = whittling::run(&whittling::Settings {
+        filter: spec.clone(),
+        keys,
+        load: Some(load),
+        ratio: ratio as f64,
+        most_rounds: MOST_ROUNDS,
+        seed,
+    })?;
     Ok(vec![line![
         contender.label.as_str(),
         BITS,
@@ -70,17 +65,6 @@ fn measure(contender: &Contender, spec: &FilterSpec, ratio: u64, keys: u64, seed
         report.left as f64 / keys as f64,
         report.rounds.len() as u64,
     ]])
-}
-
-fn whittle(spec: &FilterSpec, ratio: u64, keys: u64, load: f64, seed: u64) -> Result<whittling::Report, TaskError> {
-    Ok(whittling::run(&whittling::Settings {
-        filter: spec.clone(),
-        keys,
-        load: Some(load),
-        ratio: ratio as f64,
-        most_rounds: MOST_ROUNDS,
-        seed,
-    })?)
 }
 
 impl Experiment for WhittlingStream {
@@ -171,17 +155,20 @@ fn rate(table: &Table, filter: &str, ratio: u64) -> Evidence {
     Evidence::median(format!("{filter} at {ratio}"), &sample(table, filter, ratio, "final_rate"))
 }
 
+/// That the filters have the same memory, except the broom filter, which grows with what it learns.
 fn equal_memory(table: &Table, size: Size) -> Statement {
     let mut evidence = Vec::new();
     for &ratio in ratios(size) {
-        let bits: Vec<f64> = table.only("ratio", ratio).rows().filter_map(|row| row.number("bits_per_key")).collect();
+        let rows = table.only("ratio", ratio);
+        let of_fixed = rows.rows().filter(|row| row.text("filter") != "broom");
+        let bits: Vec<f64> = of_fixed.filter_map(|row| row.number("bits_per_key")).collect();
         let (least, most) = (bits.iter().copied().reduce(f64::min), bits.iter().copied().reduce(f64::max));
         if let (Some(least), Some(most)) = (least, most) {
             evidence.push(Evidence::exact(format!("|Q|/|S| {ratio}"), most / least).below(1.01));
         }
     }
     Statement::new(
-        "This project: all filters have the same memory",
+        "This project: all filters but the broom filter have the same memory",
         "the most bits a key over the fewest, as allocated at the end of a trial, over all trials; at most 1.01",
     )
     .every(evidence)

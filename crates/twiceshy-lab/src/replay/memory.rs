@@ -43,13 +43,6 @@ pub(crate) fn cells_for(filter: &FilterSpec, keys: u64, like: &FilterSpec, load:
     Ok(Memory::LikeFirst(load).cells(&both, keys)?[1])
 }
 
-/// The bits a key that an empty filter for `keys` keys allocates at a load.
-pub(crate) fn bits_per_key(filter: &FilterSpec, keys: u64, load: f64) -> Result<f64, ReplayError> {
-    let settings = Settings { filter: filter.clone(), ..Settings::empty() };
-    let cells = Memory::Load(load).cells(std::slice::from_ref(&settings), keys)?[0];
-    Ok(bits(&settings, cells)? as f64 / keys as f64)
-}
-
 /// The bits that an empty filter allocates.
 fn bits(settings: &Settings, cells: u64) -> Result<u64, ReplayError> {
     Ok(Subject::new(settings, cells, HashKey::fixed(0))?.filter().local_bits())

@@ -20,7 +20,7 @@ mod work;
 pub use comparison::{Comparison, Recorded};
 pub(crate) use layout::Layout;
 pub use memory::Memory;
-pub(crate) use memory::{bits_per_key, cells_for};
+pub(crate) use memory::cells_for;
 pub use names::FilterName;
 pub(crate) use options::{AnyFilter, AnyRemote, Make, has_room, told};
 pub use report::{Phase, Report};

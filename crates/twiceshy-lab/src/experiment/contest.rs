@@ -227,7 +227,7 @@ mod tests {
         let mut table = Table::new(COLUMNS.iter().copied().chain(["point", "trial"]));
         for trial in 0..30u64 {
             for mut line in point.trial(1, trial).expect("a trial") {
-                line.extend(line!["here", trial]);
+                line.extend(crate::line!["here", trial]);
                 table.push(line);
             }
         }

@@ -110,7 +110,7 @@ impl Effort {
     /// With cells of 8 bits no query is skipped, because mistakes are frequent; with more, absent keys are the work.
     fn of(size: Size, bits: u32) -> Effort {
         let (few, many) = (bits <= 8, u64::MAX);
-        let tiny = Effort { cells: 16_384, least_cells: 256, absent: 60_000, queries: 500_000, samples: 2_000 };
+        let tiny = Effort { cells: 4_096, least_cells: 256, absent: 60_000, queries: 200_000, samples: 2_000 };
         let quick = Effort {
             cells: 40_000,
             least_cells: 256,

@@ -141,18 +141,18 @@ pub fn ratio(table: &Table, at: At<'_>, top: &str, bottom: &str) -> Evidence {
 pub fn equal_memory(table: &Table, filters: &[&str]) -> Statement {
     let mut evidence = Vec::new();
     for point in table.values("point") {
-        let here = table.only("point", point.clone());
-        let of =
-            |filter: &&str| here.only("filter", *filter).rows().filter_map(|row| row.number("bits_per_key")).collect();
-        let bits: Vec<f64> = filters.iter().flat_map(|filter| -> Vec<f64> { of(filter) }).collect();
-        let (least, most) = (bits.iter().copied().reduce(f64::min), bits.iter().copied().reduce(f64::max));
-        if let (Some(least), Some(most)) = (least, most) {
-            evidence.push(Evidence::exact(point.to_string(), most / least).below(1.01));
+        let spread = table.only("point", point.clone()).sample_by(|rows| {
+            let compared = rows.iter().filter(|row| filters.contains(&row.text("filter").as_str()));
+            let bits: Vec<f64> = compared.filter_map(|row| row.number("bits_per_key")).collect();
+            Some(bits.iter().copied().reduce(f64::max)? / bits.iter().copied().reduce(f64::min)?)
+        });
+        if let Some(worst) = spread.values().into_iter().reduce(f64::max) {
+            evidence.push(Evidence::exact(point.to_string(), worst).below(1.01));
         }
     }
     Statement::new(
         "This project: the filters of a point have the same memory",
-        "the most bits a key over the fewest, as allocated at the end of a trial, over all trials; at most 1.01",
+        "the most bits a key over the fewest, as allocated at the end of a trial, in the worst trial: at most 1.01",
     )
     .every(evidence)
 }
@@ -205,7 +205,7 @@ pub fn file_name(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Size, Verdict};
+    use crate::experiment::{Size, Verdict, line};
 
     #[test]
     fn names_of_files_are_plain() {
@@ -214,13 +214,13 @@ mod tests {
 
     fn table(planted: Planted) -> Table {
         let contest = Contest {
-            contenders: of_width(11, vec![Contender::telescoping(11), Contender::cuckoo(11)]),
+            contenders: of_width(8, vec![Contender::cuckooing(8), Contender::cuckoo(8)]),
             memory: Memory::LikeFirst(0.95),
             workload: "flows:chicago-a/200".parse().expect("flows"),
             workload_label: "flows".into(),
-            ratio: 1.0,
+            ratio: 5.0,
             queries: None,
-            champions: &["telescoping"],
+            champions: &["cuckooing"],
             work: 0.1,
         };
         let point = contest.point(&Setup { planted, ..Setup::new(Size::Tiny, 1) });
@@ -236,12 +236,11 @@ mod tests {
 
     #[test]
     fn a_champion_that_hears_of_no_mistake_repeats_them() {
-        let at = At { workload: "flows", cell_bits: 11, ratio: 1 };
+        let at = At { workload: "flows", cell_bits: 8, ratio: 5 };
         let [right, wrong] = [Planted::Nothing, Planted::WrongRule].map(|planted| {
             let table = table(planted);
-            let below =
-                Statement::new("", "").every(vec![ratio(&table, at, "telescoping", "cuckoo, plain").below(0.9)]);
-            (below.judge().verdict, equal_memory(&table, &["telescoping", "cuckoo, plain"]).judge().verdict)
+            let below = Statement::new("", "").every(vec![ratio(&table, at, "cuckooing", "cuckoo, plain").below(0.9)]);
+            (below.judge().verdict, equal_memory(&table, &["cuckooing", "cuckoo, plain"]).judge().verdict)
         });
         assert_eq!(right, (Verdict::Agrees, Verdict::Agrees));
         assert_ne!(wrong.0, Verdict::Agrees);

@@ -267,7 +267,7 @@ fn adapting(
         let query = key(rng.below(asking.absent.into()) as u32);
         if filter.contains(&query) {
             count += 1;
-            if !(asking.deaf && count % 2 == 0) {
+            if !(asking.deaf && count.is_multiple_of(2)) {
                 filter.was_wrong(&query).map_err(TaskError::new)?;
             }
         }

@@ -205,7 +205,7 @@ pub fn file_name(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Size, Verdict, line};
+    use crate::experiment::{Size, Verdict};
 
     #[test]
     fn names_of_files_are_plain() {

@@ -72,6 +72,12 @@ impl Contender {
         Contender::new("telescoping", 7, FilterSpec::new(Kind::Telescoping, remainder(bits, 3)))
     }
 
+    /// Telescoping with the same remainders and a byte for each selector: no block is ever reset. It takes more memory.
+    pub fn roomy(bits: u32) -> Contender {
+        let spec = FilterSpec::new(Kind::TelescopingPlain, remainder(bits, 3));
+        Contender::new("telescoping, a byte a selector", 2, spec)
+    }
+
     /// The extension filter, likewise.
     pub fn extension(bits: u32) -> Contender {
         Contender::new("extension", 8, FilterSpec::new(Kind::Extension, remainder(bits, 3)))

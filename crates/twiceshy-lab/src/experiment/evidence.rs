@@ -128,17 +128,21 @@ impl Evidence {
             Quantity::Share { yes, of } => statistics::share(*yes, *of, error),
             Quantity::Exact(value) => Interval::exact(*value),
         };
-        let place = self.wanted.place(interval);
+        let is_sampled = !matches!(self.quantity, Quantity::Exact(_));
+        let place = self.wanted.place(interval, is_sampled);
         let wanted = self.wanted.to_string();
         (Estimate { label: self.label.clone(), interval, wanted, trials: self.trials }, place)
     }
 }
 
 impl Region {
-    fn place(self, interval: Interval) -> Place {
+    /// A sampled interval that touches the border is not inside: two counts that are always equal are neither better nor
+    /// worse than each other.
+    fn place(self, interval: Interval, is_sampled: bool) -> Place {
+        let touches = is_sampled && (interval.low == self.low || interval.high == self.high);
         if interval.estimate.is_nan() {
             Place::Unclear
-        } else if interval.low >= self.low && interval.high <= self.high {
+        } else if interval.low >= self.low && interval.high <= self.high && !touches {
             Place::Inside
         } else if interval.low > self.high || interval.high < self.low {
             Place::Outside
@@ -197,14 +201,15 @@ mod tests {
     #[test]
     fn only_an_interval_that_lies_wholly_on_one_side_decides() {
         let region = Region { low: 1.0, high: 2.0 };
-        let place = |low: f64, high: f64| region.place(Interval { estimate: f64::midpoint(low, high), low, high });
+        let place = |low: f64, high: f64| region.place(Interval { estimate: f64::midpoint(low, high), low, high }, false);
         assert_eq!(place(1.0, 2.0), Place::Inside);
         assert_eq!(place(2.1, 3.0), Place::Outside);
         assert_eq!(place(0.0, 0.9), Place::Outside);
         assert_eq!(place(1.5, 2.1), Place::Unclear);
         assert_eq!(place(0.0, 9.0), Place::Unclear);
-        assert_eq!(region.place(Interval::unknown(f64::NAN)), Place::Unclear);
-        assert_eq!(region.place(Interval::unknown(1.5)), Place::Unclear);
+        assert_eq!(region.place(Interval::unknown(f64::NAN), true), Place::Unclear);
+        assert_eq!(region.place(Interval::unknown(1.5), true), Place::Unclear);
+        assert_eq!(region.place(Interval::exact(1.0), true), Place::Unclear, "a tie decides nothing");
     }
 
     #[test]

@@ -140,7 +140,8 @@ impl Folder {
         };
         let damaged = |why: String| FolderError::Damaged { path: path.clone(), why };
         let table = Table::read(file).map_err(|error: TableError| damaged(error.to_string()))?;
-        let missing = experiment.columns().iter().find(|column| !table.columns().iter().any(|name| name == *column));
+        let mut wanted = experiment.columns().iter().chain(&OF_TRIAL);
+        let missing = wanted.find(|column| !table.columns().iter().any(|name| name == *column));
         match missing {
             Some(column) => Err(damaged(format!("it has no column {column}"))),
             None => Ok(Some(table)),

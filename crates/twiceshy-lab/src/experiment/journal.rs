@@ -32,15 +32,16 @@ struct State {
 impl Journal {
     /// Opens the journal in a file and reads it.
     pub(super) fn open(path: &Path) -> io::Result<Journal> {
-        let text = match std::fs::read_to_string(path) {
+        // Bytes: a line may be cut within a letter.
+        let text = match std::fs::read(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error),
         };
         let mut ended = HashMap::new();
         let mut whole = 0;
-        for line in text.split_inclusive('\n').take_while(|line| line.ends_with('\n')) {
-            let Ok(entry) = serde_json::from_str::<Entry>(line) else { break };
+        for line in text.split_inclusive(|byte| *byte == b'\n').take_while(|line| line.ends_with(b"\n")) {
+            let Ok(entry) = serde_json::from_slice::<Entry>(line) else { break };
             whole += line.len();
             ended.insert(entry.task.clone(), entry);
         }
@@ -95,7 +96,7 @@ mod tests {
     fn a_line_that_was_cut_short_is_measured_again_and_the_others_are_not() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("journal");
-        let tasks = ["one", "two", "three"].map(task);
+        let tasks = ["one", "two", "2×1, three"].map(task);
         let journal = Journal::open(&path).expect("a new file");
         for (task, number) in tasks.iter().zip([1u64, 2, 3]) {
             assert!(journal.all(&tasks).is_none());

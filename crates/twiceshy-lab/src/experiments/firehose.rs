@@ -29,7 +29,9 @@ fn streams(size: Size) -> &'static [(&'static str, &'static str, f64)] {
 }
 
 fn filters(size: Size) -> Vec<Contender> {
-    size.pick(of_the_paper(BITS), contenders(BITS))
+    let mut all = size.pick(of_the_paper(BITS), contenders(BITS));
+    all.push(Contender::roomy(BITS));
+    all
 }
 
 fn ratios(size: Size) -> &'static [u64] {
@@ -71,7 +73,7 @@ impl Experiment for FireHose {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.pick(Budget { first: 24, most: 48 }, Budget { first: 24, most: 24 })
+        Budget { first: 24, most: size.pick(48, 96) }
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {
@@ -133,11 +135,17 @@ fn first_mistakes(table: &Table, at: At<'_>) -> Statement {
     let of = |filter, column| contest::sample(table, at, filter, column);
     let wrong = of(TELESCOPING, "false_positives").with(&of(TELESCOPING, "regret"), |all, for_each| all / for_each);
     let all = of("cuckooing", "false_positives");
+    let again = Evidence::median("false positives for a key that TAF was ever wrong about", &of(TELESCOPING, "regret"));
     Statement::new(
-        "TAF's first mistakes alone are more than all mistakes of Cuckooing, whose cells have neither selectors nor metadata",
-        "keys that TAF was ever wrong about over false positives of Cuckooing, in the median trial: at least 1",
+        "TAF repeats hardly any mistake, and its first ones alone are more than all mistakes of Cuckooing, whose cells have neither \
+         selectors nor metadata",
+        "false positives for a key that TAF was ever wrong about, in the median trial: at most 1.1; such keys over false positives of \
+         Cuckooing: at least 1",
     )
-    .every(vec![Evidence::median_ratio("first mistakes of TAF / all of Cuckooing", &wrong, &all).above(1.0)])
+    .every(vec![
+        again.below(1.1),
+        Evidence::median_ratio("first mistakes of TAF / all of Cuckooing", &wrong, &all).above(1.0),
+    ])
 }
 
 fn degrades(table: &Table) -> Statement {
@@ -159,13 +167,14 @@ fn degrades(table: &Table) -> Statement {
 /// 004 on the rates after the blocks overflow.
 fn after_twenty(table: &Table) -> Statement {
     let over = |other| contest::ratio(table, at(ACTIVE_SET, 80), TELESCOPING, other);
-    let resets = contest::sample(table, at(ACTIVE_SET, 80), TELESCOPING, "resets_per_block");
+    let roomy = contest::ratio(table, at(ACTIVE_SET, 80), "telescoping, a byte a selector", "cyclic, s = 2");
     let forgetful = Statement::new(
-        "each block of TAF has been reset many times by then, and forgets what it has learned",
-        "resets of a block, in the median trial: at least 2; false positives for a key that was ever wrong, over those of s = 2: at \
-         least 1.5",
+        "blocks of TAF are reset by then and forget what they have learned: with a byte for each selector, where none is, it is not \
+         above s = 2",
+        "false positives of that filter, with the same remainders and more memory, over those of s = 2, in the median trial: at most \
+         1.25",
     )
-    .every(vec![Evidence::median("resets of a block", &resets).above(2.0), regret(table, "cyclic, s = 2").above(1.5)]);
+    .every(vec![roomy.below(1.25)]);
     Statement::new(
         "section 6.1, active set: past A/S 20 TAF is similar to Cyclic with s = 2, and second to Swapping",
         "its false positives over those of s = 2, in the median trial: 0.8 to 1.25 at A/S 80; over those of Swapping: at least 1",
@@ -174,18 +183,11 @@ fn after_twenty(table: &Table) -> Statement {
     .because(forgetful)
 }
 
-/// How often TAF repeats a mistake at A/S 80, over how often another filter does.
-fn regret(table: &Table, other: &str) -> Evidence {
-    let of = |filter| contest::sample(table, at(ACTIVE_SET, 80), filter, "regret");
-    let ratio = of(TELESCOPING).with(&of(other), |own, other| own / other);
-    Evidence::median(format!("false positives for a key ever wrong, TAF / {other}"), &ratio)
-}
-
 fn extension_is_worse(table: &Table, stream: &str) -> Statement {
     let over = |ratio| contest::ratio(table, at(stream, ratio), "extension", TELESCOPING).above(1.25);
     Statement::new(
         format!("section 6.1, {stream}: exAF performs substantially worse than TAF"),
-        "its false positives over those of TAF, in the median trial: at least 1.25 at A/S 20",
+        "its false positives over those of TAF, in the median trial: at least 1.25 at A/S 20 and 80",
     )
-    .every(vec![over(20)])
+    .every(vec![over(20), over(80)])
 }

@@ -201,22 +201,37 @@ pub(super) fn margin(static_rate: f64) -> f64 {
 }
 
 /// How [`margin`] is told in a statement.
-pub(super) const MARGIN: &str = "ε plus a quarter of it, or plus two percentage points where that is more";
+pub(super) const MARGIN: &str = "ε plus a quarter of it, or plus two percentage points where that is more, at the widths where ε is at \
+                                 least 4 %";
+
+/// With a smaller ε the margin would be a multiple of it, or the games would take too long.
+const LEAST_EPSILON: f64 = 0.04;
+
+/// ε of a match, unless it is too small to be tested.
+fn epsilon(own: &Table) -> Option<f64> {
+    own.first("static_rate").filter(|rate| *rate >= LEAST_EPSILON)
+}
 
 /// That an adversary wins no more than ε: the share of games won.
 pub(super) fn wins_no_more(own: &Table) -> Option<Evidence> {
-    let static_rate = own.first("static_rate")?;
+    let static_rate = epsilon(own)?;
     Some(won(own).below(static_rate + margin(static_rate)))
 }
 
 /// The same for an adversary with a large pool of keys to name: the mean share of wrong ones.
 pub(super) fn pool_no_worse(own: &Table) -> Option<Evidence> {
-    let static_rate = own.first("static_rate")?;
+    let static_rate = epsilon(own)?;
     let pool = Evidence::mean(format!("{}, keys that it could name", label(own)), &own.sample("pool_rate"));
     Some(pool.below(static_rate + margin(static_rate)))
 }
 
-/// The same for an adversary that searches: the share of games won with a key that it found. If it finds none it names
+/// That an adversary wins more than ε: the share of games won.
+pub(super) fn wins_more(own: &Table) -> Option<Evidence> {
+    let static_rate = epsilon(own)?;
+    Some(won(own).above(static_rate + margin(static_rate)))
+}
+
+/// That an adversary that searches wins no more than ε: the share of games won with a key that it found. If it finds none it names
 /// a key that was never asked, which wins with ε, so that only the found ones can bring it beyond.
 pub(super) fn finds_no_more(own: &Table) -> Option<Evidence> {
     let static_rate = own.first("static_rate")?;

@@ -52,17 +52,26 @@ pub fn mean(values: &[f64], error: f64) -> Interval {
     }
 }
 
+/// How many standard deviations a mean must be above 0 to be taken for nearly normal: those of a count of about two
+/// events. With a quarter of an event a trial, intervals that promise an error of 1e-4 were wrong 8 times in 100.
+const LEAST_EVENTS: f64 = 1.5;
+
 /// The mean of the first over the mean of the second, from pairs; the pairs are independent, the two of a pair need not
-/// be. Both means are above 0.
+/// be. Neither is ever below 0.
 ///
 /// A ratio r is refuted if the mean of `first − r·second` is not 0 (E. C. Fieller's method, with the confidence sequence
-/// of [`mean`]).
+/// of [`mean`]). Nothing is known if that difference has no spread, or if a value is 0 so often that it cannot be normal.
 pub fn ratio(pairs: &[(f64, f64)], error: f64) -> Interval {
     let sums = Sums::of(pairs);
     let (top, bottom) = sums.means;
     let estimate = top / bottom;
     let unknown = Interval { estimate, low: 0.0, high: f64::INFINITY };
-    let Some(limit) = limit(sums.count, error).filter(|_| sums.spread.0 + sums.spread.1 > 0.0) else { return unknown };
+    // The spread of `first − estimate·second`, which is 0 up to rounding if the two are always in the same proportion.
+    let rest = sums.spread.0 - 2.0 * estimate * sums.joint + estimate * estimate * sums.spread.1;
+    let is_rare = |mean: f64, spread: f64| mean < LEAST_EVENTS * (spread / (sums.count - 1.0)).sqrt();
+    let thin = is_rare(top, sums.spread.0) || is_rare(bottom, sums.spread.1);
+    let degenerate = !(rest > 1e-9 * sums.count * top * top);
+    let Some(limit) = limit(sums.count, error).filter(|_| !thin && !degenerate) else { return unknown };
     // The ratios r with a·r² − 2b·r + c < 0.
     let a = sums.count * bottom * bottom - limit * sums.spread.1;
     let b = sums.count * top * bottom - limit * sums.joint;
@@ -71,7 +80,7 @@ pub fn ratio(pairs: &[(f64, f64)], error: f64) -> Interval {
     if a <= 0.0 || !estimate.is_finite() {
         // The bottom may be 0: only a lower end can be known, where c is above 0.
         let low = if c > 0.0 && b > 0.0 { c / (b + root) } else { 0.0 };
-        return Interval { low: low.max(0.0), ..unknown };
+        return Interval { low, ..unknown };
     }
     Interval { estimate, low: ((b - root) / a).max(0.0), high: (b + root) / a }
 }
@@ -168,9 +177,11 @@ mod tests {
         let (by_ratio, by_mean) = (ratio(&constant, 1e-5), mean(&values, 1e-5));
         assert!((by_ratio.low - by_mean.low).abs() < 1e-9 && (by_ratio.high - by_mean.high).abs() < 1e-9);
         let thin: Vec<(f64, f64)> = (0..60).map(|_| (poisson(&mut rng, 30.0), poisson(&mut rng, 0.05))).collect();
-        let interval = ratio(&thin, 1e-5);
-        assert!(interval.high.is_infinite() && interval.low > 1.0, "{interval:?}");
-        assert_eq!(ratio(&[(0.0, 0.0); 20], 0.05).high, f64::INFINITY);
-        assert_eq!(ratio(&[], 0.05).high, f64::INFINITY);
+        let rare: Vec<(f64, f64)> = (0..60).map(|_| (poisson(&mut rng, 0.25), poisson(&mut rng, 20.0))).collect();
+        let same: Vec<(f64, f64)> = pairs.iter().map(|pair| (pair.0 * 0.1, pair.0)).collect();
+        for degenerate in [&thin[..], &rare, &same, &[(0.0, 5.0); 20], &[(0.0, 0.0); 20], &[]] {
+            let interval = ratio(degenerate, 0.05);
+            assert_eq!((interval.low, interval.high), (0.0, f64::INFINITY), "{interval:?}");
+        }
     }
 }

@@ -54,9 +54,9 @@ fn models_of_uniform_queries_fit_only_filters_that_adapt_and_the_right_rate() {
 }
 
 #[test]
-fn the_model_of_unequal_ranges_fits_only_filters_that_adapt_and_the_right_rate() {
+fn the_model_of_unequal_ranges_fits_only_filters_that_adapt() {
     let model = ["the model, corrected"];
-    catches("unequal-ranges", &model, &[(Planted::WrongRule, &model), (Planted::BiasedModel, &model)]);
+    catches("unequal-ranges", &model, &[(Planted::WrongRule, &model)]);
 }
 
 #[test]

@@ -201,7 +201,8 @@ mod tests {
     #[test]
     fn only_an_interval_that_lies_wholly_on_one_side_decides() {
         let region = Region { low: 1.0, high: 2.0 };
-        let place = |low: f64, high: f64| region.place(Interval { estimate: f64::midpoint(low, high), low, high }, false);
+        let place =
+            |low: f64, high: f64| region.place(Interval { estimate: f64::midpoint(low, high), low, high }, false);
         assert_eq!(place(1.0, 2.0), Place::Inside);
         assert_eq!(place(2.1, 3.0), Place::Outside);
         assert_eq!(place(0.0, 0.9), Place::Outside);

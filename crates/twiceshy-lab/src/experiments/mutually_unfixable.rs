@@ -130,7 +130,8 @@ impl Experiment for MutuallyUnfixable {
         };
         vec![
             Statement::new(
-                "Theorem 12: the adversary wins with probability Ω(1) after O(n^(1 − 1/k)/ε) queries",
+                "section 5.3: Theorem 12's adversary wins with probability Ω(1) after O(n^(1 − 1/k)/ε) queries; here outside the theorem's \
+                 conditions, which no n below 2^64 meets with k = 2",
                 "the share of games won: at least half. In the median trial, look-ups of a game: at most 9√n/ε",
             )
             .every(own.iter().map(|own| won(own).above(CONSTANT)).collect())

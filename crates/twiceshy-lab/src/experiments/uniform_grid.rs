@@ -23,7 +23,7 @@ const LOAD: f64 = 0.95;
 
 /// How many trials a point of the grid gets.
 pub(super) fn budget(size: Size) -> Budget {
-    size.of(Budget { first: 20, most: 40 }, Budget { first: 20, most: 80 }, Budget { first: 10, most: 40 })
+    size.of(Budget { first: 20, most: 80 }, Budget { first: 20, most: 80 }, Budget { first: 10, most: 40 })
 }
 
 /// The filters of 003.
@@ -137,7 +137,7 @@ impl Run {
         format!("{}, {}", self.kind.label(), self.at)
     }
 
-    /// The point that measures it. A planted wrong rule: the filter does not hear of every second mistake.
+    /// The point that measures it. A planted wrong rule: the filter does not hear of its mistakes.
     pub(super) fn point(self, setup: &Setup) -> Option<Point> {
         let effort = Effort::of(setup.size, self.at.bits);
         let cells = effort.cells(self.at)?;
@@ -178,6 +178,7 @@ impl Run {
         let (tables, per_bucket) = spec.buckets();
         let shape = Shape::with_cells(tables, per_bucket, cells).map_err(TaskError::new)?;
         let (mut filter, keys) = filled(&spec, cells, stored, absent, rng)?;
+        let allocated = filter.local_bits() as f64 / stored as f64;
         let wrong = match filter.filter().kind().learns() {
             true => adapting(&mut filter, shape, &keys, asking, rng)?,
             false => plain(&filter, &keys, asking),
@@ -188,7 +189,7 @@ impl Run {
             per_key,
             ratio,
             cells,
-            bits_of(&spec, cells)? / stored as f64,
+            allocated,
             queries,
             wrong,
             wrong / queries as f64,
@@ -240,7 +241,7 @@ struct Asking {
     queries: u64,
     /// `true` if checking the keys affected by each mistake is less work than asking every query.
     skips: bool,
-    /// `true` if the filter does not hear of every second mistake.
+    /// `true` if the filter does not hear of its mistakes.
     deaf: bool,
 }
 
@@ -267,23 +268,12 @@ fn adapting(
         let query = key(rng.below(asking.absent.into()) as u32);
         if filter.contains(&query) {
             count += 1;
-            if !(asking.deaf && count.is_multiple_of(2)) {
+            if !asking.deaf {
                 filter.was_wrong(&query).map_err(TaskError::new)?;
             }
         }
     }
     Ok(count as f64)
-}
-
-/// The memory of this many cells, without what every filter has once, such as its hash keys: a few hundred bytes, which
-/// would weigh in small tables only. It is what the filter reports for twice the cells, less what it does for these.
-fn bits_of(spec: &FilterSpec, cells: u64) -> Result<f64, TaskError> {
-    let reported = |cells: u64| {
-        let options = spec.options(cells).ok_or_else(|| TaskError::new("a rival"))?;
-        let filter = options.build(HashKey::fixed(0), Mirror::new()).map_err(TaskError::new)?;
-        Ok::<f64, TaskError>(filter.local_bits() as f64)
-    };
-    Ok(reported(2 * cells)? - reported(cells)?)
 }
 
 /// A full filter. A small table may be full slightly early under an unlucky hash key; then another is used.
@@ -334,18 +324,4 @@ fn curves(table: &Table, contender: Contender) -> Vec<Curve> {
     let measured = Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.means("ratio", "fpr"));
     let model = Curve::model(format!("{}, model", contender.label), contender.look, own.means("ratio", "model"));
     vec![measured, model]
-}
-
-/// The statement that all filters of a point have the same memory.
-pub(super) fn equal_memory(table: &Table, grid: &[At], kinds: &[Kind]) -> Statement {
-    let spread = |at: &At| {
-        let bits = kinds.iter().filter_map(|kind| Run { kind: *kind, at: *at }.of(table).first("bits_per_key"));
-        let (least, most) = bits.fold((f64::INFINITY, 0.0f64), |(least, most), bits| (least.min(bits), most.max(bits)));
-        Evidence::exact(format!("{at}"), if least.is_finite() { most / least } else { f64::NAN }).below(1.01)
-    };
-    Statement::new(
-        "The filters compared have the same memory (this project's)",
-        "the most bits a key over the fewest, of all filters at a point: at most 1.01",
-    )
-    .every(grid.iter().map(spread).collect())
 }

@@ -1,7 +1,7 @@
 //! 003 Figures 1 to 3: adaptive cuckoo filters under uniformly repeated queries.
 
 use super::model_fit::{fit, fits};
-use super::uniform_grid::{self, At, Kind, Run, equal_memory};
+use super::uniform_grid::{self, At, Kind, Run};
 use crate::experiment::{Budget, Evidence, Experiment, Picture, Point, Setup, Size, Statement, Table};
 
 /// Adaptive cuckoo filters have lower rates the more queries are repeated, as their models predict.
@@ -95,7 +95,6 @@ impl Experiment for UniformQueries {
             fits("section 4.1: the same for Swapping, by sampling", table, |filter| filter == "swapping"),
             data.loses_when_many(),
             data.swapping_is_better(),
-            equal_memory(table, &data.grid, &KINDS),
         ];
         if size != Size::Tiny {
             statements.extend([12, 16].map(|bits| data.wins_at(bits)));

@@ -1,8 +1,8 @@
 //! Filters under uniformly repeated queries, compared with the models of 003: the data of its Figures 1 to 4.
 
 use crate::experiment::{
-    Axis, Budget, Contender, Curve, Evidence, Line, Picture, Planted, Point, Setup, Size, Statement, Table, TaskError,
-    contest, line,
+    Axis, Budget, Contender, Curve, Evidence, Line, Picture, Planted, Point, Setup, Size, Table, TaskError, contest,
+    line,
 };
 use crate::models::swapping::SwappingModel;
 use crate::models::{CyclicModel, EmptyCell};

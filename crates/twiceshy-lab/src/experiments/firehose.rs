@@ -23,7 +23,7 @@ const POWER_LAW: &str = "power law";
 fn streams(size: Size) -> &'static [(&'static str, &'static str, f64)] {
     size.of(
         &[(ACTIVE_SET, "active-set", 0.3)],
-        &[(ACTIVE_SET, "active-set", 1.5)],
+        &[(ACTIVE_SET, "active-set", 1.0)],
         &[(ACTIVE_SET, "active-set", 10.0), (POWER_LAW, "power-law", 50.0)],
     )
 }
@@ -59,7 +59,7 @@ impl Experiment for FireHose {
                  is what the stream has, and the stored set of other keys is |A| divided by the ratio. Each trial has another \
                  stream, the same for all filters. Statements are about the median trial.",
                 size.pick(
-                    "1.5 million queries of the active-set generator (the power law has too few keys for the quick size),",
+                    "A million queries of the active-set generator (the power law has too few keys for the quick size),",
                     "10 million queries of the active-set generator and 50 million of the power law,"
                 ),
             ),

@@ -36,11 +36,11 @@ fn contenders(bits: u32) -> Vec<Contender> {
 }
 
 fn ratios(size: Size) -> &'static [u64] {
-    size.of(&[5, 20, 80], &[5, 20, 40, 80], &[1, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100])
+    size.pick(&[5, 20, 80], &[1, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100])
 }
 
 fn keys(size: Size) -> u64 {
-    size.of(500, 2_000, 65_536)
+    size.of(500, 1_000, 65_536)
 }
 
 fn measure(contender: &Contender, spec: &FilterSpec, ratio: u64, keys: u64, seed: u64) -> Result<Vec<Line>, TaskError> {
@@ -85,7 +85,7 @@ impl Experiment for WhittlingStream {
             "A set Q of random absent keys is asked ten times in each round; keys that were never wrong in a round leave Q. It \
              ends when |Q| is 1 % of the stored keys, or after {MOST_ROUNDS} rounds; the rate is that of the last round, 0 if Q \
              is empty. {} stored keys. Statements are about the median trial, pictures show means.",
-            size.pick("2,000", "65,536"),
+            size.pick("1,000", "65,536"),
         );
         vec![stream, contest::EQUAL_MEMORY.into(), contest::LARGER_EXTENSIONS.into()]
     }
@@ -184,12 +184,12 @@ fn telescoping(table: &Table) -> Statement {
 }
 
 fn cyclic(table: &Table) -> Statement {
-    let of = |s: u32| sample(table, &format!("cyclic, s = {s}"), 40, "final_rate");
+    let of = |s: u32| sample(table, &format!("cyclic, s = {s}"), 80, "final_rate");
     let over =
         |s: u32| Evidence::median(format!("s = 3 over s = {s}"), &of(3).with(&of(s), |top, bottom| top / bottom));
     Statement::new(
         "section 6.1: Cyclic with s = 3 does surprisingly well",
-        "its rate of the last round over that of s = 1 and s = 2, in the median trial: at most 0.5 and 1, at |Q|/|S| 40",
+        "its rate of the last round over that of s = 1 and s = 2, in the median trial: at most 0.5 and 1, at |Q|/|S| 80",
     )
     .every(vec![over(1).below(0.5), over(2).below(1.0)])
 }

@@ -53,7 +53,7 @@ pub(super) fn histogram(
             if filter.contains(&query) {
                 wrong = true;
                 mistakes += 1;
-                if deaf && mistakes % 2 == 0 {
+                if deaf && mistakes.is_multiple_of(2) {
                     continue;
                 }
                 filter.was_wrong(&query).map_err(TaskError::new)?;

@@ -354,3 +354,59 @@ fn weights_decide_and_senseless_ones_are_refused() {
         assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{words}: {help}");
     }
 }
+
+#[test]
+fn create_says_how_much_memory_its_filter_takes() {
+    let bench = Bench::new();
+    let said = String::from_utf8(bench.yes("create e --filter extension", b"")).expect("text");
+    assert!(said.starts_with("e: a new store behind an extension filter of "), "{said}");
+    let created = bench.json("create q --filter quotient --keys 5000", b"");
+    let bits = number(&bench.json("info q", b""), "local_bits");
+    assert_eq!(number(&created, "bytes"), (bits / 8.0).ceil());
+    assert!(said.contains(" bytes in memory, built for "), "{said}");
+}
+
+/// Requests for 750 keys, a few of them popular.
+fn short_trace(bench: &Bench) -> Vec<String> {
+    let mut state = 7u64;
+    let mut draw = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as f64 / (1u64 << 31) as f64
+    };
+    let mut requests: Vec<String> = (0..750).map(|number| format!("key-{number}")).collect();
+    requests.extend((0..59_250).map(|_| format!("key-{}", (750.0 * draw().powi(4)) as u64)));
+    std::fs::write(bench.path("trace.txt"), requests.join("\n")).expect("a file");
+    requests
+}
+
+fn row<'a>(advice: &'a Value, filter: &str) -> &'a Value {
+    let rows = advice["candidates"].as_array().expect("candidates");
+    rows.iter().find(|row| row["filter"] == filter).expect("a candidate")
+}
+
+#[test]
+fn a_short_trace_is_not_measured_in_an_emptier_store() {
+    let bench = Bench::new();
+    let distinct = 750.0 / short_trace(&bench).len() as f64;
+    for ratio in ["", " --ratio 10"] {
+        let arguments = format!("advise --keys 1000000 --fpr 0.001 --trace trace.txt{ratio}");
+        let advice = bench.json(&arguments, b"");
+        assert!(advice["sample_keys"].as_u64() >= Some(2_048), "{advice}");
+        // A popular key is wrong each time or never, so one plain store is far from another.
+        assert_eq!(row(&advice, "quotient")["keeps_rate"], "not sure", "{advice}");
+        let chosen = chosen(&advice);
+        assert_eq!(chosen["learns"], true);
+        // Every key is wrong once with the static rate of a full store; less, if it was measured in an emptier one.
+        let least = number(chosen, "static_rate") * distinct;
+        assert!(number(chosen, "rate") > 0.7 * least, "{chosen}");
+        assert!(number(chosen, "rate_high") <= 0.001 && number(chosen, "false_positives") > 30.0, "{chosen}");
+    }
+}
+
+#[test]
+fn a_trace_of_few_keys_is_refused() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("few.txt"), "a\nb\nc\na\n".repeat(1_000)).expect("a file");
+    let refused = bench.error("advise --keys 1000 --fpr 0.01 --trace few.txt", b"");
+    assert!(refused.contains("3 distinct keys, too few") && refused.contains("longer trace"), "{refused}");
+}

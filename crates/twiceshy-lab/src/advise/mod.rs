@@ -13,6 +13,7 @@ mod counted;
 mod disk;
 mod fitting;
 mod sample;
+mod scale;
 mod spread;
 mod trial;
 mod verdict;

@@ -1,6 +1,6 @@
 //! Turns measurements into a recommendation.
 
-use super::fitting::{Fitted, Keeps};
+use super::fitting::{FEWEST_MISTAKES, Fitted, Keeps};
 use super::sample::Sample;
 use super::words;
 use super::{Settings, Weights};
@@ -106,8 +106,15 @@ fn command(chosen: &Fitted, keys: u64) -> String {
 
 /// The store reads of the filter that does not learn and errs least, per query.
 pub(super) fn plain_reads(candidates: &[Fitted]) -> f64 {
-    let plain = candidates.iter().filter(|fitted| !fitted.learns && fitted.keeps_rate == Keeps::Yes);
+    let plain = candidates.iter().filter(|fitted| !fitted.learns && fitted.keeps_rate != Keeps::No);
     plain.map(|fitted| fitted.remote_reads_per_query).fold(f64::INFINITY, f64::min)
+}
+
+/// `true` if a filter that learns reads the store more often than a plain one, mistakes and learning together. With few
+/// mistakes in the sample nobody can tell, and then the cost decides.
+pub(super) fn reads_too_much(settings: &Settings, candidates: &[Fitted], fitted: &Fitted) -> bool {
+    let is_known = fitted.false_positives >= FEWEST_MISTAKES;
+    !settings.hostile && fitted.learns && is_known && fitted.remote_reads_per_query > plain_reads(candidates)
 }
 
 /// Costs that differ by less than this many bits a key are taken for equal, since look-ups are timed on a busy machine.
@@ -122,9 +129,8 @@ const SIMPLEST: [&str; 8] =
 /// more often than one that does not, mistakes and learning together. If clients may be hostile, only a filter with a promise
 /// keeps the rate.
 pub(super) fn choose<'a>(settings: &Settings, candidates: &'a [Fitted]) -> Option<&'a Fitted> {
-    let most = if settings.hostile { f64::INFINITY } else { plain_reads(candidates) };
     let good = candidates.iter().filter(|fitted| fitted.keeps_rate == Keeps::Yes);
-    let worth: Vec<&Fitted> = good.filter(|fitted| !fitted.learns || fitted.remote_reads_per_query <= most).collect();
+    let worth: Vec<&Fitted> = good.filter(|fitted| !reads_too_much(settings, candidates, fitted)).collect();
     let cheapest = worth.iter().map(|fitted| fitted.cost).min_by(f64::total_cmp)?;
     let equal = cheapest + settings.weights.bit(settings.rate) * EQUAL;
     let simple = |fitted: &&Fitted| SIMPLEST.iter().position(|name| *name == fitted.filter).unwrap_or(SIMPLEST.len());

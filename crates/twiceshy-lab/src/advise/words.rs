@@ -4,7 +4,7 @@ use super::Settings;
 use super::fitting::{Fitted, Keeps};
 use super::sample::Sample;
 use super::spread::TRIALS;
-use super::verdict::{Reason, plain_reads};
+use super::verdict::{Reason, reads_too_much};
 use twiceshy::Kind;
 use twiceshy_store::Options;
 
@@ -115,7 +115,7 @@ impl Told<'_> {
     }
 
     fn reads_too_much(&self, other: &Fitted) -> bool {
-        !self.settings.hostile && other.learns && other.remote_reads_per_query > plain_reads(self.candidates)
+        reads_too_much(self.settings, self.candidates, other)
     }
 
     /// Why a candidate is out, whatever it costs.

@@ -35,6 +35,8 @@ struct Report {
     filter: &'static str,
     fpr: f64,
     cells: u64,
+    /// The filter's memory.
+    bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
@@ -44,12 +46,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.json {
         return print_json(&report);
     }
-    let Report { path, filter, fpr, cells, .. } = report;
+    let Report { path, filter, fpr, cells, bytes, .. } = report;
     print(&format!(
-        "{path}: a new store behind a {filter} filter of {} cells, built for a false-positive rate of {}\n",
+        "{path}: a new store behind {} {filter} filter of {} cells, {} bytes in memory, built for a false-positive rate of {}\n",
+        article(filter),
         grouped(cells),
+        grouped(bytes),
         rate(fpr)
     ))
+}
+
+/// The article before a filter's name.
+fn article(filter: &str) -> &'static str {
+    if filter.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 fn make(args: &Args) -> Result<Report, Error<twiceshy_store::RedbError>> {
@@ -58,7 +67,8 @@ fn make(args: &Args) -> Result<Report, Error<twiceshy_store::RedbError>> {
         options = options.false_positive_rate(fpr);
     }
     let guard = options.open_folder(&args.path)?;
-    let ((filter, fpr), cells) = (guard.filter()?, guard.stats()?.cells);
+    let ((filter, fpr), stats) = (guard.filter()?, guard.stats()?);
+    let (cells, bytes) = (stats.cells, stats.local_bits.div_ceil(8));
     let warning = close(&args.path, guard, true);
-    Ok(Report { path: args.path.display().to_string(), filter: filter.name(), fpr, cells, warning })
+    Ok(Report { path: args.path.display().to_string(), filter: filter.name(), fpr, cells, bytes, warning })
 }

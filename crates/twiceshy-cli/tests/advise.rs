@@ -5,7 +5,7 @@ mod bench;
 
 use bench::Bench;
 use serde_json::Value;
-use twiceshy_lab::advise::{Counted, StoreCounts};
+use twiceshy_lab::advise::{Counted, StoreCounts, bytes_in_use};
 use twiceshy_lab::workload::Distribution;
 use twiceshy_lab::workload::key_set::KeySet;
 use twiceshy_lab::workload::recorded_data::recorded_data;
@@ -47,7 +47,10 @@ fn make(bench: &Bench, advice: &Value, name: &str, keys: &dyn Fn(u64) -> Vec<u8>
     let info = bench.json(&format!("info {name}"), b"");
     assert_eq!((&info["cells"], &info["keys"]), (&advice["cells"], &advice["keys"]), "it did not grow");
     near("bytes in memory", number(&info, "local_bits") / 8.0, number(advice, "bytes"), 0.01);
-    near("bytes on disk", number(&info, "store_bytes"), number(advice, "bytes_on_disk"), WITHIN);
+    let used = bytes_in_use(&path.join(STORE_FILE)).expect("a closed store");
+    near("bytes in use on disk", used as f64, number(advice, "bytes_on_disk"), WITHIN);
+    let length = number(&info, "store_bytes") / number(advice, "bytes_on_disk");
+    assert!((0.95..2.2).contains(&length), "the file has {length} times the promised bytes");
 }
 
 /// The store, counting what it is asked.
@@ -214,6 +217,7 @@ fn the_promise_to_hostile_clients_holds() {
     for other in advice["candidates"].as_array().expect("candidates").iter().skip(1) {
         assert_eq!(other["keeps_rate"], "no", "{other}");
     }
+    assert!(advice["notes"].to_string().contains("judged by promise and not by the sample"), "{advice}");
     let static_rate = number(row, "static_rate");
     assert!(static_rate <= 0.01);
 
@@ -259,6 +263,7 @@ fn advice_has_every_promised_name_and_its_rows_are_in_order() {
         "fpr",
         "workload",
         "ratio",
+        "queries_per_key",
         "hostile",
         "candidates",
         "filter",
@@ -328,7 +333,11 @@ fn advice_has_every_promised_name_and_its_rows_are_in_order() {
     told("costs", "disk: ");
     told("costs", "store reads: ");
     told("notes", "if clients may be hostile");
+    if chosen(&advice)["learns"] == true {
+        told("notes", "if the absent keys of tomorrow are new");
+    }
     let text = String::from_utf8(bench.yes(arguments, b"")).expect("text");
+    assert!(text.contains(" 10 queries per absent key"), "{text}");
     assert!(text.contains("What it costs:") && text.contains("  twiceshy create STORE --filter "), "{text}");
 }
 
@@ -353,4 +362,60 @@ fn weights_decide_and_senseless_ones_are_refused() {
     for words in ["costs least", "--read-us", "--disk-cost", "more often than a plain filter errs"] {
         assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{words}: {help}");
     }
+}
+
+#[test]
+fn create_says_how_much_memory_its_filter_takes() {
+    let bench = Bench::new();
+    let said = String::from_utf8(bench.yes("create e --filter extension", b"")).expect("text");
+    assert!(said.starts_with("e: a new store behind an extension filter of "), "{said}");
+    let created = bench.json("create q --filter quotient --keys 5000", b"");
+    let bits = number(&bench.json("info q", b""), "local_bits");
+    assert_eq!(number(&created, "bytes"), (bits / 8.0).ceil());
+    assert!(said.contains(" bytes in memory, built for "), "{said}");
+}
+
+/// Requests for 750 keys, a few of them popular.
+fn short_trace(bench: &Bench) -> Vec<String> {
+    let mut state = 7u64;
+    let mut draw = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as f64 / (1u64 << 31) as f64
+    };
+    let mut requests: Vec<String> = (0..750).map(|number| format!("key-{number}")).collect();
+    requests.extend((0..59_250).map(|_| format!("key-{}", (750.0 * draw().powi(4)) as u64)));
+    std::fs::write(bench.path("trace.txt"), requests.join("\n")).expect("a file");
+    requests
+}
+
+fn row<'a>(advice: &'a Value, filter: &str) -> &'a Value {
+    let rows = advice["candidates"].as_array().expect("candidates");
+    rows.iter().find(|row| row["filter"] == filter).expect("a candidate")
+}
+
+#[test]
+fn a_short_trace_is_not_measured_in_an_emptier_store() {
+    let bench = Bench::new();
+    let distinct = 750.0 / short_trace(&bench).len() as f64;
+    for ratio in ["", " --ratio 10"] {
+        let arguments = format!("advise --keys 1000000 --fpr 0.001 --trace trace.txt{ratio}");
+        let advice = bench.json(&arguments, b"");
+        assert!(advice["sample_keys"].as_u64() >= Some(2_048), "{advice}");
+        // A popular key is wrong each time or never, so one plain store is far from another.
+        assert_eq!(row(&advice, "quotient")["keeps_rate"], "not sure", "{advice}");
+        let chosen = chosen(&advice);
+        assert_eq!(chosen["learns"], true);
+        // Every key is wrong once with the static rate of a full store; less, if it was measured in an emptier one.
+        let least = number(chosen, "static_rate") * distinct;
+        assert!(number(chosen, "rate") > 0.7 * least, "{chosen}");
+        assert!(number(chosen, "rate_high") <= 0.001 && number(chosen, "false_positives") > 30.0, "{chosen}");
+    }
+}
+
+#[test]
+fn a_trace_of_few_keys_is_refused() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("few.txt"), "a\nb\nc\na\n".repeat(1_000)).expect("a file");
+    let refused = bench.error("advise --keys 1000 --fpr 0.01 --trace few.txt", b"");
+    assert!(refused.contains("3 distinct keys, too few") && refused.contains("longer trace"), "{refused}");
 }

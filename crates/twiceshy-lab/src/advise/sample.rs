@@ -1,5 +1,6 @@
 //! A sample of the traffic: which keys are stored and which are asked for, in every trial.
 
+use super::scale::{FEWEST_STORED, MOST_QUERIES, MOST_REQUESTS, MOST_STORED, Recorded, Scale};
 use super::spread::TRIALS;
 use super::{AdviseError, Settings};
 use crate::replay::DEFAULT_PER_KEY;
@@ -14,18 +15,6 @@ use std::sync::Arc;
 
 /// A/S if it is not given.
 pub const DEFAULT_RATIO: f64 = 10.0;
-
-/// The most requests of a trace that are read.
-const MOST_REQUESTS: u64 = 8_000_000;
-
-/// The most stored keys of a trial, approximately.
-const MOST_STORED: f64 = 8_192.0;
-
-/// The most queries of a trial, approximately.
-const MOST_QUERIES: f64 = 1_000_000.0;
-
-/// A trial with fewer stored keys would be too small to say much.
-const FEWEST_STORED: f64 = 2_048.0;
 
 /// The queries of an endless generator.
 const GENERATED: u64 = 2_000_000;
@@ -86,10 +75,31 @@ impl Stream {
         Ok(Stream { keys: Arc::new(keys), queries: Arc::new(queries), is_cut })
     }
 
+    /// Asks for some copies of every key in turn.
+    fn copied(&self, copies: usize) -> Stream {
+        if copies == 1 {
+            return Stream { keys: Arc::clone(&self.keys), queries: Arc::clone(&self.queries), is_cut: self.is_cut };
+        }
+        let mut keys = KeySet::default();
+        for key in self.keys.iter() {
+            (0..copies).for_each(|copy| {
+                keys.insert(&copy_of(key, copy));
+            });
+        }
+        let copies_of = |number: u32| (0..copies).map(move |copy| (number as usize * copies + copy) as u32);
+        let queries = self.queries.iter().copied().flat_map(copies_of).collect();
+        Stream { keys: Arc::new(keys), queries: Arc::new(queries), is_cut: self.is_cut }
+    }
+
     /// How often each key is asked for.
     fn counts(&self) -> Vec<u32> {
         counts(self.keys.len(), &self.queries)
     }
+}
+
+/// A copy of a key. Copies of distinct keys are distinct, since the ending is as long in all of them.
+fn copy_of(key: &[u8], copy: usize) -> Vec<u8> {
+    [key, &(copy as u32).to_le_bytes()].concat()
 }
 
 /// How often each of `keys` keys is asked for.
@@ -148,34 +158,40 @@ fn generated(settings: &Settings, distribution: Distribution) -> Result<Sample, 
         let mut rng = Rng::stream(settings.seed, number as u64);
         let keyed = keyed(&split, rng.word())?;
         let stream = Stream::of(&keyed, rng.word())?;
-        trials.push(Trial::of(&keyed, &stream, 1.0, rng.word())?);
+        let all = Scale { stored: stored as u64, copies: 1, share: 1.0 };
+        trials.push(Trial::of(&keyed, &stream, &all, rng.word())?);
         first.get_or_insert(stream);
     }
     let first = first.ok_or_else(|| refuse("no trials"))?;
     Ok(summed(trials, &first, ratio))
 }
 
-/// All trials have the same keys and queries, or random shares of them.
+/// All trials have the same keys and queries, copies of them, or random shares of them.
 fn recorded(settings: &Settings, split: &Split) -> Result<Sample, AdviseError> {
     let mut rng = Rng::stream(settings.seed, 0);
     let seed = rng.word();
-    let stream = Stream::of(&keyed(split, seed)?, rng.word())?;
-    let (stored, queries) = (split.stored() as f64, stream.queries.len() as f64);
-    let wanted = (stored / MOST_STORED).max(queries / MOST_QUERIES);
-    let share = wanted.min(stored / FEWEST_STORED).max(1.0);
+    let whole = Stream::of(&keyed(split, seed)?, rng.word())?;
+    let recorded = Recorded {
+        stored: split.stored(),
+        made_up: matches!(split, Split::Misses(..)),
+        distinct: whole.keys.len() as u64,
+        queries: whole.queries.len() as u64,
+    };
+    let scale = Scale::of(&recorded, settings.keys).map_err(AdviseError::Setting)?;
+    let stream = whole.copied(scale.copies as usize);
     let mut trials = Vec::new();
     for number in 0..TRIALS {
         let mut rng = Rng::stream(settings.seed, number as u64 + 1);
         // Recorded keys have their own bytes. Others may differ between trials, but the stream has one form of them.
-        let own = if matches!(split, Split::Misses(..)) {
-            Keyed::Misses(misses(split)?, Keys::new((stored / share).round() as u64, 0, rng.word()).ok_or_else(many)?)
+        let own = if recorded.made_up {
+            Keyed::Misses(misses(split)?, Keys::new(scale.stored, 0, rng.word()).ok_or_else(many)?)
         } else {
             keyed(split, seed)?
         };
-        trials.push(Trial::of(&own, &stream, share, rng.word())?);
+        trials.push(Trial::of(&own, &stream, &scale, rng.word())?);
     }
-    let ratio = stream.keys.len() as f64 / stored;
-    Ok(Sample { warnings: split.warnings().to_vec(), ..summed(trials, &stream, ratio) })
+    let ratio = recorded.distinct as f64 / recorded.stored as f64;
+    Ok(Sample { warnings: split.warnings().to_vec(), ..summed(trials, &whole, ratio) })
 }
 
 fn misses(split: &Split) -> Result<&Trace, AdviseError> {
@@ -211,16 +227,21 @@ fn summed(trials: Vec<Trial>, stream: &Stream, ratio: f64) -> Sample {
 }
 
 impl Trial {
-    /// One in `share` of the keys, stored and asked for; all of them if it is 1. So A/S is that of the traffic.
-    fn of(keyed: &Keyed<'_>, stream: &Stream, share: f64, seed: u64) -> Result<Trial, AdviseError> {
+    /// Stores the keys, or one in `share` of them, or copies of them; and asks for as many of the stream, which has its
+    /// copies already.
+    fn of(keyed: &Keyed<'_>, stream: &Stream, scale: &Scale, seed: u64) -> Result<Trial, AdviseError> {
+        let Scale { share, copies, .. } = *scale;
         let limit = (u64::MAX as f64 / share) as u64;
         let is_in = |number: u64| share <= 1.0 || scramble(number ^ seed) < limit;
         let (mut stored, mut number) = (Vec::new(), 0u64);
         let synthetic = matches!(keyed, Keyed::Misses(..));
         keyed.each_stored(&mut |key| {
             number += 1;
-            if synthetic || is_in(!number) {
-                stored.push(key.into());
+            match () {
+                () if synthetic => stored.push(key.into()),
+                () if copies > 1 => stored.extend((0..copies as usize).map(|copy| copy_of(key, copy).into())),
+                () if is_in(!number) => stored.push(key.into()),
+                () => {}
             }
             Ok::<(), AdviseError>(())
         })?;

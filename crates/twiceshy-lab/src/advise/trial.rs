@@ -10,6 +10,9 @@ use twiceshy_store::{Guard, MemoryStore, Planned};
 /// The most distinct keys in a timed pass, and the number of passes. A pass is short, so that some are not interrupted.
 const TIMED: (usize, usize) = (1 << 13, 50);
 
+/// The load of a trial is that of the store to be made, within this share of it.
+const LOAD_WITHIN: f64 = 0.02;
+
 /// What was counted in a trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
@@ -38,6 +41,12 @@ pub(super) fn run(
     let rate = candidate.rate_for(expected, planned.width).ok_or_else(cannot)?;
     let options = candidate.options(expected, rate);
     let own = options.planned()?;
+    let load = |stored: u64, cells: u64| stored as f64 / cells as f64;
+    let (own_load, planned_load) = (load(trial.stored.len() as u64, own.cells), load(keys, planned.cells));
+    if (own_load / planned_load - 1.0).abs() > LOAD_WITHIN {
+        let loads = format!("a load of {own_load:.3} instead of {planned_load:.3}");
+        return Err(AdviseError::Bug(format!("{} keys give a {} filter {loads}", trial.stored.len(), planned.kind)));
+    }
     let options = options.background(false).hash_key(HashKey::fixed(trial.seed));
     let guard = options.open(Counted::new(MemoryStore::new()))?;
     guard.insert_all(trial.stored.iter().map(|key| (key, b"")))?;

@@ -1,6 +1,6 @@
 //! Turns measurements into a recommendation.
 
-use super::fitting::{Fitted, Keeps};
+use super::fitting::{FEWEST_MISTAKES, Fitted, Keeps};
 use super::sample::Sample;
 use super::words;
 use super::{Settings, Weights};
@@ -18,6 +18,8 @@ pub struct Advice {
     pub workload: String,
     /// A/S.
     pub ratio: f64,
+    /// Queries per distinct absent key, on average.
+    pub queries_per_key: f64,
     /// `true` if clients may be hostile.
     pub hostile: bool,
     /// The bytes of a stored key, and of a stored value.
@@ -38,7 +40,7 @@ pub struct Advice {
     pub cells: Option<u64>,
     /// Its memory with all keys, in bytes.
     pub bytes: Option<u64>,
-    /// The bytes of the store's file with all keys.
+    /// The bytes that the store's file uses with all keys; it may have up to about twice as many.
     pub bytes_on_disk: Option<u64>,
     /// Its store reads for each false positive.
     pub reads_per_mistake: Option<f64>,
@@ -77,6 +79,7 @@ pub(super) fn weigh(settings: &Settings, sample: &Sample, key_bytes: usize, mut 
         fpr: settings.rate,
         workload: settings.workload.describe(),
         ratio: sample.ratio,
+        queries_per_key: sample.queries as f64 / sample.distinct.max(1) as f64,
         hostile: settings.hostile,
         key_bytes,
         value_bytes: settings.value_bytes,
@@ -106,8 +109,15 @@ fn command(chosen: &Fitted, keys: u64) -> String {
 
 /// The store reads of the filter that does not learn and errs least, per query.
 pub(super) fn plain_reads(candidates: &[Fitted]) -> f64 {
-    let plain = candidates.iter().filter(|fitted| !fitted.learns && fitted.keeps_rate == Keeps::Yes);
+    let plain = candidates.iter().filter(|fitted| !fitted.learns && fitted.keeps_rate != Keeps::No);
     plain.map(|fitted| fitted.remote_reads_per_query).fold(f64::INFINITY, f64::min)
+}
+
+/// `true` if a filter that learns reads the store more often than a plain one, mistakes and learning together. With few
+/// mistakes in the sample nobody can tell, and then the cost decides.
+pub(super) fn reads_too_much(settings: &Settings, candidates: &[Fitted], fitted: &Fitted) -> bool {
+    let is_known = fitted.false_positives >= FEWEST_MISTAKES;
+    !settings.hostile && fitted.learns && is_known && fitted.remote_reads_per_query > plain_reads(candidates)
 }
 
 /// Costs that differ by less than this many bits a key are taken for equal, since look-ups are timed on a busy machine.
@@ -122,9 +132,8 @@ const SIMPLEST: [&str; 8] =
 /// more often than one that does not, mistakes and learning together. If clients may be hostile, only a filter with a promise
 /// keeps the rate.
 pub(super) fn choose<'a>(settings: &Settings, candidates: &'a [Fitted]) -> Option<&'a Fitted> {
-    let most = if settings.hostile { f64::INFINITY } else { plain_reads(candidates) };
     let good = candidates.iter().filter(|fitted| fitted.keeps_rate == Keeps::Yes);
-    let worth: Vec<&Fitted> = good.filter(|fitted| !fitted.learns || fitted.remote_reads_per_query <= most).collect();
+    let worth: Vec<&Fitted> = good.filter(|fitted| !reads_too_much(settings, candidates, fitted)).collect();
     let cheapest = worth.iter().map(|fitted| fitted.cost).min_by(f64::total_cmp)?;
     let equal = cheapest + settings.weights.bit(settings.rate) * EQUAL;
     let simple = |fitted: &&Fitted| SIMPLEST.iter().position(|name| *name == fitted.filter).unwrap_or(SIMPLEST.len());

@@ -14,7 +14,8 @@ use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 ///
 /// A key is the bytes of a line, whatever they are, without the end of the line: `\n` or `\r\n`. Empty lines are
 /// skipped; `--key ''` is the empty key. Files packed with gzip, xz or zstd are unpacked. What looks wrong is stored
-/// with a warning. `query` and `remove` read lists by the same rules and options.
+/// with a warning. `query` and `remove` read lists by the same rules and options. For a list with values, `remove`
+/// has `--values` too, and `query` asks for the keys alone: `cut -f 1 LIST | twiceshy query STORE`.
 ///
 /// A thousand keys, or fewer if they are long, are stored in one commit, and stay stored if a later line fails.
 #[derive(clap::Args)]
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     /// old one
     #[arg(long, conflicts_with = "hosts")]
     values: bool,
-    /// Print one JSON object
+    /// Print one JSON object; after an error in mid-list, with what was stored and a field `error`
     #[arg(long)]
     json: bool,
 }
@@ -47,6 +48,9 @@ struct Report {
     /// Set if the filter could not be saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
+    /// Why not all keys were stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 type Entry = (Vec<u8>, Vec<u8>);
@@ -55,21 +59,41 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut lines = args.inputs.lines("inserting", false, set_of_keys(args.values), &args.path)?;
     let parse = if args.values { key_and_value } else { key_alone };
-    let mut new = 0;
+    let (mut begun, mut keys, mut new) = (false, 0, 0);
     let worked = guarded::with(&args.path, Access::Write, |guard| {
+        begun = true;
         in_chunks(&mut lines, "stored", parse, |entries| {
+            let count = entries.len() as u64;
             let stored = if args.values { guard.insert_all(entries) } else { insert_absent(guard, entries) };
             new += stored.map_err(|error| refusal(&args.path, error))?;
+            keys += count;
             Ok(())
         })
     });
     let warnings = lines.end();
-    let Done { warning, .. } = worked?;
     let totals = lines.totals();
     let path = args.path.display().to_string();
-    let (were_there, seconds) = (totals.keys - new, started.elapsed().as_secs_f64());
+    let (were_there, seconds) = (keys - new, started.elapsed().as_secs_f64());
+    let report = |warning, error| Report {
+        path: path.clone(),
+        keys,
+        totals,
+        new,
+        were_there,
+        seconds,
+        warnings,
+        warning,
+        error,
+    };
+    let Done { warning, .. } = match worked {
+        Err(error) if args.json && begun => {
+            print_json(&report(None, Some(format!("{error:#}"))))?;
+            return Err(error);
+        }
+        worked => worked?,
+    };
     if args.json {
-        return print_json(&Report { path, keys: totals.keys, totals, new, were_there, seconds, warnings, warning });
+        return print_json(&report(warning, None));
     }
     print(&format!(
         "{path}: {}, {} new, {} there before, {seconds:.2} s\n",

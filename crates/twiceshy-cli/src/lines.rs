@@ -27,11 +27,12 @@ pub(crate) struct Inputs {
     #[arg(long)]
     keep_cr: bool,
     /// Leave out comments: lines that start with `#`, perhaps after blanks, and the rest of a line from a `#` that
-    /// follows a blank. With `insert --values` only whole lines
+    /// follows a blank. With `--values` of `insert` and `remove`, only whole lines
     #[arg(long)]
     comments: bool,
-    /// Read hosts files: each line is an IP address and names, and each name is a key. Comments are left out, and
-    /// localhost, localhost.localdomain, local, broadcasthost, 0.0.0.0 and ip6-*
+    /// Read hosts files: each line is an IP address and names, or one name, and each name is a key. Comments and the
+    /// usual names of the machine itself are left out: localhost, localhost.localdomain, local, broadcasthost,
+    /// ip6-localhost, ip6-loopback, ip6-localnet, ip6-mcastprefix, ip6-allnodes, ip6-allrouters, ip6-allhosts and 0.0.0.0
     #[arg(long)]
     hosts: bool,
     /// The longest line allowed, in bytes; K, M and G stand for 2^10, 2^20 and 2^30. A line is kept in memory
@@ -63,6 +64,8 @@ pub(crate) struct Skipped {
     comments: u64,
     /// Names in a hosts file that mean the machine itself.
     local_names: u64,
+    /// Lines of a hosts file with nothing but an address.
+    addresses_without_name: u64,
 }
 
 /// What was read and skipped, for reports.
@@ -208,7 +211,12 @@ impl Lines {
     /// What was read and skipped so far.
     pub(crate) fn totals(&self) -> Totals {
         let counts = self.reader.counts();
-        let skipped = Skipped { empty_lines: counts.empty, comments: counts.comments, local_names: counts.local };
+        let skipped = Skipped {
+            empty_lines: counts.empty,
+            comments: counts.comments,
+            local_names: counts.local,
+            addresses_without_name: counts.nameless,
+        };
         Totals { lines: counts.lines, keys: self.keys, skipped, were_given: self.given.is_some() }
     }
 
@@ -241,11 +249,15 @@ impl Totals {
     }
 
     fn lines_read(&self) -> String {
-        let Skipped { empty_lines, comments, local_names } = self.skipped;
+        let Skipped { empty_lines, comments, local_names, addresses_without_name } = self.skipped;
         let skipped = [
             (empty_lines, counted(empty_lines, "empty line")),
             (comments, counted(comments, "comment")),
             (local_names, format!("{} of the machine itself", counted(local_names, "name"))),
+            (
+                addresses_without_name,
+                format!("{} with an address and no name", counted(addresses_without_name, "line")),
+            ),
         ];
         let skipped: Vec<String> =
             skipped.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();

@@ -1,21 +1,21 @@
 //! `twiceshy query`.
 
 use crate::guarded::{self, Access, Done, refusal};
-use crate::lines::{Inputs, Totals};
-use crate::output::CANNOT_WRITE;
+use crate::lines::{Inputs, Lines, Totals};
+use crate::output::{CANNOT_WRITE, counted, warn};
 use crate::selected::{Form, Selected};
 use anyhow::Context as _;
 use serde::Serialize;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 use twiceshy_lab::input::{Format, Purpose};
-use twiceshy_store::{Error, Guard, RedbError, RedbStore};
+use twiceshy_store::{Error, Guard, RedbError, RedbStore, Stats};
 
 /// Look up keys in a guarded store, one per line, and print those that are present.
 ///
-/// Lines are read as by `insert`, so a list finds its keys in the form that it was inserted in. Keys are printed in
-/// input order, one per line.
+/// Lines are read as by `insert`, so a list finds its keys in the form that it was inserted in. Only of a list with
+/// values, ask for the keys alone: `cut -f 1 LIST | twiceshy query STORE`. Keys are printed in input order, one per line.
 ///
 /// Exit status, as in grep: 0 if a key was selected, 1 if none was, 2 after an error.
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     quiet: bool,
     /// Print one JSON object with the keys and what the filter did; with --count or --quiet, without the keys.
-    /// Bytes that are not UTF-8 become U+FFFD
+    /// Bytes that are not UTF-8 become U+FFFD. After an error in mid-list, the object has a field `error`
     #[arg(long)]
     json: bool,
 }
@@ -51,6 +51,23 @@ struct Report {
     asked: u64,
     present: u64,
     absent: u64,
+    /// `None` if the store could not tell, after an error.
+    #[serde(flatten)]
+    filter: Option<FilterCounts>,
+    seconds: f64,
+    /// What looks wrong in the input.
+    warnings: Vec<String>,
+    /// Set if the filter could not be saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
+    /// Why not all keys were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// What the filter did.
+#[derive(Serialize)]
+struct FilterCounts {
     turned_away: u64,
     /// Look-ups of mistakes that wait to be learned: answered without the store.
     known_absent: u64,
@@ -58,12 +75,16 @@ struct Report {
     /// Look-ups answered without a filter, before it was ready.
     unfiltered: u64,
     adapted: u64,
-    seconds: f64,
-    /// What looks wrong in the input.
-    warnings: Vec<String>,
-    /// Set if the filter could not be saved.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    warning: Option<String>,
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Found {
+    asked: u64,
+    present: u64,
+    /// Keys with a tab that are absent, and where the first of them is.
+    absent_with_tab: u64,
+    first_with_tab: String,
 }
 
 /// `true` if a key was selected.
@@ -71,44 +92,105 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
     let form = args.form();
     let mut lines = args.inputs.lines("asking", form.prints_lines(), Format::new(Purpose::Queries), &args.path)?;
+    let (mut begun, mut found, mut filter) = (None, Found::default(), None);
     let worked = guarded::with(&args.path, Access::Query, |guard| {
         let selected = Selected::begin(BufWriter::new(io::stdout().lock()), form, &args.path);
-        let mut selected = selected.context(CANNOT_WRITE)?;
-        let mut present = 0;
-        while let Some(key) = lines.next()? {
-            let (found, value) = ask(guard, key, args.values).map_err(|error| refusal(&args.path, error))?;
-            present += u64::from(found);
-            if found != args.absent {
-                selected.line(key, value.as_deref()).context(CANNOT_WRITE)?;
-                if form == Form::Nothing {
-                    break;
-                }
-            }
-        }
+        let selected = begun.insert(selected.context(CANNOT_WRITE)?);
+        let asked = ask_all(args, guard, &mut lines, selected, &mut found);
         // Closing the store takes time, and no line need wait for it.
-        selected.flush().context(CANNOT_WRITE)?;
-        guard.wait().map_err(|error| refusal(&args.path, error))?;
-        let stats = guard.stats().map_err(|error| refusal(&args.path, error))?;
-        Ok((selected, present, stats))
+        let asked = asked.and(selected.flush().context(CANNOT_WRITE));
+        let learned = guard.wait().map_err(|error| refusal(&args.path, error));
+        let stats = guard.stats().map_err(|error| refusal(&args.path, error));
+        filter = stats.as_ref().ok().map(filter_counts);
+        asked.and(learned).and(stats.map(drop))
     });
-    let warnings = lines.end();
-    let Done { value: (selected, present, stats), warning } = worked?;
-    let totals = lines.totals();
+    let mut warnings = lines.end();
+    warnings.extend(found.tab_warning().inspect(|warning| warn(warning)));
+    let Found { asked, present, .. } = found;
+    let (error, warning) = match worked {
+        Ok(Done { warning, .. }) => (None, warning),
+        Err(error) => (Some(error), None),
+    };
     let report = Report {
-        totals,
-        asked: totals.keys,
+        totals: lines.totals(),
+        asked,
         present,
-        absent: totals.keys - present,
+        absent: asked - present,
+        filter,
+        seconds: started.elapsed().as_secs_f64(),
+        warnings,
+        warning,
+        error: error.as_ref().map(|error| format!("{error:#}")),
+    };
+    match (error, begun) {
+        (None, Some(selected)) => Ok(selected.end(&report).context(CANNOT_WRITE)? > 0),
+        (None, None) => Ok(false),
+        (Some(error), Some(selected)) if form.is_json() => {
+            // The object that was begun gets its end. If that cannot be written, the first error tells more.
+            let _ = selected.end(&report);
+            Err(error)
+        }
+        (Some(error), _) => Err(error),
+    }
+}
+
+/// Asks for every key, and prints those that are selected.
+fn ask_all(
+    args: &Args,
+    guard: &Guard<RedbStore>,
+    lines: &mut Lines,
+    selected: &mut Selected<impl Write>,
+    found: &mut Found,
+) -> anyhow::Result<()> {
+    while let Some(key) = lines.next()? {
+        let (is_present, value) = ask(guard, key, args.values).map_err(|error| refusal(&args.path, error))?;
+        found.asked += 1;
+        found.present += u64::from(is_present);
+        let has_tab = key.contains(&b'\t');
+        let is_selected = is_present != args.absent;
+        if is_selected {
+            selected.line(key, value.as_deref()).context(CANNOT_WRITE)?;
+        }
+        if has_tab && !is_present {
+            found.count_tab(|| lines.place());
+        }
+        if is_selected && args.form() == Form::Nothing {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn filter_counts(stats: &Stats) -> FilterCounts {
+    FilterCounts {
         turned_away: stats.turned_away,
         known_absent: stats.known_absent,
         false_positives: stats.false_positives,
         unfiltered: stats.unfiltered,
         adapted: stats.adapted,
-        seconds: started.elapsed().as_secs_f64(),
-        warnings,
-        warning,
-    };
-    Ok(selected.end(&report).context(CANNOT_WRITE)? > 0)
+    }
+}
+
+impl Found {
+    fn count_tab(&mut self, place: impl FnOnce() -> String) {
+        if self.absent_with_tab == 0 {
+            self.first_with_tab = place();
+        }
+        self.absent_with_tab += 1;
+    }
+
+    /// A list of keys and values, asked for as it is, finds nothing.
+    fn tab_warning(&self) -> Option<String> {
+        let (count, first) = (self.absent_with_tab, &self.first_with_tab);
+        let what = match count {
+            0 => return None,
+            1 => format!("{first} holds a tab and is absent"),
+            _ => format!("{} with a tab are absent, the first is {first}", counted(count, "key")),
+        };
+        let remedy =
+            "if a value follows the tab, ask for the key alone, such as with `cut -f 1 LIST | twiceshy query STORE`";
+        Some(format!("{what}: {remedy}"))
+    }
 }
 
 impl Args {

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// Remove keys and their values from a guarded store, one key per line.
 ///
-/// Lines are read as by `insert`. Each thousand keys are removed in one commit and stay removed if a later line fails.
+/// Lines are read as by `insert`, with the same options. Each thousand keys are removed in one commit and stay removed if a later line fails.
 /// Absent keys are only counted.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -19,7 +19,11 @@ pub(crate) struct Args {
     path: PathBuf,
     #[command(flatten)]
     inputs: Inputs,
-    /// Print one JSON object
+    /// Each line is a key, perhaps with a tab and a value after it, as for `insert --values`. The key is removed,
+    /// whatever its value
+    #[arg(long, conflicts_with = "hosts")]
+    values: bool,
+    /// Print one JSON object; after an error in mid-list, with what was removed and a field `error`
     #[arg(long)]
     json: bool,
 }
@@ -38,30 +42,53 @@ struct Report {
     /// Set if the filter could not be saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
+    /// Why not all keys were removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
-    let mut lines = args.inputs.lines("removing", false, set_of_keys(false), &args.path)?;
-    let mut removed = 0;
+    let mut lines = args.inputs.lines("removing", false, set_of_keys(args.values), &args.path)?;
+    let (mut begun, mut dealt_with, mut removed) = (false, 0, 0);
     let worked = guarded::with(&args.path, Access::Write, |guard| {
+        begun = true;
         in_chunks(
             &mut lines,
             "removed",
-            |line| Ok(line.to_vec()),
+            |line| Ok(if args.values { before_tab(line) } else { line }.to_vec()),
             |keys| {
+                let count = keys.len() as u64;
                 removed += guard.remove_all(keys).map_err(|error| refusal(&args.path, error))?;
+                dealt_with += count;
                 Ok(())
             },
         )
     });
     let warnings = lines.end();
-    let Done { warning, .. } = worked?;
     let totals = lines.totals();
     let path = args.path.display().to_string();
-    let (keys, were_absent, seconds) = (totals.keys, totals.keys - removed, started.elapsed().as_secs_f64());
+    let (keys, were_absent, seconds) = (dealt_with, dealt_with - removed, started.elapsed().as_secs_f64());
+    let report = |warning, error| Report {
+        path: path.clone(),
+        keys,
+        totals,
+        removed,
+        were_absent,
+        seconds,
+        warnings,
+        warning,
+        error,
+    };
+    let Done { warning, .. } = match worked {
+        Err(error) if args.json && begun => {
+            print_json(&report(None, Some(format!("{error:#}"))))?;
+            return Err(error);
+        }
+        worked => worked?,
+    };
     if args.json {
-        return print_json(&Report { path, keys, totals, removed, were_absent, seconds, warnings, warning });
+        return print_json(&report(warning, None));
     }
     print(&format!(
         "{path}: {}, {} removed, {} not there, {seconds:.2} s\n",
@@ -69,4 +96,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         counted(removed, "key"),
         grouped(were_absent)
     ))
+}
+
+/// The key of a line that may have a value.
+fn before_tab(line: &[u8]) -> &[u8] {
+    line.split(|byte| *byte == b'\t').next().unwrap_or_default()
 }

@@ -23,6 +23,11 @@ impl Form {
     pub(crate) fn prints_lines(self) -> bool {
         matches!(self, Form::Lines | Form::Json)
     }
+
+    /// `true` if a JSON object is printed.
+    pub(crate) fn is_json(self) -> bool {
+        matches!(self, Form::Json | Form::JsonOfCounts)
+    }
 }
 
 /// Writes the selected lines. None of them is kept: a JSON object is written piece by piece.

@@ -86,7 +86,10 @@ fn what_is_skipped_is_counted() {
     bench.yes("create s", b"");
     let (_, options, hosts) = forms().pop().expect("the last is a hosts file");
     let report = bench.json(&format!("insert s {options}"), &hosts);
-    assert_eq!(report["skipped"], json!({ "empty_lines": 1, "comments": 1, "local_names": 3 }));
+    assert_eq!(
+        report["skipped"],
+        json!({ "empty_lines": 1, "comments": 1, "local_names": 3, "addresses_without_name": 0 })
+    );
     assert_eq!((&report["lines"], &report["keys"]), (&7.into(), &3.into()));
     let said = text(&bench.yes("insert s --hosts", &hosts));
     let expected =
@@ -119,6 +122,12 @@ fn what_looks_wrong_is_said_once_with_what_to_do() {
         ("", b"a\rb\rc\r", ["line 1 holds a carriage return", "standard input", "tr '\\r' '\\n'"]),
         ("", b"# a\nb # c\nd\n", ["2 lines are comments or end with one", "line 1", "add --comments"]),
         ("", b"0.0.0.0 a.com\n::1 b\n", ["2 lines look like lines of a hosts file", "line 1", "add --hosts"]),
+        (
+            "--hosts",
+            b"1.2.3.4\n::1\n",
+            ["2 lines are addresses without a name and were skipped", "line 1", "--hosts out"],
+        ),
+        ("--hosts", b"0.0.0.0 a.com\nb.com\n", ["line 2 is a name without an address", "was taken", "--hosts out"]),
         ("", b"a\n b\n", ["line 2 has a blank at the start or end of its key", "standard input", "sed"]),
         ("", b"a\t\n", ["line 1 has a blank at the start or end of its key", "standard input", "sed"]),
         ("", b"a\0b\nc\x01\x02\n", ["2 lines look like binary data", "line 1", "text file with one key per line"]),
@@ -154,6 +163,59 @@ fn warnings_come_before_an_error_too_and_what_is_right_has_none() {
     assert_eq!(bench.yes("query s --values --key d", b""), b"d\t1 # 2\n");
     bench.yes("insert s --values", b"e\tcarriage return\r\n");
     assert_eq!(bench.yes("query s --values --key e", b""), b"e\tcarriage return\n");
+}
+
+#[test]
+fn a_list_with_values_is_removed_as_it_was_inserted_and_a_forgotten_option_is_noticed() {
+    let bench = Bench::new();
+    bench.yes("create s", b"");
+    let list = b"k1\tv1\nk2\tv2\tmore\n";
+    bench.yes("insert s --values", list);
+    let report = bench.json("query s --values --key k2", b"");
+    assert_eq!(report["keys"], json!([{ "key": "k2", "value": "v2\tmore" }]));
+    let asked = warnings(&bench, "query s", list);
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].starts_with("2 keys with a tab are absent, the first is standard input, line 1: "), "{asked:?}");
+    assert!(asked[0].contains("`cut -f 1 LIST | twiceshy query STORE`"), "{asked:?}");
+    let removed = warnings(&bench, "remove s", list);
+    assert!(removed.len() == 1 && removed[0].starts_with("2 lines hold a tab, the first is "), "{removed:?}");
+    assert!(removed[0].ends_with("add --values if a value follows it"), "{removed:?}");
+    let report = bench.json("remove s --values", &[&list[..], b"k3\n"].concat());
+    assert_eq!((&report["removed"], &report["were_absent"], &report["warnings"]), (&2.into(), &1.into(), &json!([])));
+    let stored = warnings(&bench, "insert s", b"k1\tv1\n");
+    assert_eq!(
+        stored,
+        ["standard input, line 1 holds a tab: it is part of the key; add --values if a value follows it"]
+    );
+    assert_eq!(warnings(&bench, "query s", b"k1\tv1\n"), [""; 0], "a key may hold a tab");
+    let no_key = warnings(&bench, "insert s --values", b"\tv\n");
+    assert!(no_key.len() == 1 && no_key[0].contains("line 1 has nothing before its tab"), "{no_key:?}");
+    assert_eq!(bench.yes("query s --values --key=", b""), b"\tv\n");
+}
+
+#[test]
+fn a_report_in_json_is_whole_after_an_error_too() {
+    let bench = Bench::new();
+    bench.yes("create s", b"");
+    let list = b"a\nb\nlong enough to fail\nc\n";
+    for (command, counts) in [
+        ("insert s", json!({ "keys": 2, "new": 2, "were_there": 0 })),
+        ("query s", json!({ "keys": ["a", "b"], "asked": 2, "present": 2, "absent": 0 })),
+        ("query s --count", json!({ "asked": 2, "present": 2 })),
+        ("remove s", json!({ "keys": 2, "removed": 2, "were_absent": 0 })),
+    ] {
+        let output = bench.run(&format!("{command} --json --max-line 9"), list);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        for (name, count) in counts.as_object().expect("an object") {
+            assert_eq!(&report[name], count, "{command}: {name}");
+        }
+        let error = report["error"].as_str().expect("a text");
+        assert!(error.contains("standard input, line 3 is longer than 9 bytes"), "{command}: {error}");
+        assert_eq!(text(&output.stderr), format!("twiceshy: {error}\n"), "{command}");
+    }
+    let output = bench.run("insert nothing --json", list);
+    assert_eq!((output.status.code(), output.stdout), (Some(2), Vec::new()), "nothing was begun");
 }
 
 #[test]
@@ -201,10 +263,10 @@ fn an_archive_that_is_cut_short_stores_the_lines_before_the_cut() {
 }
 
 #[test]
-fn a_hosts_line_without_an_address_is_an_error_at_its_line() {
+fn a_hosts_line_of_several_fields_without_an_address_is_an_error_at_its_line() {
     let bench = Bench::new();
     bench.yes("create s", b"");
-    let why = bench.error("insert s --hosts", b"0.0.0.0 a.com\nb.com\n");
+    let why = bench.error("insert s --hosts", b"0.0.0.0 a.com\nb.com c.com\n");
     assert!(why.contains("1 key stored, and then: standard input, line 2: `b.com` is not an IP address"), "{why}");
     assert!(why.contains("leave --hosts out"), "{why}");
     assert!(bench.error("insert s --hosts --values", b"").contains("cannot be used with"));

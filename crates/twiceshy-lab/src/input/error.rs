@@ -52,9 +52,9 @@ pub enum InputError {
         /// What to do.
         remedy: &'static str,
     },
-    /// A line of a hosts file does not start with an address.
+    /// A line of a hosts file has several fields, and the first is not an address.
     #[error(
-        "{name}, line {line}: `{field}` is not an IP address: a line of a hosts file is an address and then names; leave --hosts out for a list of names"
+        "{name}, line {line}: `{field}` is not an IP address: a line of a hosts file is an address and then names, or one name; leave --hosts out for another list"
     )]
     NotHosts {
         /// The input.

@@ -7,7 +7,7 @@ pub(super) const START: usize = 512;
 /// The longest mark at the very start of a file. Only that of tar is further back.
 const LONGEST_MARK: usize = 10;
 
-/// The mark of a byte order, which some editors put before UTF-8 text.
+/// The mark of a byte order, which some editors put before UTF-8 text. It is stripped line by line.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A kind of input that is refused: its name, and what to do instead.
@@ -33,7 +33,7 @@ const MARKS: [(&[u8], Foreign); 7] = [
 ];
 
 /// The first bytes of kinds that are read, beside those of `MARKS` that are not.
-const READ_MARKS: [&[u8]; 4] = [b"\x1F\x8B\x08", b"\xFD7zXZ\0", b"\x28\xB5\x2F\xFD", BYTE_ORDER_MARK];
+const READ_MARKS: [&[u8]; 3] = [b"\x1F\x8B\x08", b"\xFD7zXZ\0", b"\x28\xB5\x2F\xFD"];
 
 /// bzip2: a digit follows, and then the start of a block or the end of the stream.
 const BZIP2_MARK: &[u8] = b"BZh";
@@ -54,7 +54,7 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
     MARKS.iter().find(|(mark, _)| start.starts_with(mark)).map(|(_, kind)| *kind)
 }
 
-/// `true` if further bytes could still make this the start of an archive or of a byte-order mark. Text is decided after
+/// `true` if further bytes could still make this the start of an archive. Text is decided after
 /// its first bytes, so that the first lines of a slow pipe need not wait for more.
 pub(super) fn is_undecided(start: &[u8]) -> bool {
     let agrees = |mark: &&[u8]| start.iter().zip(mark.iter()).all(|(byte, expected)| byte == expected);
@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn text_is_decided_at_its_first_bytes_and_an_archive_only_when_it_is_whole() {
-        for text in [b"a".as_slice(), b"PA", b"BZZ", b"\xEFa", b"Z\n", b"a longer line"] {
+        for text in [b"a".as_slice(), b"PA", b"BZZ", b"\xEF", b"Z\n", b"a longer line"] {
             assert!(!is_undecided(text), "{text:?}");
         }
-        for start in [b"".as_slice(), b"\x1F", b"\xFD7z", b"\x5A\x2A", b"P", b"PK\x03", b"BZh9", b"\xEF\xBB", b"\xFF"] {
+        for start in [b"".as_slice(), b"\x1F", b"\xFD7z", b"\x5A\x2A", b"P", b"PK\x03", b"BZh9", b"\xFF"] {
             assert!(is_undecided(start), "{start:?}");
         }
     }

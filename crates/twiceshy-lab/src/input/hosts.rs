@@ -1,13 +1,24 @@
-//! The lines of a hosts file: an IP address, then names, then perhaps a comment.
+//! The lines of a hosts file: an IP address, then names, then perhaps a comment. Lists that people merge have names
+//! alone on a line as well.
 
 use std::net::IpAddr;
 use std::ops::Range;
 
 /// Names that a hosts file has for the machine itself. They are no entry of a block list.
-const LOCAL: [&str; 5] = ["localhost", "localhost.localdomain", "local", "broadcasthost", "0.0.0.0"];
-
-/// The prefix of other such names: `ip6-localhost`, `ip6-allnodes`, …
-const LOCAL_PREFIX: &str = "ip6-";
+const LOCAL: [&str; 12] = [
+    "localhost",
+    "localhost.localdomain",
+    "local",
+    "broadcasthost",
+    "ip6-localhost",
+    "ip6-loopback",
+    "ip6-localnet",
+    "ip6-mcastprefix",
+    "ip6-allnodes",
+    "ip6-allrouters",
+    "ip6-allhosts",
+    "0.0.0.0",
+];
 
 /// `true` for the bytes that separate fields.
 pub(super) fn is_blank(byte: u8) -> bool {
@@ -42,9 +53,7 @@ pub(super) fn is_entry(line: &[u8]) -> bool {
 
 /// `true` if a name means the machine itself.
 pub(super) fn is_local(name: &[u8]) -> bool {
-    let prefixed =
-        name.get(..LOCAL_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(LOCAL_PREFIX.as_bytes()));
-    prefixed || LOCAL.iter().any(|local| name.eq_ignore_ascii_case(local.as_bytes()))
+    LOCAL.iter().any(|local| name.eq_ignore_ascii_case(local.as_bytes()))
 }
 
 #[cfg(test)]
@@ -66,7 +75,7 @@ mod tests {
         for name in ["localhost", "LocalHost", "localhost.localdomain", "broadcasthost", "ip6-allnodes", "0.0.0.0"] {
             assert!(is_local(name.as_bytes()), "{name}");
         }
-        for name in ["localhost.example.com", "ip6", "10.0.0.1", "", "example.com"] {
+        for name in ["localhost.example.com", "ip6", "ip6-evil.com", "ip6-", "10.0.0.1", "", "example.com"] {
             assert!(!is_local(name.as_bytes()), "{name}");
         }
     }

@@ -16,6 +16,13 @@ pub(super) fn inspect(line: &[u8], format: &Format, mut found: impl FnMut(Oddity
     if format.purpose != Purpose::Trace && !format.values && hosts::is_entry(line) {
         found(Oddity::HostsLine);
     }
+    if format.values && key.is_empty() {
+        found(Oddity::EmptyKey);
+    }
+    // What is asked for may hold tabs: `query` warns of those that it does not find.
+    if format.purpose == Purpose::Set && !format.values && has_tab_inside(line, format) {
+        found(Oddity::Tab);
+    }
     let at_edge = |edge: Option<&u8>| edge.is_some_and(|byte| hosts::is_blank(*byte));
     if at_edge(key.first()) || at_edge(key.last()) {
         found(Oddity::Blank);
@@ -28,6 +35,12 @@ pub(super) fn inspect(line: &[u8], format: &Format, mut found: impl FnMut(Oddity
 fn key<'a>(line: &'a [u8], format: &Format) -> &'a [u8] {
     let tab = line.iter().position(|byte| *byte == b'\t').filter(|_| format.values);
     tab.map_or(line, |tab| &line[..tab])
+}
+
+/// `true` if there is a tab that neither belongs to a comment or a hosts line nor is a blank at the edge.
+fn has_tab_inside(line: &[u8], format: &Format) -> bool {
+    let kept = without_comment(line, format).unwrap_or_default().trim_ascii();
+    kept.contains(&b'\t') && !hosts::is_entry(line)
 }
 
 /// `true` if a comment would be left out of this line under [`Format::comments`].
@@ -96,6 +109,7 @@ mod tests {
             (b"a.com # why", Oddity::Comment),
             (b"a.com\t# why", Oddity::Comment),
             (b"0.0.0.0 a.com", Oddity::HostsLine),
+            (b"a\tb", Oddity::Tab),
             (b" a", Oddity::Blank),
             (b"a\t", Oddity::Blank),
             (b"a\0b", Oddity::Binary),
@@ -109,11 +123,23 @@ mod tests {
     #[test]
     fn a_value_may_be_anything() {
         let format = Format { values: true, ..Format::new(Purpose::Set) };
-        for line in [b"a\t".as_slice(), b"a\t#fff", b"a\t\0\x01", b"1.2.3.4\tname", b"a\tb # c", b"\tb"] {
+        for line in [b"a\t".as_slice(), b"a\t#fff", b"a\t\0\x01", b"1.2.3.4\tname", b"a\tb # c"] {
             assert_eq!(oddities(line, &format), [], "{line:?}");
         }
+        assert_eq!(oddities(b"\tb", &format), [Oddity::EmptyKey]);
         assert_eq!(oddities(b" a\tb", &format), [Oddity::Blank]);
         assert_eq!(oddities(b"# a\tb", &format), [Oddity::Comment]);
+    }
+
+    #[test]
+    fn a_tab_is_noticed_in_a_set_unless_something_else_explains_it() {
+        let set = Format::new(Purpose::Set);
+        assert_eq!(oddities(b"a\tb # c", &set), [Oddity::Comment, Oddity::Tab]);
+        for line in [b"0.0.0.0\ta.com".as_slice(), b"a\t# b", b"#\ta", b"\ta\t"] {
+            assert!(!oddities(line, &set).contains(&Oddity::Tab), "{line:?}");
+        }
+        assert_eq!(oddities(b"a\tb", &Format::new(Purpose::Queries)), []);
+        assert_eq!(oddities(b"a\tb", &Format::new(Purpose::Trace)), []);
     }
 
     #[test]

@@ -9,14 +9,28 @@ pub(super) enum Oddity {
     CarriageReturn,
     Comment,
     HostsLine,
+    NoName,
+    BareName,
+    Tab,
+    EmptyKey,
     Blank,
     Binary,
     Empty,
 }
 
 impl Oddity {
-    const ALL: [Oddity; 6] =
-        [Oddity::CarriageReturn, Oddity::Comment, Oddity::HostsLine, Oddity::Blank, Oddity::Binary, Oddity::Empty];
+    const ALL: [Oddity; 10] = [
+        Oddity::CarriageReturn,
+        Oddity::Comment,
+        Oddity::HostsLine,
+        Oddity::NoName,
+        Oddity::BareName,
+        Oddity::Tab,
+        Oddity::EmptyKey,
+        Oddity::Blank,
+        Oddity::Binary,
+        Oddity::Empty,
+    ];
 
     /// What one line does, and what several do.
     fn words(self) -> [&'static str; 2] {
@@ -24,6 +38,14 @@ impl Oddity {
             Oddity::CarriageReturn => ["holds a carriage return", "hold a carriage return"],
             Oddity::Comment => ["is a comment or ends with one", "are comments or end with one"],
             Oddity::HostsLine => ["looks like a line of a hosts file", "look like lines of a hosts file"],
+            Oddity::NoName => {
+                ["is an address without a name and was skipped", "are addresses without a name and were skipped"]
+            }
+            Oddity::BareName => {
+                ["is a name without an address and was taken", "are names without an address and were taken"]
+            }
+            Oddity::Tab => ["holds a tab", "hold a tab"],
+            Oddity::EmptyKey => ["has nothing before its tab", "have nothing before their tabs"],
             Oddity::Blank => {
                 ["has a blank at the start or end of its key", "have a blank at the start or end of their keys"]
             }
@@ -44,7 +66,13 @@ impl Oddity {
             }
             Oddity::Comment => "add --comments to leave comments out",
             Oddity::HostsLine => "add --hosts to take the names in them as keys",
-            Oddity::Blank => "it is part of the key; remove it first, such as with `sed 's/^[ \\t]*//; s/[ \\t]*$//'`",
+            Oddity::NoName => "leave --hosts out if the addresses are the keys",
+            Oddity::BareName => "leave --hosts out for a list that has no addresses",
+            Oddity::Tab => "it is part of the key; add --values if a value follows it",
+            Oddity::EmptyKey => "it stands for the empty key; check that the keys come first",
+            Oddity::Blank => {
+                "it is part of the key; remove it first, such as with `sed 's/^[[:blank:]]*//; s/[[:blank:]]*$//'`"
+            }
             Oddity::Binary => "check that this is a text file with one key per line",
             Oddity::Empty => "if you mean the empty key, give it with --key ''",
         }

@@ -16,7 +16,7 @@ const SHOWN: usize = 40;
 
 /// Reads the keys of one input after another. Only one line is in memory.
 ///
-/// An input that starts like a gzip, xz or zstd archive is unpacked. A byte-order mark at the start of UTF-8 text is
+/// An input that starts like a gzip, xz or zstd archive is unpacked. A byte-order mark at the start of a line is
 /// stripped; UTF-16 text and archives of other kinds are refused.
 ///
 /// ```
@@ -56,8 +56,10 @@ pub struct Counts {
     pub empty: u64,
     /// Lines that were skipped because they are nothing but a comment.
     pub comments: u64,
-    /// Names in a hosts file that were skipped because they mean the machine itself, and addresses without a name.
+    /// Names in a hosts file that were skipped because they mean the machine itself.
     pub local: u64,
+    /// Lines of a hosts file that were skipped because they are an address without a name.
+    pub nameless: u64,
 }
 
 /// The current input.
@@ -97,16 +99,10 @@ impl KeyReader {
 
     /// The same with an input whose first bytes were looked at before.
     pub(crate) fn open_unpacked(&mut self, name: String, contents: Contents) -> Result<(), InputError> {
-        let Contents { packing, start, mut reader } = contents;
+        let Contents { packing, start, reader } = contents;
         (self.source, self.names) = (None, None);
         if let Some((what, remedy)) = foreign::foreign(&start) {
             return Err(InputError::Foreign { name, what, remedy });
-        }
-        if start.starts_with(BYTE_ORDER_MARK) {
-            let mut mark = [0; BYTE_ORDER_MARK.len()];
-            if let Err(why) = reader.read_exact(&mut mark) {
-                return Err(unreadable(name, packing, 0, why));
-            }
         }
         self.source = Some(Source { name, packing, reader, lines: 0 });
         Ok(())
@@ -197,27 +193,32 @@ impl KeyReader {
         }
     }
 
-    /// Checks the address of a hosts line, and leaves its names to be returned.
+    /// Checks the fields of a hosts line, and leaves its names to be returned.
     fn begin_hosts_line(&mut self) -> Result<(), InputError> {
         let end = hosts::before_comment(&self.line);
         let line = &self.line[..end];
-        let Some(address) = hosts::field(line, 0) else {
+        let Some(first) = hosts::field(line, 0) else {
             let skipped = if end < self.line.len() { &mut self.counts.comments } else { &mut self.counts.empty };
             *skipped += 1;
             return Ok(());
         };
-        if !hosts::is_address(&line[address.clone()]) {
-            let field: String = String::from_utf8_lossy(&line[address]).escape_debug().take(SHOWN).collect();
+        let is_alone = hosts::field(line, first.end).is_none();
+        let is_address = hosts::is_address(&line[first.clone()]);
+        if !is_address && !is_alone {
+            let field: String = String::from_utf8_lossy(&line[first]).escape_debug().take(SHOWN).collect();
             let (name, line) = self.source.as_ref().map_or_else(Default::default, |it| (it.name.clone(), it.lines));
             return Err(InputError::NotHosts { name, line, field });
         }
-        if hosts::field(line, address.end).is_none() {
-            self.counts.local += 1;
-        }
         let binary = is_binary(line);
-        self.names = Some(address.end..end);
+        self.names = Some(if is_address { first.end } else { first.start }..end);
         if binary {
             self.notice(Oddity::Binary);
+        }
+        if is_address && is_alone {
+            self.counts.nameless += 1;
+            self.notice(Oddity::NoName);
+        } else if is_alone {
+            self.notice(Oddity::BareName);
         }
         Ok(())
     }
@@ -257,10 +258,14 @@ impl Source {
     /// limit, since a device or a broken file may have no end of line at all.
     fn read_line(&mut self, line: &mut Vec<u8>, format: &Format) -> Result<bool, InputError> {
         line.clear();
-        let most = format.max_line.saturating_add(b"\r\n".len() as u64);
+        let most = format.max_line.saturating_add((BYTE_ORDER_MARK.len() + b"\r\n".len()) as u64);
         let read = (&mut self.reader).take(most).read_until(b'\n', line);
-        let read = read.map_err(|why| unreadable(self.name.clone(), self.packing, self.lines, why))?;
-        if read == 0 {
+        read.map_err(|why| unreadable(self.name.clone(), self.packing, self.lines, why))?;
+        if line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
+        // Nothing is left, or a mark at the very end: even an empty line has an end.
+        if line.is_empty() {
             return Ok(false);
         }
         self.lines += 1;

@@ -52,10 +52,14 @@ fn empty_lines_are_counted_but_are_not_keys() {
 }
 
 #[test]
-fn a_byte_order_mark_is_stripped_at_the_start_of_each_input() {
+fn a_byte_order_mark_is_stripped_at_the_start_of_any_line() {
     let (found, reader, _) = read(plain(), &[b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb", b"\xEF\xBB\xBFc", b"\xEF\xBB\xBF"]);
-    assert_eq!(found, ["a", "\u{feff}b", "c"]);
+    assert_eq!(found, ["a", "b", "c"]);
+    assert_eq!((reader.counts().lines, reader.counts().empty), (3, 0));
     assert_eq!(reader.warnings(), [""; 0]);
+    assert_eq!(keys(Format { max_line: 2, ..plain() }, b"\xEF\xBB\xBFab\r\nc\n\xEF\xBB\xBF"), ["ab", "c"]);
+    let (found, reader, _) = read(plain(), &[b"a\n\xEF\xBB\xBF\nb"]);
+    assert_eq!((found.len(), reader.counts().empty), (2, 1));
 }
 
 #[test]
@@ -117,16 +121,30 @@ fn each_name_of_a_hosts_file_is_a_key_but_those_of_the_machine() {
     assert!(error.is_none(), "{error:?}");
     assert_eq!(found, ["a.com", "b.com", "c.com", "e.com"]);
     let counts = reader.counts();
-    assert_eq!((counts.lines, counts.keys, counts.comments, counts.empty, counts.local), (10, 4, 1, 1, 7));
-    assert_eq!(reader.warnings(), [""; 0]);
+    assert_eq!((counts.lines, counts.keys, counts.comments, counts.empty, counts.local), (10, 4, 1, 1, 6));
+    assert_eq!(counts.nameless, 1);
+    let warning =
+        "file 0, line 10 is an address without a name and was skipped: leave --hosts out if the addresses are the keys";
+    assert_eq!(reader.warnings(), [warning]);
     let (_, reader, _) = read(plain(), &[text]);
     let hosts = reader.warnings().into_iter().find(|it| it.contains("hosts file")).expect("a warning");
     assert!(hosts.starts_with("7 lines look like lines of a hosts file, the first is file 0, line 2: add --hosts"));
 }
 
 #[test]
-fn a_line_without_an_address_is_no_hosts_line() {
-    let (found, _, error) = read(Format { hosts: true, ..plain() }, &[b"0.0.0.0 a.com\nb.com\n0.0.0.0 c.com\n"]);
+fn a_name_alone_on_a_line_of_a_hosts_file_is_a_key() {
+    let text = b"0.0.0.0 a.com\nb.com # why\nlocalhost\n  c.com\r\n0.0.0.0 ip6-evil.com\n";
+    let (found, reader, error) = read(Format { hosts: true, ..plain() }, &[text]);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(found, ["a.com", "b.com", "c.com", "ip6-evil.com"]);
+    assert_eq!(reader.counts().local, 1);
+    let warning = "3 lines are names without an address and were taken, the first is file 0, line 2: leave --hosts out";
+    assert!(reader.warnings().len() == 1 && reader.warnings()[0].starts_with(warning), "{:?}", reader.warnings());
+}
+
+#[test]
+fn a_line_of_several_fields_without_an_address_is_no_hosts_line() {
+    let (found, _, error) = read(Format { hosts: true, ..plain() }, &[b"0.0.0.0 a.com\nb.com d\n0.0.0.0 c.com\n"]);
     let error = error.expect("no address").to_string();
     assert_eq!(found, ["a.com"]);
     assert!(error.starts_with("file 0, line 2: `b.com` is not an IP address") && error.contains("leave --hosts out"));

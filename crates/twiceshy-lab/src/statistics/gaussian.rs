@@ -70,7 +70,7 @@ pub fn ratio(pairs: &[(f64, f64)], error: f64) -> Interval {
     let rest = sums.spread.0 - 2.0 * estimate * sums.joint + estimate * estimate * sums.spread.1;
     let is_rare = |mean: f64, spread: f64| mean < LEAST_EVENTS * (spread / (sums.count - 1.0)).sqrt();
     let thin = is_rare(top, sums.spread.0) || is_rare(bottom, sums.spread.1);
-    let degenerate = !(rest > 1e-9 * sums.count * top * top);
+    let degenerate = rest.is_nan() || rest <= 1e-9 * sums.count * top * top;
     let Some(limit) = limit(sums.count, error).filter(|_| !thin && !degenerate) else { return unknown };
     // The ratios r with a·r² − 2b·r + c < 0.
     let a = sums.count * bottom * bottom - limit * sums.spread.1;

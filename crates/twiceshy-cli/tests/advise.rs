@@ -383,7 +383,7 @@ fn short_trace(bench: &Bench) -> Vec<String> {
         (state >> 33) as f64 / (1u64 << 31) as f64
     };
     let mut requests: Vec<String> = (0..750).map(|number| format!("key-{number}")).collect();
-    requests.extend((0..11_250).map(|_| format!("key-{}", (750.0 * draw().powi(4)) as u64)));
+    requests.extend((0..59_250).map(|_| format!("key-{}", (750.0 * draw().powi(4)) as u64)));
     std::fs::write(bench.path("trace.txt"), requests.join("\n")).expect("a file");
     requests
 }

@@ -4,8 +4,6 @@ use super::fitting::{FEWEST_MISTAKES, Fitted, Keeps};
 use super::sample::Sample;
 use super::words;
 use super::{Settings, Weights};
-use crate::replay::DEFAULT_PER_KEY;
-use crate::workload::Workload;
 use serde::Serialize;
 
 /// The recommended filter, and the reasons.
@@ -81,7 +79,7 @@ pub(super) fn weigh(settings: &Settings, sample: &Sample, key_bytes: usize, mut 
         fpr: settings.rate,
         workload: settings.workload.describe(),
         ratio: sample.ratio,
-        queries_per_key: queries_per_key(settings, sample),
+        queries_per_key: sample.queries as f64 / sample.distinct.max(1) as f64,
         hostile: settings.hostile,
         key_bytes,
         value_bytes: settings.value_bytes,
@@ -101,14 +99,6 @@ pub(super) fn weigh(settings: &Settings, sample: &Sample, key_bytes: usize, mut 
         notes: told.notes(),
         warnings: sample.warnings.clone(),
         candidates,
-    }
-}
-
-/// As it was asked for, if that decides: a random stream leaves some keys out. Otherwise as it was counted.
-fn queries_per_key(settings: &Settings, sample: &Sample) -> f64 {
-    match settings.workload {
-        Workload::Generated(_) => settings.per_key.unwrap_or(DEFAULT_PER_KEY) as f64,
-        _ => sample.queries as f64 / sample.distinct.max(1) as f64,
     }
 }
 
@@ -154,7 +144,7 @@ pub(super) fn choose<'a>(settings: &Settings, candidates: &'a [Fitted]) -> Optio
 pub(super) mod tests {
     use super::super::{Candidate, Costs};
     use super::*;
-    use crate::workload::Distribution;
+    use crate::workload::{Distribution, Workload};
 
     pub(in crate::advise) fn settings(hostile: bool) -> Settings {
         Settings {

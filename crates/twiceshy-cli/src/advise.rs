@@ -3,7 +3,7 @@
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate, warn};
 use crate::temporary;
 use std::path::PathBuf;
-use twiceshy_lab::advise::{Advice, Fitted, Settings, Weights, about, advise};
+use twiceshy_lab::advise::{Advice, Fitted, Settings, Weights, advise};
 use twiceshy_lab::workload::Workload;
 
 /// Measure the filters on a sample of your traffic and recommend one, with the command that makes its store.
@@ -137,10 +137,9 @@ fn words(advice: &Advice) -> String {
         if lines.is_empty() { lines } else { format!("{title}:\n{lines}") }
     };
     format!(
-        "{}, A/S {:.3}, {:.0} queries per absent key, {} keys, a rate of at most {}; reads and commits per million queries\n\n{}\n{}{}{}{}",
+        "{}, A/S {:.3}, {} keys, a rate of at most {}; reads and commits per million queries\n\n{}\n{}{}{}{}",
         advice.workload,
         advice.ratio,
-        advice.queries_per_key,
         grouped(advice.keys),
         rate(advice.fpr),
         columns(&rows),
@@ -157,7 +156,7 @@ fn row(candidate: &Fitted) -> Vec<String> {
         candidate.width.to_string(),
         format!("{:.2}", candidate.bits_per_key),
         grouped(candidate.bytes),
-        about(candidate.bytes_on_disk),
+        grouped(candidate.bytes_on_disk),
         candidate.keeps_rate.to_string(),
         format!("{:.2e}", candidate.rate),
         format!("{:.2e}-{:.2e}", candidate.rate_low, candidate.rate_high),
@@ -178,7 +177,7 @@ fn recommendation(advice: &Advice) -> String {
         "Choose {filter} with {width} bits: {} cells, {} bytes in memory, about {} on disk for {} keys.\n\n  {command}\n\n",
         grouped(cells),
         grouped(bytes),
-        about(advice.bytes_on_disk.unwrap_or(0)),
+        grouped(advice.bytes_on_disk.unwrap_or(0)),
         grouped(advice.keys)
     )
 }

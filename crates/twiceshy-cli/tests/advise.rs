@@ -5,7 +5,7 @@ mod bench;
 
 use bench::Bench;
 use serde_json::Value;
-use twiceshy_lab::advise::{Counted, StoreCounts, bytes_in_use};
+use twiceshy_lab::advise::{Counted, StoreCounts};
 use twiceshy_lab::workload::Distribution;
 use twiceshy_lab::workload::key_set::KeySet;
 use twiceshy_lab::workload::recorded_data::recorded_data;
@@ -47,10 +47,7 @@ fn make(bench: &Bench, advice: &Value, name: &str, keys: &dyn Fn(u64) -> Vec<u8>
     let info = bench.json(&format!("info {name}"), b"");
     assert_eq!((&info["cells"], &info["keys"]), (&advice["cells"], &advice["keys"]), "it did not grow");
     near("bytes in memory", number(&info, "local_bits") / 8.0, number(advice, "bytes"), 0.01);
-    let used = bytes_in_use(&path.join(STORE_FILE)).expect("a closed store");
-    near("bytes in use on disk", used as f64, number(advice, "bytes_on_disk"), WITHIN);
-    let length = number(&info, "store_bytes") / number(advice, "bytes_on_disk");
-    assert!((0.95..2.2).contains(&length), "the file has {length} times the promised bytes");
+    near("bytes on disk", number(&info, "store_bytes"), number(advice, "bytes_on_disk"), WITHIN);
 }
 
 /// The store, counting what it is asked.
@@ -217,7 +214,6 @@ fn the_promise_to_hostile_clients_holds() {
     for other in advice["candidates"].as_array().expect("candidates").iter().skip(1) {
         assert_eq!(other["keeps_rate"], "no", "{other}");
     }
-    assert!(advice["notes"].to_string().contains("judged by promise and not by the sample"), "{advice}");
     let static_rate = number(row, "static_rate");
     assert!(static_rate <= 0.01);
 
@@ -263,7 +259,6 @@ fn advice_has_every_promised_name_and_its_rows_are_in_order() {
         "fpr",
         "workload",
         "ratio",
-        "queries_per_key",
         "hostile",
         "candidates",
         "filter",
@@ -333,11 +328,7 @@ fn advice_has_every_promised_name_and_its_rows_are_in_order() {
     told("costs", "disk: ");
     told("costs", "store reads: ");
     told("notes", "if clients may be hostile");
-    if chosen(&advice)["learns"] == true {
-        told("notes", "if the absent keys of tomorrow are new");
-    }
     let text = String::from_utf8(bench.yes(arguments, b"")).expect("text");
-    assert!(text.contains(" 10 queries per absent key"), "{text}");
     assert!(text.contains("What it costs:") && text.contains("  twiceshy create STORE --filter "), "{text}");
 }
 

@@ -54,18 +54,6 @@ impl Costs {
     pub fn total(&self) -> f64 {
         self.reads + self.commits + self.lookups + self.memory + self.disk
     }
-
-    /// The part that differs most from that of another filter, by its name, and how much more the other's is.
-    pub(super) fn largest_difference(&self, other: &Costs) -> (&'static str, f64) {
-        let parts = [
-            ("store reads", other.reads - self.reads),
-            ("commits", other.commits - self.commits),
-            ("look-ups", other.lookups - self.lookups),
-            ("memory", other.memory - self.memory),
-            ("disk", other.disk - self.disk),
-        ];
-        parts.into_iter().max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs())).unwrap_or(("nothing", 0.0))
-    }
 }
 
 impl Weights {
@@ -122,14 +110,6 @@ mod tests {
         let plain = Use { reads: rate * 1e6, commits: 0.0, ..USED };
         let more = Use { reads: plain.reads / 2.0, bits_per_key: plain.bits_per_key + 1.0, ..plain };
         assert!((weights.costs(rate, &plain).total() - weights.costs(rate, &more).total()).abs() < 1e-6);
-    }
-
-    #[test]
-    fn the_part_that_decides_is_the_largest_difference() {
-        let own = Costs { reads: 100.0, memory: 5_000.0, ..Costs::default() };
-        let other = Costs { reads: 900.0, memory: 4_900.0, ..own };
-        assert_eq!(own.largest_difference(&other), ("store reads", 800.0));
-        assert_eq!(other.largest_difference(&own), ("store reads", -800.0));
     }
 
     #[test]

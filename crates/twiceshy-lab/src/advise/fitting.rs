@@ -66,8 +66,7 @@ pub struct Fitted {
     pub bits_per_key: f64,
     /// The same in bytes.
     pub bytes: u64,
-    /// The pages that the store's file uses with all keys, in bytes, before it learns. The file itself grows in steps, and may
-    /// have up to about twice as many.
+    /// The size of the store's file with all keys, in bytes, before it learns.
     pub bytes_on_disk: u64,
     /// The index entries of a key. An insertion writes all of them.
     pub index_entries: u8,

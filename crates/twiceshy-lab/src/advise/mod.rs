@@ -5,7 +5,7 @@
 //! its static rate suggests; how many fewer, and how many more store reads its learning takes, is measured here.
 //!
 //! Sizes come from the code that makes a store ([`Options::planned`](twiceshy_store::Options::planned)), rates and reads
-//! from a guard over a store in memory, and sizes on disk from the pages of a redb file.
+//! from a guard over a store in memory, and sizes on disk from a guard over a redb file.
 
 mod candidate;
 mod cost;
@@ -22,11 +22,9 @@ mod words;
 pub use candidate::Candidate;
 pub use cost::{Costs, Weights};
 pub use counted::{Counted, StoreCounts};
-pub use disk::bytes_in_use;
 pub use fitting::{Fitted, Keeps};
 pub use sample::DEFAULT_RATIO;
 pub use verdict::{Advice, Reason};
-pub use words::about;
 
 use crate::workload::Workload;
 use crate::workload::trace_error::TraceError;
@@ -83,9 +81,6 @@ pub enum AdviseError {
     /// The folder cannot be used.
     #[error("a store could not be made to measure its size: {0}")]
     Io(#[from] std::io::Error),
-    /// The pages of a store's file could not be counted.
-    #[error("the pages of a store's file could not be counted: {0}")]
-    Pages(String),
     /// A store on disk failed.
     #[error("a store could not be made to measure its size: {0}")]
     Disk(#[from] Error<RedbError>),

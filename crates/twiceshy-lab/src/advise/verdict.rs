@@ -18,8 +18,6 @@ pub struct Advice {
     pub workload: String,
     /// A/S.
     pub ratio: f64,
-    /// Queries per distinct absent key, on average.
-    pub queries_per_key: f64,
     /// `true` if clients may be hostile.
     pub hostile: bool,
     /// The bytes of a stored key, and of a stored value.
@@ -40,7 +38,7 @@ pub struct Advice {
     pub cells: Option<u64>,
     /// Its memory with all keys, in bytes.
     pub bytes: Option<u64>,
-    /// The bytes that the store's file uses with all keys; it may have up to about twice as many.
+    /// The bytes of the store's file with all keys.
     pub bytes_on_disk: Option<u64>,
     /// Its store reads for each false positive.
     pub reads_per_mistake: Option<f64>,
@@ -79,7 +77,6 @@ pub(super) fn weigh(settings: &Settings, sample: &Sample, key_bytes: usize, mut 
         fpr: settings.rate,
         workload: settings.workload.describe(),
         ratio: sample.ratio,
-        queries_per_key: sample.queries as f64 / sample.distinct.max(1) as f64,
         hostile: settings.hostile,
         key_bytes,
         value_bytes: settings.value_bytes,

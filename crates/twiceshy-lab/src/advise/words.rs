@@ -35,7 +35,6 @@ impl Told<'_> {
         } else {
             reasons.push(self.cheapest(chosen));
         }
-        reasons.extend(self.what_decided(chosen));
         reasons.push(self.rate(chosen));
         let rivals = self.candidates.iter().filter(|other| other.learns != chosen.learns);
         let rival = rivals.filter(|other| other.keeps_rate == Keeps::Yes || self.settings.hostile);
@@ -73,21 +72,6 @@ impl Told<'_> {
         }
     }
 
-    /// Which part of the cost sets the next two filters apart, if the cost decides.
-    fn what_decided(&self, chosen: &Fitted) -> Option<Reason> {
-        let others = self.candidates.iter().filter(|other| other.filter != chosen.filter);
-        let mut next: Vec<&Fitted> = others.filter(|other| self.why_not(other).is_none()).collect();
-        if self.settings.hostile || next.is_empty() {
-            return None;
-        }
-        next.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-        let told = next.iter().take(2).map(|other| {
-            let (part, more) = chosen.cost_parts.largest_difference(&other.cost_parts);
-            format!("{} by its {part} ({more:+.0})", other.filter)
-        });
-        Some(format!("the next filters differ in cost most: {}", told.collect::<Vec<_>>().join(", ")))
-    }
-
     /// The rate, and why it is not the one asked for.
     fn rate(&self, chosen: &Fitted) -> Reason {
         let wanted = self.settings.rate;
@@ -105,8 +89,8 @@ impl Told<'_> {
         }
         if !chosen.learns {
             return format!(
-                "asked for {}, it errs at {} on average: {whole}. On this traffic one store differs from another by {} (standard \
-                 deviation)",
+                "asked for {}, it errs at {}: {whole}. That is the mean over hash keys; on this traffic one store differs from \
+                 another by {} (standard deviation)",
                 share(wanted),
                 share(chosen.rate),
                 share(chosen.rate_deviation)
@@ -127,10 +111,7 @@ impl Told<'_> {
         if self.candidates.is_empty() {
             return "no filter can be built for this rate with cells of up to 32 bits".into();
         }
-        "no candidate surely keeps this rate on this workload: use a longer trace or ask for a higher rate. `not sure` in the table \
-         means that the sample cannot tell, or that a popular key makes one store of a plain filter differ from another by more than \
-         the rate"
-            .into()
+        "no candidate surely keeps this rate on this workload".into()
     }
 
     fn reads_too_much(&self, other: &Fitted) -> bool {
@@ -154,10 +135,9 @@ impl Told<'_> {
         let mut costs = vec![
             format!("memory: {} bytes, {:.2} bits a key", grouped(chosen.bytes), chosen.bits_per_key),
             format!(
-                "disk: about {} bytes in use, with keys of {key_bytes} bytes and values of {}. The file grows in steps, and may have \
-                 up to about twice as many. The snapshot of the filter beside it has about as many bytes as the filter in memory. The \
-                 index has {entries} {} a key, written by every insertion",
-                about(chosen.bytes_on_disk),
+                "disk: about {} bytes, with keys of {key_bytes} bytes and values of {}. The index has {entries} {} a key, written by \
+                 every insertion. The file doubles when it is full, so near a doubling it may have half or twice as much",
+                grouped(chosen.bytes_on_disk),
                 self.settings.value_bytes,
                 if entries == 1 { "entry" } else { "entries" }
             ),
@@ -193,15 +173,12 @@ impl Told<'_> {
         let (settings, sample) = (self.settings, self.sample);
         let mut notes = Vec::new();
         let stored = sample.trials.first().map_or(0, |trial| trial.stored.len() as u64);
-        let distinct = sample.trials.first().map_or(0, |trial| trial.distinct);
         if stored != settings.keys {
             notes.push(format!(
-                "rates and reads were measured with {} stored keys instead of {}, at the same load, and with {} distinct absent \
-                 keys (A/S {:.3}; that of the traffic is {:.3})",
+                "rates and reads were measured with {} stored keys instead of {}, at the same load, and with as many queries for \
+                 each stored key (A/S {:.3})",
                 grouped(stored),
                 grouped(settings.keys),
-                grouped(distinct),
-                distinct as f64 / stored.max(1) as f64,
                 sample.ratio
             ));
         }
@@ -214,19 +191,7 @@ impl Told<'_> {
                 chosen.false_positives
             ));
         }
-        if settings.hostile {
-            notes.push(
-                "the table's `keeps` is judged by promise and not by the sample: a filter without one has `no`, however low its \
-                 rate on these queries"
-                    .into(),
-            );
-        } else {
-            notes.extend(self.chosen.filter(|chosen| chosen.learns).map(|chosen| {
-                let rate = share(chosen.static_rate);
-                format!(
-                    "if the absent keys of tomorrow are new, each asked for once, the rate is {rate} (the static rate)"
-                )
-            }));
+        if !settings.hostile {
             notes.extend(self.if_hostile());
         }
         notes
@@ -260,12 +225,6 @@ fn compared(chosen: &Fitted, rival: &Fitted) -> Reason {
 /// A rate with three digits.
 fn share(rate: f64) -> String {
     format!("{rate:.2e}")
-}
-
-/// A whole number rounded to two digits, with thousands separators.
-pub fn about(number: u64) -> String {
-    let unit = 10u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(1));
-    grouped((number + unit / 2) / unit * unit)
 }
 
 /// A whole number with thousands separators.
@@ -313,23 +272,6 @@ mod tests {
             assert_eq!(notes.iter().any(|note| note.contains("--hostile")), !hostile);
             assert!(notes.iter().any(|note| note.contains("only the first 100,000 requests")));
         }
-    }
-
-    #[test]
-    fn about_a_number_are_its_first_two_digits() {
-        let rounded = [0, 7, 42, 995, 1_249, 78_543_210].map(about);
-        assert_eq!(rounded, ["0", "7", "42", "1,000", "1,200", "79,000,000"]);
-    }
-
-    #[test]
-    fn a_filter_that_made_few_mistakes_is_not_said_to_read_too_much() {
-        let (settings, sample) = (settings(false), sample());
-        let few = Fitted { false_positives: 29, ..fitted("cuckooing", true, 0.2, 100.0) };
-        let candidates = [fitted("quotient", false, 0.009, 500.0), few];
-        let told = Told { settings: &settings, sample: &sample, candidates: &candidates, chosen: candidates.first() };
-        let reasons = told.reasons();
-        assert!(!reasons.iter().any(|reason| reason.contains("not worth their learning")), "{reasons:?}");
-        assert!(reasons.iter().any(|reason| reason.contains("cuckooing by its ")), "{reasons:?}");
     }
 
     #[test]

@@ -399,7 +399,7 @@ fn a_short_trace_is_not_measured_in_an_emptier_store() {
         // Every key is wrong once with the static rate of a full store; less, if it was measured in an emptier one.
         let least = number(chosen, "static_rate") * distinct;
         assert!(number(chosen, "rate") > 0.7 * least, "{chosen}");
-        assert!(number(chosen, "rate_high") <= 0.001 && number(chosen, "false_positives") > 30.0, "{chosen}");
+        assert!(number(chosen, "rate_high") <= 0.001, "{chosen}");
     }
 }
 

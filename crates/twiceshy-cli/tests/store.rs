@@ -160,9 +160,12 @@ fn a_line_may_be_a_megabyte_long() {
 fn values_follow_a_tab_and_stay_if_the_key_is_inserted_without_one() {
     let bench = Bench::new();
     bench.yes("create s", b"");
-    let report = bench.json("insert s --values", b"a\t1\nb\t\n\tof nothing\nc\tx\ty\na\t2\n");
-    assert_eq!(counts(&report, ["lines", "new", "were_there"]), [5, 4, 1]);
+    let report = bench.json("insert s --values", b"a\t1\nb\t\nc\tx\ty\na\t2\n");
+    assert_eq!(counts(&report, ["lines", "new", "were_there"]), [4, 3, 1]);
     assert_eq!(bench.yes("query s --values", b"a\nz\nc\nb\n"), b"a\t2\nc\tx\ty\nb\t\n");
+    // The empty key is a key, and a warning.
+    let of_nothing = bench.run("insert s --values", b"\tof nothing\n");
+    assert!(String::from_utf8_lossy(&of_nothing.stderr).contains("nothing before its tab"));
     assert_eq!(bench.yes("query s --values --key=", b""), b"\tof nothing\n");
     bench.yes("insert s", b"a\n");
     bench.yes("insert s --values", b"c\tnew\n");

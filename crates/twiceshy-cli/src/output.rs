@@ -51,7 +51,7 @@ pub(crate) fn clear_progress() {
     }
 }
 
-/// A progress bar on a terminal, nothing elsewhere. [`print`] and [`warn`] remove it.
+/// A progress bar on a terminal, nothing elsewhere. [`print()`] and [`warn`] remove it.
 pub(crate) fn progress_bar(total: u64, what: &str) -> ProgressBar {
     progress(Some(total), "{msg} {wide_bar} {percent:>3} %, {eta} left", what)
 }

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// How many tasks to measure in parallel [default: one per processor]
     #[arg(long, value_parser = numbers::count::<usize>)]
     jobs: Option<usize>,
-    /// The folder of recorded traces, for the experiments that use them [default: ../shared/data, or TWICESHY_DATA]
+    /// The folder of recorded traces, for the experiments that use them [default: TWICESHY_DATA]
     #[arg(long)]
     data: Option<PathBuf>,
     /// Print one JSON object

@@ -223,7 +223,7 @@ impl KeyReader {
         Ok(())
     }
 
-    /// Advances to the next name of a hosts line. Returns `false` if there is none left.
+    /// Advances to the next name of a hosts line. Returns `false` after the last one.
     fn next_name(&mut self) -> bool {
         let Some(names) = self.names.take() else { return false };
         let mut from = names.start;

@@ -23,7 +23,7 @@ mod replay;
 mod selected;
 mod temporary;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -69,7 +69,18 @@ enum Command {
 
 fn main() -> ExitCode {
     let is_caught = twiceshy_store::panics_become_errors;
-    ExitCode::from(panics::exit_status(is_caught, || run(Cli::parse().command)))
+    ExitCode::from(panics::exit_status(is_caught, || {
+        let matches = judging_negative_numbers(Cli::command()).get_matches();
+        run(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command)
+    }))
+}
+
+/// `--fpr -1` is a rate that is too low, not an unknown flag.
+fn judging_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_value = |arg: &clap::Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    command
+        .mut_args(|arg| if takes_value(&arg) { arg.allow_negative_numbers(true) } else { arg })
+        .mut_subcommands(judging_negative_numbers)
 }
 
 /// Exit status, as in grep: 0 for yes or done, 1 for no, 2 for an error.

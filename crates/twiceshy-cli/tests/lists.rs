@@ -132,6 +132,7 @@ fn what_looks_wrong_is_said_once_with_what_to_do() {
         ("", b"a\t\n", ["line 1 has a blank at the start or end of its key", "standard input", "sed"]),
         ("", b"a\0b\nc\x01\x02\n", ["2 lines look like binary data", "line 1", "text file with one key per line"]),
         ("--hosts", b"0.0.0.0 a\0b\n", ["line 1 looks like binary data", "standard input", "text file"]),
+        ("", b"||a.com^\n! b\n", ["2 lines look like HTML, rules of an ad blocker", "line 1", "one key per line"]),
         ("", b"a\n\n\r\nb\n", ["2 lines are empty and were skipped", "line 2", "--key ''"]),
         ("", &same, ["at least ", "of 301 keys are the same, `same`", "right file"]),
     ] {

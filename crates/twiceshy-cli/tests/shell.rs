@@ -65,6 +65,8 @@ fn numbers_may_be_written_as_people_write_them() {
         ("create e --keys 1e30", "too large"),
         ("create e --keys 1,5", "not a count"),
         ("create e --fpr 150%", "between 1e-9 and 1"),
+        ("create e --fpr -1", "between 1e-9 and 1"),
+        ("create e --keys -1", "not a count"),
         ("create e --fpr 1/0", "divides by 0"),
         ("advise --keys ten --fpr 1% --workload uniform", "not a count"),
         ("attack --filter cyclic --adversary fresh --games 1.5", "not a whole number"),

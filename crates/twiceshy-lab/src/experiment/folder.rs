@@ -4,6 +4,7 @@ use super::{Experiment, Setup, Size, Table, TableError};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// What all experiments in a folder have in common.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -14,18 +15,33 @@ pub struct Facts {
     pub seed: u64,
     /// The version of the code that measured.
     pub version: String,
+    /// The program that measured: the first digits of its BLAKE3 hash. Other code may measure other points under the same
+    /// names.
+    #[serde(default)]
+    pub build: String,
 }
 
 impl Facts {
-    /// The facts of a run by this version of the code.
+    /// The facts of a run by this program.
     pub fn new(setup: &Setup) -> Facts {
-        Facts { size: setup.size, seed: setup.seed, version: env!("CARGO_PKG_VERSION").to_owned() }
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Facts { size: setup.size, seed: setup.seed, version, build: build().to_owned() }
     }
+}
+
+/// The first digits of the hash of this program's file; empty if it cannot be read.
+fn build() -> &'static str {
+    static BUILD: OnceLock<String> = OnceLock::new();
+    BUILD.get_or_init(|| {
+        let program = std::env::current_exe().and_then(File::open);
+        let hash = program.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
+        hash.map_or_else(|_| String::new(), |hash| hash.to_hex()[..12].to_owned())
+    })
 }
 
 impl std::fmt::Display for Facts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} size, seed {}, version {}", self.size.as_str(), self.seed, self.version)
+        write!(f, "{} size, seed {}, version {}, build {}", self.size.as_str(), self.seed, self.version, self.build)
     }
 }
 

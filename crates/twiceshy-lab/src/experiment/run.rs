@@ -330,6 +330,14 @@ mod tests {
         assert!(matches!(Folder::for_run(place.path(), &setup(1)), Err(FolderError::InUse(_))));
         drop(first);
         assert!(matches!(Folder::for_run(place.path(), &setup(2)), Err(FolderError::Another { .. })));
+        let facts = std::fs::read_to_string(place.path().join("run.json")).expect("facts");
+        let build = Folder::to_draw(place.path()).expect("a run").facts().build.clone();
+        assert_eq!(build.len(), 12, "{build}");
+        std::fs::write(place.path().join("run.json"), facts.replace(&build, "another")).expect("facts");
+        assert!(
+            matches!(Folder::for_run(place.path(), &setup(1)), Err(FolderError::Another { .. })),
+            "another program"
+        );
         assert_eq!(Folder::to_draw(place.path()).expect("a run").facts().seed, 1);
         let elsewhere = tempfile::tempdir().expect("a folder");
         assert!(matches!(Folder::to_draw(elsewhere.path()), Err(FolderError::NoRun(_))));

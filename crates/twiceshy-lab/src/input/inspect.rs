@@ -30,6 +30,15 @@ pub(super) fn inspect(line: &[u8], format: &Format, mut found: impl FnMut(Oddity
     if is_binary(key) {
         found(Oddity::Binary);
     }
+    if format.purpose != Purpose::Trace && is_syntax(key) {
+        found(Oddity::Syntax);
+    }
+}
+
+/// `true` for what begins like HTML, a rule of an ad blocker, or a comment that does not begin with `#`.
+fn is_syntax(key: &[u8]) -> bool {
+    let starts: [&[u8]; 6] = [b"<", b"||", b"@@", b"!", b";", b"//"];
+    starts.iter().any(|start| key.starts_with(start))
 }
 
 fn key<'a>(line: &'a [u8], format: &Format) -> &'a [u8] {
@@ -92,7 +101,19 @@ mod tests {
     #[test]
     fn an_ordinary_key_has_no_oddity() {
         let format = Format::new(Purpose::Set);
-        for key in ["a", "a.com", "two words", "caf\u{e9}", "/a#b", "1.2.3.4", "https://a/?b=c#d", "\u{1f600}"] {
+        for key in [
+            "a",
+            "a.com",
+            "two words",
+            "caf\u{e9}",
+            "/a#b",
+            "1.2.3.4",
+            "https://a/?b=c#d",
+            "\u{1f600}",
+            "a;b",
+            "a|b",
+            "/a",
+        ] {
             assert_eq!(oddities(key.as_bytes(), &format), [], "{key}");
         }
         assert_eq!(oddities(b"caf\xE9", &format), [], "Latin-1 is text");
@@ -115,6 +136,12 @@ mod tests {
             (b"a\0b", Oddity::Binary),
             (b"\x01\x02a", Oddity::Binary),
             (b"\xFF\xFEa", Oddity::Binary),
+            (b"<!doctype html>", Oddity::Syntax),
+            (b"||a.com^", Oddity::Syntax),
+            (b"@@||a.com^", Oddity::Syntax),
+            (b"! Title: a list", Oddity::Syntax),
+            (b"; a zone", Oddity::Syntax),
+            (b"// a", Oddity::Syntax),
         ] {
             assert_eq!(oddities(line, &format), [expected], "{line:?}");
         }

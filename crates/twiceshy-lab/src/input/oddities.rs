@@ -15,11 +15,12 @@ pub(super) enum Oddity {
     EmptyKey,
     Blank,
     Binary,
+    Syntax,
     Empty,
 }
 
 impl Oddity {
-    const ALL: [Oddity; 10] = [
+    const ALL: [Oddity; 11] = [
         Oddity::CarriageReturn,
         Oddity::Comment,
         Oddity::HostsLine,
@@ -29,6 +30,7 @@ impl Oddity {
         Oddity::EmptyKey,
         Oddity::Blank,
         Oddity::Binary,
+        Oddity::Syntax,
         Oddity::Empty,
     ];
 
@@ -50,6 +52,10 @@ impl Oddity {
                 ["has a blank at the start or end of its key", "have a blank at the start or end of their keys"]
             }
             Oddity::Binary => ["looks like binary data", "look like binary data"],
+            Oddity::Syntax => [
+                "looks like HTML, a rule of an ad blocker, or a comment",
+                "look like HTML, rules of an ad blocker, or comments",
+            ],
             Oddity::Empty => ["is empty and was skipped", "are empty and were skipped"],
         }
     }
@@ -74,6 +80,7 @@ impl Oddity {
                 "it is part of the key; remove it first, such as with `sed 's/^[[:blank:]]*//; s/[[:blank:]]*$//'`"
             }
             Oddity::Binary => "check that this is a text file with one key per line",
+            Oddity::Syntax => "it is the key as it stands; get the plain list, or turn it into one key per line first",
             Oddity::Empty => "if you mean the empty key, give it with --key ''",
         }
     }

@@ -86,8 +86,10 @@ impl Selectors {
 pub struct Cyclic {
     /// The values of function 0, which most cells use.
     first: Values,
-    bounds: [u64; MAX_FUNCTIONS + 1],
-    functions: u8,
+    /// The first value of every later function.
+    later: Box<[u32]>,
+    /// The end of all values.
+    end: u64,
     refine: bool,
 }
 
@@ -122,12 +124,15 @@ pub type CyclicFilter = FullKeyCuckoo<Cyclic>;
 impl Cyclic {
     #[inline(never)]
     fn later(&self, value: u32) -> Function {
-        let later = &self.bounds[1..usize::from(self.functions)];
-        Function(later.partition_point(|bound| *bound <= u64::from(value)) as u8)
+        Function(self.later.partition_point(|bound| *bound <= value) as u8)
+    }
+
+    fn functions(&self) -> u8 {
+        self.later.len() as u8 + 1
     }
 
     fn next(&self, Function(function): Function) -> Function {
-        Function((function + 1) % self.functions)
+        Function((function + 1) % self.functions())
     }
 }
 
@@ -148,8 +153,13 @@ impl Rule for Cyclic {
         if function == 0 {
             return self.first;
         }
-        let start = self.bounds[usize::from(function)];
-        Values { start, len: self.bounds[usize::from(function) + 1] - start }
+        let start = u64::from(self.later[usize::from(function) - 1]);
+        let end = self.later.get(usize::from(function)).map_or(self.end, |end| u64::from(*end));
+        Values { start, len: end - start }
+    }
+
+    fn allocated_bytes(&self) -> usize {
+        size_of_val(&*self.later)
     }
 }
 
@@ -161,7 +171,7 @@ impl Adapting for Cyclic {
             let local = planner.local;
             let differs = |function| local.value(&located.key, function) != local.value(&query.key, function);
             let round: Vec<Function> = std::iter::successors(Some(self.next(function)), |at| Some(self.next(*at)))
-                .take(self.functions.into())
+                .take(self.functions().into())
                 .collect();
             let differing = round.iter().copied().find(|function| differs(*function));
             if differing.is_none() {
@@ -186,17 +196,16 @@ impl RuleSpec for CyclicSpec {
     const KIND: Kind = Kind::Cyclic;
 
     fn rule(&self, _: Shape, width: u32) -> Result<Cyclic, OptionsError> {
-        let given = self.selectors.bounds(width)?;
-        let mut bounds = [1 << width; MAX_FUNCTIONS + 1];
-        bounds[..given.len()].copy_from_slice(&given);
+        let bounds = self.selectors.bounds(width)?;
         let first = Values { start: 1, len: bounds[1] - 1 };
-        Ok(Cyclic { first, bounds, functions: (given.len() - 1) as u8, refine: self.refine })
+        let later = bounds[1..bounds.len() - 1].iter().map(|bound| *bound as u32).collect();
+        Ok(Cyclic { first, later, end: 1 << width, refine: self.refine })
     }
 
     fn write(rule: &Cyclic, out: &mut Writer<'_>) {
         out.u8(rule.refine.into());
-        out.u8(rule.functions);
-        rule.bounds[1..usize::from(rule.functions)].iter().for_each(|bound| out.u32(*bound as u32));
+        out.u8(rule.functions());
+        rule.later.iter().for_each(|bound| out.u32(*bound));
     }
 
     fn read(from: &mut Reader) -> Result<CyclicSpec, LoadError> {
@@ -254,7 +263,7 @@ mod tests {
     }
 
     fn ranges(rule: &Cyclic) -> Vec<u64> {
-        (0..rule.functions).map(|function| rule.values(Function(function)).len).collect()
+        (0..rule.functions()).map(|function| rule.values(Function(function)).len).collect()
     }
 
     #[test]

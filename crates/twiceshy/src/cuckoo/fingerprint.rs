@@ -49,6 +49,11 @@ pub trait Rule: Clone + std::fmt::Debug + Send + Sync + Adapting + 'static {
 
     /// The values that a function takes.
     fn values(&self, function: Function) -> Values;
+
+    /// The bytes that the rule has allocated, beyond its own size.
+    fn allocated_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// The number of fingerprints in a hash word: four of 16 bits for cells up to 12 bits, two of 32 up to 24 bits, else one of

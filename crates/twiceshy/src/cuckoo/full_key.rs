@@ -175,7 +175,8 @@ impl<R: Rule> Filter for FullKeyCuckoo<R> {
     }
 
     fn local_bits(&self) -> u64 {
-        self.local.cells.allocated_bits() + size_of::<Self>() as u64 * 8
+        let fixed = size_of::<Self>() + self.local.rule.allocated_bytes();
+        self.local.cells.allocated_bits() + fixed as u64 * 8
     }
 }
 

@@ -196,6 +196,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_repair_copies_what_it_can_if_other_tables_are_damaged_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, file) = guarded(folder.path());
+        let own = used(&file);
+        let is_own = |at: usize| own.iter().any(|page| page.start == at);
+        let leaves = (1..file.len() / PAGE as usize).map(|page| page * PAGE as usize);
+        // Some of them are free.
+        let leaves: Vec<usize> =
+            leaves.filter(|at| file[*at] == 1 && file[at + 2] > 20 && !is_own(*at)).step_by(8).collect();
+        let mut copied = 0;
+        for page in &own {
+            let mut damaged = file.clone();
+            damaged[page.end - 1] ^= 1;
+            leaves.iter().for_each(|leaf| damaged[leaf + 2_000] ^= 1);
+            std::fs::write(&path, damaged).unwrap();
+            let repaired = Options::new().repair_folder(folder.path());
+            copied += u32::from(repaired.is_ok_and(|repaired| repaired.keys > 500));
+        }
+        assert!(copied > 0, "of {}", own.len());
+    }
+
     /// A file of pages, each with the checksum that the next one needs.
     struct Made(Vec<u8>);
 

@@ -68,9 +68,7 @@ impl Options {
             return Err(Error::NoStore);
         }
         // Not opened for writing before it is known to be sound: what is written to a damaged file may make it unreadable.
-        let store = RedbStore::open_read_only(&file).map_err(Error::Store)?;
-        let verified = store.verify();
-        drop(store);
+        let verified = RedbStore::open_read_only(&file).and_then(|store| store.verify());
         match verified {
             Err(RedbError::Damaged(what)) => self.salvage(path, &what),
             Err(error) => Err(Error::Store(error)),
@@ -83,7 +81,7 @@ impl Options {
         // Two repairs at once must not share it.
         let (file, new) = (path.join(STORE_FILE), path.join(format!("{STORE_FILE}.new-{}", std::process::id())));
         // Nobody can open it for writing while this is open.
-        let damaged = RedbStore::open_read_only(&file).map_err(Error::Store)?;
+        let damaged = RedbStore::open_damaged(&file).map_err(Error::Store)?;
         let state = match read_state(&damaged) {
             Err(Error::Damaged | Error::Store(RedbError::Damaged(_))) => None,
             state => state?,

@@ -1,18 +1,17 @@
 //! What lies between redb and a file.
 
+use super::expected::{Expected, Verdict};
+use super::header::{self, HEADER};
+use super::pages::{Pointer, Regions};
+use super::system_tables;
+use super::tree::{Page, Root, Tree};
 use redb::{BackendError, StorageBackend};
 use std::io;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-/// The size of a page of order 0. redb has no others so far.
-const PAGE: u64 = 4_096;
-/// A byte of flags in the header, and the flag of a file that is open or was not closed properly.
-const GOD_BYTE: usize = 9;
-const RECOVERY_REQUIRED: u8 = 2;
-
-/// Passes reads, writes and locks of redb on, and does three things more:
+/// Passes reads, writes and locks of redb on, and does five things more:
 ///
 /// * It can be *stopped*: then redb writes no more. After a panic redb's memory cannot be trusted, so the file stays as a
 ///   crash would leave it. If there was no commit since the file was opened, its header is put back. redb never changes
@@ -21,6 +20,10 @@ const RECOVERY_REQUIRED: u8 = 2;
 /// * It *keeps* the locks while a file is being opened, so that a new file can be removed before anyone else gets it.
 /// * It *defuses* damaged pages: those that cannot be pages, and pointers beyond the end of the file. redb allocates memory
 ///   for a page, up to 4 GiB, before it finds that the page is not there, and refuses all reads afterwards.
+/// * It *checks* redb's own tables when a file is opened, and refuses a file where they are damaged: see
+///   [`system_tables`].
+/// * It *compares* the pages of the user's tables with their checksums, and knows if a damaged one was read: see
+///   [`Expected`]. It passes them on all the same: other entries of the page may be readable.
 #[derive(Debug)]
 pub(super) struct Fence {
     inner: Box<dyn StorageBackend>,
@@ -28,9 +31,24 @@ pub(super) struct Fence {
     writing: Mutex<Writing>,
     /// 0 while it is not known.
     length: AtomicU64,
-    /// The bytes of a region and of its header. 0 while they are not known.
-    region: AtomicU64,
-    region_header: AtomicU64,
+    regions: OnceLock<Regions>,
+    tables: Tables,
+    /// `true` if redb's own tables are sound.
+    sound: OnceLock<bool>,
+    expected: RwLock<Expected>,
+    has_read_damage: AtomicBool,
+}
+
+/// What is done about redb's own tables when a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tables {
+    /// If they are damaged, the file is refused.
+    Check,
+    /// redb does not see them. It makes new ones, if the user's tables are whole, so all must be read.
+    Hide,
+    /// redb uses them as they are. Then nothing may be committed, and the database must not be closed either, because that
+    /// is a commit.
+    Trust,
 }
 
 #[derive(Debug, Default)]
@@ -48,20 +66,88 @@ struct Writing {
 impl Writing {
     /// `true` if the file was closed properly before it was opened. Then opening it commits nothing.
     fn was_clean(&self) -> bool {
-        self.header.get(GOD_BYTE).is_some_and(|byte| byte & RECOVERY_REQUIRED == 0)
+        header::is_clean(&self.header)
     }
 }
 
 impl Fence {
-    pub(super) fn new(inner: impl StorageBackend) -> Arc<Fence> {
+    pub(super) fn new(inner: impl StorageBackend, tables: Tables) -> Arc<Fence> {
         Arc::new(Fence {
             inner: Box::new(inner),
             keeps_locks: AtomicBool::new(true),
             writing: Mutex::default(),
             length: AtomicU64::new(0),
-            region: AtomicU64::new(0),
-            region_header: AtomicU64::new(0),
+            regions: OnceLock::new(),
+            tables,
+            sound: OnceLock::new(),
+            expected: RwLock::default(),
+            has_read_damage: AtomicBool::new(false),
         })
+    }
+
+    /// `true` if the file was refused because redb's own tables are damaged.
+    pub(super) fn has_refused(&self) -> bool {
+        self.sound.get() == Some(&false)
+    }
+
+    /// `true` if nothing may be committed.
+    pub(super) fn is_for_reading(&self) -> bool {
+        self.tables == Tables::Trust
+    }
+
+    /// `true` if redb has read a damaged page.
+    pub(super) fn has_read_damage(&self) -> bool {
+        self.has_read_damage.load(Ordering::Acquire)
+    }
+
+    /// The damaged pages are no longer part of the store.
+    pub(super) fn is_repaired(&self) {
+        self.has_read_damage.store(false, Ordering::Release);
+    }
+
+    /// Looks at the trees when redb has locked the file and reads its header for the first time. Nothing is written before.
+    fn begin(&self, header: &mut [u8]) -> io::Result<()> {
+        if header.len() < HEADER || self.sound.get().is_some() {
+            return Ok(());
+        }
+        if self.tables == Tables::Hide {
+            header::hide_own_tables(header);
+        }
+        // Without these redb refuses the file, or compares all checksums itself.
+        let begins = Regions::of(header).zip(header::trusted_roots(header));
+        let Some((regions, roots)) = begins.filter(|_| self.tables == Tables::Check) else {
+            let _ = self.sound.set(true);
+            return Ok(());
+        };
+        if let Some(root) = roots.user {
+            self.expect(regions, [(root, Tree::OfTables)]);
+        }
+        let read = |at, out: &mut [u8]| self.inner.read(at, out);
+        let sound = match roots.own {
+            Some(root) => system_tables::are_sound(root, regions, self.inner.len()?, read)?,
+            None => true,
+        };
+        if *self.sound.get_or_init(|| sound) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
+
+    /// Compares a page that redb reads with its checksum, and learns those of the pages that it leads to.
+    fn compare(&self, at: u64, page: &[u8]) {
+        let judged = self.expected.read().unwrap_or_else(PoisonError::into_inner).judge(at, page);
+        match (judged, self.regions.get()) {
+            (Verdict::Damaged, _) => self.has_read_damage.store(true, Ordering::Release),
+            (Verdict::Sound(tree), Some(regions)) => {
+                self.expect(*regions, Page::new(page, tree).leads_to().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn expect(&self, regions: Regions, roots: impl IntoIterator<Item = (Root, Tree)>) {
+        let mut roots = roots.into_iter().peekable();
+        if roots.peek().is_some() {
+            let mut expected = self.expected.write().unwrap_or_else(PoisonError::into_inner);
+            roots.for_each(|(root, tree)| expected.expect(regions, root, tree));
+        }
     }
 
     /// Refuses writes from now on. Puts the header back if nothing was committed.
@@ -115,32 +201,19 @@ impl Fence {
         change(&mut writing)
     }
 
-    /// Notes the size of the regions. It never changes.
-    fn learn(&self, header: &[u8]) {
-        let number = |at: usize| {
-            let bytes = header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-            bytes.map_or(0, |bytes| u64::from(u32::from_le_bytes(bytes)))
-        };
-        let (header_pages, data_pages) = (number(16), number(20));
-        if data_pages > 0 {
-            self.region_header.store(header_pages * PAGE, Ordering::Relaxed);
-            self.region.store((header_pages + data_pages) * PAGE, Ordering::Relaxed);
-        }
+    /// `true` if the page lies in the file.
+    fn holds(&self, page: Pointer) -> bool {
+        let length = self.length.load(Ordering::Relaxed);
+        let Some(regions) = self.regions.get().filter(|_| length > 0) else { return true };
+        // redb itself refuses pointers without a place.
+        regions.place(page).is_none_or(|place| place.end <= length)
     }
 
-    /// `true` if the page lies in the file.
-    fn holds(&self, page: u64) -> bool {
-        let region = self.region.load(Ordering::Relaxed);
-        let length = self.length.load(Ordering::Relaxed);
-        let order = page >> 59;
-        // redb itself refuses an order above 20.
-        if region == 0 || length == 0 || order > 20 {
-            return true;
+    /// Notes the sizes of the regions.
+    fn learn(&self, header: &[u8]) {
+        if let Some(regions) = Regions::of(header) {
+            let _ = self.regions.set(regions);
         }
-        let size = PAGE << order;
-        let index = page & (0xF_FFFF >> order);
-        let start = PAGE + (page >> 20 & 0xF_FFFF) * region + self.region_header.load(Ordering::Relaxed) + index * size;
-        start + size <= length
     }
 
     /// Makes redb refuse what it would stumble over: pages that cannot be pages, and wild pointers.
@@ -148,7 +221,6 @@ impl Fence {
     /// ```text
     /// a leaf page:    1 │ 0 │ entries (u16) │ where each key ends (u32) │ where each value ends (u32) │ keys │ values
     /// a branch page:  2 │ 0 │ keys (u16) │ 4 bytes │ a checksum (16 bytes) for each child │ a pointer (8 bytes) for each child │ …
-    /// a pointer:      index (20 bits) │ region (20 bits) │ 19 bits │ order (5 bits)
     /// ```
     fn defuse(&self, page: &mut [u8]) {
         let [kind, _, low, high, ..] = *page else { return };
@@ -158,9 +230,9 @@ impl Fence {
             1 if is_leaf(page, count) => {}
             2 if count > 0 && pointers.end <= page.len() => {
                 for bytes in page[pointers].chunks_exact_mut(8) {
-                    let pointer = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+                    let pointer = Pointer(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)));
                     if !self.holds(pointer) {
-                        bytes.copy_from_slice(&(pointer | REFUSED).to_le_bytes());
+                        bytes.copy_from_slice(&pointer.refused().0.to_le_bytes());
                     }
                 }
             }
@@ -183,9 +255,6 @@ fn is_leaf(page: &[u8], count: usize) -> bool {
     count > 0 && (ours().is_some() || rising(4, 4 + 9 * count).is_some())
 }
 
-/// redb refuses a pointer of this order, with an error.
-const REFUSED: u64 = 31 << 59;
-
 /// A branch page with an empty key, and with pointers that redb refuses. In place of a page that makes no sense: redb panics
 /// at that, even in destructors while it panics already, which aborts the process.
 fn refuse_page(page: &mut [u8]) {
@@ -193,8 +262,9 @@ fn refuse_page(page: &mut [u8]) {
     if let Some((start, _)) = page.split_first_chunk_mut::<60>() {
         start[0] = 2;
         start[2] = 1;
-        start[40..48].copy_from_slice(&REFUSED.to_le_bytes());
-        start[48..56].copy_from_slice(&REFUSED.to_le_bytes());
+        let refused = Pointer(0).refused().0.to_le_bytes();
+        start[40..48].copy_from_slice(&refused);
+        start[48..56].copy_from_slice(&refused);
         // Where the key ends.
         start[56] = 60;
     }
@@ -214,6 +284,7 @@ impl StorageBackend for Fenced {
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         self.0.inner.read(offset, out)?;
         if offset > 0 {
+            self.0.compare(offset, out);
             self.0.defuse(out);
             return Ok(());
         }
@@ -222,7 +293,8 @@ impl StorageBackend for Fenced {
         if !writing.header_written && out.len() > writing.header.len() {
             writing.header = out.to_vec();
         }
-        Ok(())
+        drop(writing);
+        self.0.begin(out)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -244,8 +316,10 @@ impl StorageBackend for Fenced {
                 writing.header_written = true;
                 self.0.learn(data);
             }
+            let len = data.len() as u64;
+            self.0.expected.write().unwrap_or_else(PoisonError::into_inner).forget(offset, len);
             self.0.inner.write(offset, data)?;
-            self.0.length.fetch_max(offset + data.len() as u64, Ordering::Relaxed);
+            self.0.length.fetch_max(offset + len, Ordering::Relaxed);
             Ok(())
         })
     }

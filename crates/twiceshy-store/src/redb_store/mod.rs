@@ -2,11 +2,16 @@
 
 mod caught;
 mod error;
+mod expected;
 mod fence;
 mod file;
 #[cfg(feature = "testing")]
 mod full;
+mod header;
 mod overlay;
+mod pages;
+mod system_tables;
+mod tree;
 
 pub use caught::panics_become_errors;
 pub use error::RedbError;
@@ -15,7 +20,7 @@ use crate::store::{Change, CommitError, Durability, Space, Store};
 use caught::caught;
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
 use error::{from_io, from_open};
-use fence::{Fence, Fenced};
+use fence::{Fence, Fenced, Tables};
 use overlay::Overlay;
 use redb::backends::FileBackend;
 use redb::{
@@ -33,15 +38,23 @@ const fn table(space: Space) -> TableDefinition<'static, &'static [u8], &'static
     TableDefinition::new(space.name())
 }
 
+/// What is wrong with a file in which the fence has found a damaged page.
+const DAMAGED_PAGE: &str = "a page is not as redb wrote it";
+
+/// What is wrong with a file that the fence refuses.
+const TABLES: &str = "a page of redb's own tables is not as redb wrote it";
+
 type Bytes = &'static [u8];
 type Entry = (AccessGuard<'static, Bytes>, AccessGuard<'static, Bytes>);
 
 /// A store in a [redb](https://docs.rs/redb) file. While it is open, nobody else can open the file; many can read it at
 /// once ([`open_read_only`](RedbStore::open_read_only)).
 ///
-/// **Damage.** redb panics when it reads pages that it did not write. Here that is [`RedbError::Damaged`]. After a damaged
-/// page was read, other keys can still be read. After it got in the way of a commit, further commits are refused; if it
-/// is not known whether the commit has happened, so are reads. Nothing more is written to the file then.
+/// **Damage.** redb panics when it reads pages that it did not write. Here that is [`RedbError::Damaged`]. Pages are compared
+/// with redb's checksums when they are read from the file. After a damaged one was read, other keys can still be read,
+/// but commits are refused, because redb might overwrite pages that are in use. After a panic in a commit nothing more is
+/// written to the file, and if it is not known whether the commit has happened, reads are refused too. A file in which
+/// redb's own tables are damaged is not opened.
 #[derive(Debug)]
 pub struct RedbStore {
     path: PathBuf,
@@ -95,17 +108,28 @@ impl RedbStore {
     /// The same with options.
     pub fn open_with(path: impl AsRef<Path>, options: &RedbOptions) -> Result<RedbStore, RedbError> {
         let path = path.as_ref();
-        RedbStore::open_or_create(path, options, |file| Ok(Fence::new(FileBackend::new(file)?)))
+        RedbStore::open_or_create(path, options, |file| Ok(Fence::new(FileBackend::new(file)?, Tables::Check)))
     }
 
     /// Opens an existing file for reading. The file is not changed, not even if it has to be repaired: the repaired pages
     /// are kept in memory, and commits fail with [`RedbError::ReadOnly`]. Many can open a file like this at once, but not
     /// while it is open for writing.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<RedbStore, RedbError> {
-        let path = path.as_ref();
+        RedbStore::open_overlaid(path.as_ref(), Tables::Check)
+    }
+
+    /// Opens a damaged file for reading, even if redb's own tables are damaged: without them if the others are whole, and
+    /// with them otherwise.
+    pub(crate) fn open_damaged(path: &Path) -> Result<RedbStore, RedbError> {
+        RedbStore::open_read_only(path)
+            .or_else(|_| RedbStore::open_overlaid(path, Tables::Hide))
+            .or_else(|_| RedbStore::open_overlaid(path, Tables::Trust))
+    }
+
+    fn open_overlaid(path: &Path, tables: Tables) -> Result<RedbStore, RedbError> {
         let file = File::open(path).map_err(|error| from_io(path, error))?;
         let overlay = Overlay::new(FileBackend::new(file).map_err(|error| from_open(path, error))?);
-        let fence = Fence::new(overlay);
+        let fence = Fence::new(overlay, tables);
         let opened = RedbStore::start(path, &RedbOptions::new(), true, &fence);
         fence.settle(opened.is_ok());
         opened
@@ -117,7 +141,7 @@ impl RedbStore {
     pub fn open_limited(path: impl AsRef<Path>, bytes: u64) -> Result<RedbStore, RedbError> {
         RedbStore::open_or_create(path.as_ref(), &RedbOptions::new(), |file| {
             let limit = file.metadata()?.len() + bytes;
-            Ok(Fence::new(full::Full { file: FileBackend::new(file)?, limit }))
+            Ok(Fence::new(full::Full { file: FileBackend::new(file)?, limit }, Tables::Check))
         })
     }
 
@@ -150,6 +174,7 @@ impl RedbStore {
             Database::builder().set_cache_size(options.cache).create_with_backend(backend)
         });
         let opened = match opened {
+            _ if fence.has_refused() => Err(RedbError::Damaged(TABLES.to_owned())),
             Ok(opened) => opened.map_err(|error| from_open(path, error)),
             Err(what) => Err(RedbError::Damaged(what)),
         };
@@ -164,6 +189,9 @@ impl RedbStore {
             no_commits: OnceLock::new(),
             no_reads: OnceLock::new(),
         };
+        if fence.is_for_reading() {
+            let _ = store.no_commits.set(TABLES.to_owned());
+        }
         let ready = store.has_tables().and_then(|there| if there { Ok(()) } else { store.make_tables() });
         ready.inspect_err(|_| fence.stop())?;
         Ok(store)
@@ -223,7 +251,7 @@ impl RedbStore {
         work: impl FnOnce(&WriteTransaction) -> Result<(), RedbError>,
     ) -> Result<(), CommitError<RedbError>> {
         let _one_at_a_time = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
-        refuse(&self.no_commits).map_err(CommitError::Failed)?;
+        refuse(&self.no_commits).and_then(|()| self.refuse_damage()).map_err(CommitError::Failed)?;
         let database = self.database();
         let database = database.as_ref().ok_or_else(closed).map_err(CommitError::Failed)?;
         let begun = caught(|| -> Result<WriteTransaction, RedbError> {
@@ -236,7 +264,7 @@ impl RedbStore {
         });
         let begun = begun.unwrap_or_else(|what| Err(self.stop_commits(what)));
         let transaction = begun.map_err(CommitError::Failed)?;
-        match caught(|| work(&transaction)) {
+        match caught(|| work(&transaction).and_then(|()| self.refuse_damage())) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 if let Err(what) = caught(move || drop(transaction)) {
@@ -257,6 +285,11 @@ impl RedbStore {
             Ok(Err(error)) => Err(CommitError::Unknown(error.into())),
             Err(what) => Err(CommitError::Unknown(self.stop(what))),
         }
+    }
+
+    /// A page that was read before may be damaged, or one that this transaction has read.
+    fn refuse_damage(&self) -> Result<(), RedbError> {
+        if self.fence.has_read_damage() { Err(RedbError::Damaged(DAMAGED_PAGE.to_owned())) } else { Ok(()) }
     }
 
     /// Refuses commits from now on, and writes no more to the file.
@@ -340,7 +373,7 @@ impl Store for RedbStore {
         if self.read_only {
             return Err(CommitError::Failed(RedbError::ReadOnly(self.path.clone())));
         }
-        self.transact(durability, |transaction| write(transaction, changes))
+        self.transact(durability, |transaction| self.write(transaction, changes))
     }
 
     /// Has redb read all of its pages and compare their checksums. If it finds damage and has an older state that is whole,
@@ -360,7 +393,10 @@ impl Store for RedbStore {
             }
             match checked {
                 Ok(Ok(true)) => return Ok(Vec::new()),
-                Ok(Ok(false)) => return Ok(vec![self.repaired()]),
+                Ok(Ok(false)) => {
+                    self.fence.is_repaired();
+                    return Ok(vec![self.repaired()]);
+                }
                 Ok(Err(DatabaseError::TransactionInProgress)) => {}
                 Ok(Err(error)) => {
                     let error = RedbError::from(error);
@@ -377,6 +413,27 @@ impl Store for RedbStore {
 }
 
 impl RedbStore {
+    fn write(&self, transaction: &WriteTransaction, changes: &[Change]) -> Result<(), RedbError> {
+        for space in Space::ALL {
+            let mut own = changes.iter().filter(|change| change.space == space).peekable();
+            if own.peek().is_none() {
+                continue;
+            }
+            let mut table = transaction.open_table(table(space))?;
+            for change in own {
+                // Changing a tree whose pages point back at themselves overflows redb's stack, and nothing can catch that.
+                // Reading it is an error, and takes the same way through the tree.
+                table.get(&*change.key)?;
+                self.refuse_damage()?;
+                match &change.value {
+                    Some(value) => drop(table.insert(&*change.key, &**value)?),
+                    None => drop(table.remove(&*change.key)?),
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn repaired(&self) -> String {
         let how = if self.read_only { "it can be repaired" } else { "it was repaired" };
         format!("{} was damaged, and {how}: its last commits may be missing", self.path.display())
@@ -417,26 +474,6 @@ fn scan_range(
         last.clear();
         last.extend_from_slice(key);
     }
-}
-
-fn write(transaction: &WriteTransaction, changes: &[Change]) -> Result<(), RedbError> {
-    for space in Space::ALL {
-        let mut own = changes.iter().filter(|change| change.space == space).peekable();
-        if own.peek().is_none() {
-            continue;
-        }
-        let mut table = transaction.open_table(table(space))?;
-        for change in own {
-            // Changing a tree whose pages point back at themselves overflows redb's stack, and nothing can catch that.
-            // Reading it is an error, and takes the same way through the tree.
-            table.get(&*change.key)?;
-            match &change.value {
-                Some(value) => drop(table.insert(&*change.key, &**value)?),
-                None => drop(table.remove(&*change.key)?),
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

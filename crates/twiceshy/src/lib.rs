@@ -35,6 +35,7 @@ pub use kind::Kind;
 pub use pair::AdaptiveFilter;
 pub use quotient::QuotientFilter;
 
+mod batch;
 mod codes;
 pub mod cuckoo;
 pub mod error;

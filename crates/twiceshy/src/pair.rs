@@ -1,5 +1,6 @@
 //! A filter together with its keys.
 
+use crate::batch;
 use crate::error::{Error, OptionsError};
 use crate::filter::{Adapted, Backed, Inserted, Operation, Progress, Removed, Target};
 use crate::growth::{self, Beside, Growth};
@@ -233,6 +234,37 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     pub fn contains<K: AsKey + ?Sized>(&self, key: &K) -> bool {
         let key = key.as_key();
         self.filter.contains(key.as_ref()) || self.doubts(key.as_ref())
+    }
+
+    /// What [`AdaptiveFilter::contains`] says of each key, several times as fast in a large filter.
+    ///
+    /// ```
+    /// # let mut filter = twiceshy::AdaptiveFilter::new(1_000, 0.01)?;
+    /// assert_eq!(filter.insert_batch(&["owl", "wren", "owl"])?, 2);
+    /// assert_eq!(filter.contains_batch(&["owl", "wren"]), [true, true]);
+    /// # Ok::<(), twiceshy::Error>(())
+    /// ```
+    pub fn contains_batch<K: AsKey>(&self, keys: &[K]) -> Vec<bool> {
+        let mut found = batch::answers(&*self.filter, keys);
+        if self.doubt.is_some() {
+            found.iter_mut().zip(keys).for_each(|(found, key)| *found |= self.doubts(key.as_key().as_ref()));
+        }
+        found
+    }
+
+    /// Inserts several keys, and returns how many of them were new. After an error the keys before the failing one are
+    /// stored.
+    pub fn insert_batch<K: AsKey>(&mut self, keys: &[K]) -> Result<u64, Error> {
+        let mut new = 0;
+        batch::with_bytes(keys, |keys| {
+            for group in keys.chunks(batch::GROUP) {
+                group.iter().for_each(|key| self.filter.prefetch(key));
+                for key in group {
+                    new += u64::from(self.insert(*key)?);
+                }
+            }
+            Ok(new)
+        })
     }
 
     /// `true` if a commit with an unknown outcome adds or removes the key.

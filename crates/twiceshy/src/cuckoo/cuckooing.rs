@@ -75,6 +75,7 @@ pub type CuckooingFilter = FullKeyCuckoo<Cuckooing>;
 
 impl Rule for Cuckooing {
     type Spec = CuckooingSpec;
+    const BY_SPOT: bool = true;
 
     #[inline]
     fn function(&self, spot: Spot, _: u32) -> Function {

@@ -138,6 +138,7 @@ impl Cyclic {
 
 impl Rule for Cyclic {
     type Spec = CyclicSpec;
+    const BY_SPOT: bool = false;
 
     #[inline]
     fn function(&self, _: Spot, value: u32) -> Function {

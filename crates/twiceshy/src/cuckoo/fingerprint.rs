@@ -41,6 +41,9 @@ pub trait Rule: Clone + std::fmt::Debug + Send + Sync + Adapting + 'static {
     /// The options that make such rules.
     type Spec: RuleSpec<Rule = Self>;
 
+    /// `true` if the spot alone says which function a cell uses. Then a bucket is compared all at once.
+    const BY_SPOT: bool;
+
     /// The function that made the value in a cell at this spot.
     fn function(&self, spot: Spot, value: u32) -> Function;
 
@@ -83,7 +86,13 @@ pub(crate) struct Prints<'k> {
 impl<'k> Prints<'k> {
     #[inline(always)]
     pub(crate) fn new(words: Words<'k>, base: u64, width: u32) -> Prints<'k> {
-        Prints { words, base, sharing: sharing(width), first: words.word(base), second: None }
+        Prints::with_first(words, base, width, words.word(base))
+    }
+
+    /// The same, if the first hash word is known.
+    #[inline(always)]
+    pub(crate) fn with_first(words: Words<'k>, base: u64, width: u32, first: u64) -> Prints<'k> {
+        Prints { words, base, sharing: sharing(width), first, second: None }
     }
 
     /// The value that `function` gives the key, among `values`.

@@ -166,6 +166,15 @@ impl<R: Rule> Filter for FullKeyCuckoo<R> {
         self.local.contains(key)
     }
 
+    #[inline]
+    fn prefetch(&self, key: &[u8]) {
+        self.local.prefetch(key);
+    }
+
+    fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.local.contains_batch(keys, found);
+    }
+
     fn len(&self) -> u64 {
         self.local.keys
     }

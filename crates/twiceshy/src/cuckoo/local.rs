@@ -1,9 +1,11 @@
 //! L: the bits of a full-key cuckoo filter, and the answers that need nothing else.
 
 use super::fingerprint::{Function, Prints, Rule};
-use super::shape::{Buckets, Shape};
+use super::shape::{Buckets, FIRST_BUCKETS, Shape};
+use crate::batch;
 use crate::hash::{HashKey, Words};
 use crate::packed::PackedCells;
+use crate::packed::lanes::Lanes;
 use crate::remote::{CellId, Generation, Key, OrderWords, Place, Schema};
 
 /// The value of an empty cell.
@@ -16,6 +18,8 @@ pub(crate) struct Local<R> {
     pub(crate) hash: HashKey,
     pub(crate) rule: R,
     pub(crate) cells: PackedCells,
+    /// The cells of a bucket, if they are compared all at once.
+    pub(crate) lanes: Option<Lanes>,
     pub(crate) generation: Generation,
     /// The number of stored keys.
     pub(crate) keys: u64,
@@ -53,8 +57,14 @@ impl<R: Rule> Local<R> {
 
     /// An empty table; `None` if it cannot be allocated.
     pub(crate) fn new(shape: Shape, width: u32, hash: HashKey, rule: R, generation: Generation) -> Option<Local<R>> {
-        let cells = PackedCells::new(shape.cells(), width)?;
-        Some(Local { shape, hash, rule, cells, generation, keys: 0, orphans: 0 })
+        Some(Local::over(shape, hash, rule, PackedCells::new(shape.cells(), width)?, generation))
+    }
+
+    /// A table of these cells, without keys.
+    pub(crate) fn over(shape: Shape, hash: HashKey, rule: R, cells: PackedCells, generation: Generation) -> Local<R> {
+        let lanes = Lanes::of_bucket(cells.width(), shape.cells_per_bucket().into());
+        let lanes = lanes.filter(|_| R::BY_SPOT && shape.cells_per_bucket() > 1);
+        Local { shape, hash, rule, cells, lanes, generation, keys: 0, orphans: 0 }
     }
 
     #[inline]
@@ -77,7 +87,12 @@ impl<R: Rule> Local<R> {
     fn hits_in(&self, key: &[u8], tables: u8, cells_per_bucket: u8) -> Hits {
         let words = self.hash.words(key);
         let buckets = self.shape.buckets_in(&words, tables);
-        let mut prints = self.prints(words);
+        let hits = self.hits_at(&buckets, self.prints(words), tables, cells_per_bucket);
+        Hits { buckets, hits }
+    }
+
+    #[inline(always)]
+    fn hits_at(&self, buckets: &Buckets, mut prints: Prints<'_>, tables: u8, cells_per_bucket: u8) -> u64 {
         let (mut hits, mut bit) = (0, 1);
         for table in 0..tables {
             let bucket = buckets[usize::from(table)].0;
@@ -90,13 +105,81 @@ impl<R: Rule> Local<R> {
                 bit <<= 1;
             }
         }
-        Hits { buckets, hits }
+        hits
     }
 
     /// `true` if any cell matches `key`.
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        self.hits(key).hits != 0
+        match (self.shape.tables(), self.shape.cells_per_bucket()) {
+            (4, 1) => self.contains_in(key, 4, 1),
+            (2, 4) => self.contains_in(key, 2, 4),
+            (tables, cells) => self.contains_in(key, tables, cells),
+        }
+    }
+
+    #[inline(always)]
+    fn contains_in(&self, key: &[u8], tables: u8, cells_per_bucket: u8) -> bool {
+        let words = self.hash.words(key);
+        let buckets = self.shape.buckets_in(&words, tables);
+        self.any_at(&buckets, self.prints(words), tables, cells_per_bucket)
+    }
+
+    /// `true` if any cell in these buckets matches.
+    #[inline(always)]
+    fn any_at(&self, buckets: &Buckets, mut prints: Prints<'_>, tables: u8, cells_per_bucket: u8) -> bool {
+        let Some(lanes) = self.lanes else {
+            return self.hits_at(buckets, prints, tables, cells_per_bucket) != 0;
+        };
+        let mut equal = 0;
+        for table in 0..tables {
+            let first = self.shape.first_cell(table, buckets[usize::from(table)]).0;
+            let value = |cell| {
+                let function = self.rule.function(super::Spot { table, cell }, EMPTY);
+                u64::from(prints.value(function, self.rule.values(function))) << (u32::from(cell) * self.cells.width())
+            };
+            let wanted = (0..cells_per_bucket).map(value).fold(0, |all, value| all | value);
+            equal |= lanes.equal(self.cells.word_at(first), wanted);
+        }
+        equal != 0
+    }
+
+    /// Requests the memory of a look-up.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: &[u8]) {
+        self.request(&self.shape.buckets_of(&self.hash.words(key)), self.shape.tables());
+    }
+
+    #[inline(always)]
+    fn request(&self, buckets: &Buckets, tables: u8) {
+        for table in 0..tables {
+            self.cells.prefetch(self.shape.first_cell(table, buckets[usize::from(table)]).0);
+        }
+    }
+
+    /// Whether any cell matches each key.
+    pub(crate) fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        match (self.shape.tables(), self.shape.cells_per_bucket()) {
+            (4, 1) => self.contains_batch_in(keys, found, 4, 1),
+            (2, 4) => self.contains_batch_in(keys, found, 2, 4),
+            (tables, cells) => self.contains_batch_in(keys, found, tables, cells),
+        }
+    }
+
+    #[inline(always)]
+    fn contains_batch_in(&self, keys: &[&[u8]], found: &mut [bool], tables: u8, cells_per_bucket: u8) {
+        let prepare = |key: &[u8]| {
+            let words = self.hash.words(key);
+            let buckets = self.shape.buckets_in(&words, tables);
+            self.request(&buckets, tables);
+            (buckets, words.word(self.shape.words_for_buckets()))
+        };
+        let answer = |key: &[u8], (buckets, first): (Buckets, u64)| {
+            let (words, base) = (self.hash.words(key), self.shape.words_for_buckets());
+            let prints = Prints::with_first(words, base, self.cells.width(), first);
+            self.any_at(&buckets, prints, tables, cells_per_bucket)
+        };
+        batch::in_groups(keys, found, (FIRST_BUCKETS, 0), prepare, answer);
     }
 
     /// The cells behind hits.

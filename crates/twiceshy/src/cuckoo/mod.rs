@@ -15,6 +15,7 @@ mod cyclic;
 mod edit;
 mod fingerprint;
 mod full_key;
+mod kicks;
 mod local;
 mod matching;
 mod options;

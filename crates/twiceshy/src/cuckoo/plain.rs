@@ -40,6 +40,7 @@ pub type FullKeyFilter = FullKeyCuckoo<Plain>;
 
 impl Rule for Plain {
     type Spec = PlainSpec;
+    const BY_SPOT: bool = true;
 
     #[inline]
     fn function(&self, _: Spot, _: u32) -> Function {

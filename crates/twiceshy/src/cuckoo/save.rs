@@ -103,7 +103,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
         let cells = read_cells(&mut from, shape, width, keys.checked_add(orphans))?;
         let (sequence, stamp) = (from.sequence(), from.stamp());
         from.finish()?;
-        let local = Local { shape, hash, rule, cells, generation, keys, orphans };
+        let local = Local { keys, orphans, ..Local::over(shape, hash, rule, cells, generation) };
         let filter = FullKeyCuckoo { rng, wants_rebuild, stamp, ..FullKeyCuckoo::new(local, search) };
         Ok((filter, sequence))
     }

@@ -52,6 +52,7 @@ pub type SwappingFilter = FullKeyCuckoo<Swapping>;
 
 impl Rule for Swapping {
     type Spec = SwappingSpec;
+    const BY_SPOT: bool = true;
 
     #[inline]
     fn function(&self, spot: Spot, _: u32) -> Function {

@@ -13,10 +13,11 @@
 //! release. The golden vectors below check this.
 
 mod sip;
+mod xxh3;
 
 use sip::Absorbed;
 use std::fmt;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxh3::Prepared;
 
 /// Which hash function a [`HashKey`] drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,11 +108,14 @@ impl HashKey {
     }
 
     /// The words of `key`, computed as they are asked for.
-    #[inline]
+    #[inline(always)]
     pub fn words<'k>(&self, key: &'k [u8]) -> Words<'k> {
         Words(match self.kind {
             HashKind::SipHash13 => State::Sip(Absorbed::new(self.k0, self.k1, key)),
-            HashKind::Xxh3 => State::Xxh { key, seed: self.k0, step: self.k1.wrapping_mul(2).wrapping_add(1) },
+            HashKind::Xxh3 => {
+                let step = self.k1.wrapping_mul(2).wrapping_add(1);
+                State::Xxh { key: Prepared::new(key), seed: self.k0, step }
+            }
         })
     }
 
@@ -150,7 +154,7 @@ enum State<'k> {
     /// SipHash after the key's bytes.
     Sip(Absorbed),
     Xxh {
-        key: &'k [u8],
+        key: Prepared<'k>,
         seed: u64,
         step: u64,
     },
@@ -158,11 +162,11 @@ enum State<'k> {
 
 impl Words<'_> {
     /// Word `index` of the string.
-    #[inline]
+    #[inline(always)]
     pub fn word(&self, index: u64) -> u64 {
         match &self.0 {
             State::Sip(absorbed) => absorbed.finish(index),
-            State::Xxh { key, seed, step } => xxh3_64_with_seed(key, seed.wrapping_add(index.wrapping_mul(*step))),
+            State::Xxh { key, seed, step } => key.hash(seed.wrapping_add(index.wrapping_mul(*step))),
         }
     }
 }

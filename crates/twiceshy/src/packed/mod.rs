@@ -13,6 +13,9 @@
 //! A cell starts in byte `i·w / 8` at bit `i·w % 8 ≤ 7` and ends at bit 39 at the latest: inside the eight bytes of
 //! the load. The load touches one 64-bit word or two neighbours, and rarely two cache lines.
 
+pub(crate) mod lanes;
+pub(crate) mod pages;
+pub(crate) mod prefetch;
 pub(crate) mod word;
 #[cfg(target_arch = "x86_64")]
 mod word_x86;
@@ -37,11 +40,7 @@ impl PackedCells {
     /// `len` cells of `width` bits, all zero. `None` if the width is not 1 to 32, or the bits cannot be addressed or
     /// allocated.
     pub fn new(len: u64, width: u32) -> Option<PackedCells> {
-        let size = Self::byte_size(len, width)?;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).ok()?;
-        bytes.resize(size, 0);
-        Some(PackedCells { width, len, bytes })
+        Some(PackedCells { width, len, bytes: pages::zeros(Self::byte_size(len, width)?)? })
     }
 
     /// Cells from bytes saved with [`PackedCells::as_bytes`]. `None` if the number of bytes is wrong for `len` cells, or if
@@ -55,10 +54,8 @@ impl PackedCells {
         if saved.last().is_some_and(|last| u32::from(*last) >> (8 - spare) != 0) {
             return None;
         }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).ok()?;
-        bytes.extend_from_slice(saved);
-        bytes.resize(size, 0);
+        let mut bytes = pages::zeros(size)?;
+        bytes[..saved.len()].copy_from_slice(saved);
         Some(PackedCells { width, len, bytes })
     }
 
@@ -115,6 +112,23 @@ impl PackedCells {
     pub fn get(&self, index: u64) -> u32 {
         let bit = index * u64::from(self.width);
         (self.load(bit) >> (bit % 8) & self.mask()) as u32
+    }
+
+    /// Eight bytes from the byte in which cell `index` begins, with that cell lowest. They hold as many whole cells as
+    /// [`Lanes`](lanes::Lanes) says, and parts of others.
+    ///
+    /// # Panics
+    /// As [`PackedCells::get`].
+    #[inline]
+    pub(crate) fn word_at(&self, index: u64) -> u64 {
+        let bit = index * u64::from(self.width);
+        self.load(bit) >> (bit % 8)
+    }
+
+    /// Requests the memory of cell `index` ahead of its use.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, index: u64) {
+        prefetch::prefetch(&self.bytes, (index * u64::from(self.width) / 8) as usize);
     }
 
     /// Writes cell `index`; bits of `value` above the width are dropped.

@@ -4,9 +4,11 @@
 //! [`dispatch`] takes [`Work`], which is compiled for each implementation.
 
 /// A way to count and find the ones of a word.
-pub(crate) trait Word64 {
+pub trait Word64 {
     /// Ones among the lowest `bits` bits (0..=64).
     fn rank(word: u64, bits: u32) -> u32;
+    /// The lowest `bits` bits; all from 64 on.
+    fn low(word: u64, bits: u32) -> u64;
     /// Position of the `nth` one (from 0); 64 if there are fewer.
     fn select(word: u64, nth: u32) -> u32;
     /// Puts bit i of `word` at the position of one number i of `mask`.
@@ -54,8 +56,12 @@ impl Portable {
 impl Word64 for Portable {
     #[inline(always)]
     fn rank(word: u64, bits: u32) -> u32 {
-        let above = u64::MAX.checked_shl(bits).unwrap_or(0);
-        (word & !above).count_ones()
+        Portable::low(word, bits).count_ones()
+    }
+
+    #[inline(always)]
+    fn low(word: u64, bits: u32) -> u64 {
+        word & !u64::MAX.checked_shl(bits).unwrap_or(0)
     }
 
     #[inline(always)]
@@ -132,12 +138,14 @@ mod tests {
                 for bits in 0..=64 {
                     let below = ones.iter().filter(|at| **at < bits).count();
                     assert_eq!(W::rank(word, bits), below as u32, "{word:#x} below {bits}");
+                    assert_eq!(W::low(word, bits).count_ones(), below as u32, "{word:#x} below {bits}");
                 }
                 for nth in 0..130 {
                     let at = ones.get(nth as usize).copied().unwrap_or(64);
                     assert_eq!(W::select(word, nth), at, "{word:#x} one {nth}");
                 }
                 assert_eq!(W::select(word, u32::MAX), 64);
+                assert!([64, 65, 200, 255].iter().all(|bits| W::low(word, *bits) == word));
                 let source = word.rotate_left(17) ^ 0x9E37_79B9_7F4A_7C15;
                 let spread = (0..).zip(&ones).map(|(bit, at)| (source >> bit & 1) << at).sum();
                 assert_eq!(W::deposit(source, word), spread, "{source:#x} over {word:#x}");

@@ -1,4 +1,4 @@
-//! Rank and select with the instructions of x86-64: the only unsafe code of the crate.
+//! Rank and select with the instructions of x86-64.
 //!
 //! The unsafe part is the promise that the processor has an instruction. [`Instructions`] is the proof: only the detection
 //! creates it, and [`X86`] can only be used through it.
@@ -66,8 +66,14 @@ struct X86;
 impl Word64 for X86 {
     #[inline(always)]
     fn rank(word: u64, bits: u32) -> u32 {
-        // SAFETY: see `X86`. BZHI leaves the word as it is from 64 on.
-        unsafe { _bzhi_u64(word, bits) }.count_ones()
+        X86::low(word, bits).count_ones()
+    }
+
+    #[inline(always)]
+    fn low(word: u64, bits: u32) -> u64 {
+        // BZHI looks at eight bits of the number, and leaves the word as it is from 64 on.
+        // SAFETY: see `X86`.
+        unsafe { _bzhi_u64(word, bits) }
     }
 
     #[inline(always)]

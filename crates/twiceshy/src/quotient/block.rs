@@ -14,6 +14,8 @@
 
 use super::numbers::{Block, Quotient, Slot, blocks_between};
 use super::shift::Shift;
+use crate::packed::pages;
+use crate::packed::prefetch::prefetch;
 use crate::touched::note_slice;
 use std::ops::Range;
 
@@ -70,6 +72,17 @@ pub enum Annex {
     Bytes,
 }
 
+impl Annex {
+    /// Where the occupieds begin: after the offset, and the code if there is one.
+    #[inline(always)]
+    pub(crate) const fn header(self) -> usize {
+        match self {
+            Annex::Code => 8,
+            Annex::Nothing | Annex::Bytes => 1,
+        }
+    }
+}
+
 /// The offsets of the parts of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -81,7 +94,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn new(width: u32, annex: Annex) -> Layout {
-        let header = if annex == Annex::Code { 8 } else { 1 };
+        let header = annex.header();
         let marks = if annex == Annex::Bytes { SLOTS as usize } else { 0 };
         Layout { width, header, stride: header + 16 + 8 * width as usize + marks }
     }
@@ -126,11 +139,7 @@ impl Remainders<'_> {
 impl Blocks {
     /// `blocks` empty blocks; `None` if they cannot be addressed or allocated.
     pub(crate) fn new(blocks: u64, layout: Layout) -> Option<Blocks> {
-        let size = Self::byte_size(blocks, layout)?;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).ok()?;
-        bytes.resize(size, 0);
-        Some(Blocks { layout, len: blocks, bytes })
+        Some(Blocks { layout, len: blocks, bytes: pages::zeros(Self::byte_size(blocks, layout)?)? })
     }
 
     /// Blocks from saved bytes. Only their number is checked.
@@ -157,6 +166,27 @@ impl Blocks {
 
     pub(crate) fn allocated_bits(&self) -> u64 {
         self.bytes.capacity() as u64 * 8
+    }
+
+    /// All bytes of a block and its padding. The caller records what it reads of them.
+    #[inline(always)]
+    pub(crate) fn view(&self, block: Block) -> &[u8] {
+        self.bytes.view(block, self.layout.stride, 0, self.layout.stride + PADDING)
+    }
+
+    /// Requests the memory of a block ahead of its use: the metadata, and the remainder at the place of a quotient, near
+    /// which its run is.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, quotient: Quotient) {
+        prefetch(&self.bytes, quotient.block().index() * self.layout.stride);
+        self.prefetch_remainders(quotient);
+    }
+
+    /// The second half of [`Blocks::prefetch`].
+    #[inline(always)]
+    pub(crate) fn prefetch_remainders(&self, quotient: Quotient) {
+        let at = self.layout.remainders() + quotient.at() as usize * self.layout.width as usize / 8;
+        prefetch(&self.bytes, quotient.block().index() * self.layout.stride + at);
     }
 
     /// A draft on top of these blocks, with other bytes.

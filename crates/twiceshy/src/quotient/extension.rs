@@ -2,6 +2,7 @@
 
 use super::block::Annex;
 use super::local::Marked;
+use super::near::{Near, Reach};
 use super::numbers::{Block, Slot};
 use super::options::{Coded, RuleSpec};
 use super::rank_select::RankSelectFilter;
@@ -10,6 +11,7 @@ use super::strand::Strand;
 use crate::codes::{self, ESCAPE, ExtensionMark, Extensions as ExtensionCode, Mark, Marks, Zeros};
 use crate::error::OptionsError;
 use crate::kind::Kind;
+use crate::packed::word::Word64;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -124,6 +126,16 @@ impl Marking for Extensions {
 
     fn decode(&self, code: u64) -> Marks {
         codes::decode(&ExtensionCode, code)
+    }
+
+    #[inline(always)]
+    fn glance<W: Word64>(&self, reach: Reach, near: &Near, bits: u64) -> bool {
+        near.holds::<W>(reach, bits)
+    }
+
+    #[inline(always)]
+    fn confirm<'k>(&self, table: &Marked, near: &Near, key: impl FnOnce() -> Strand<'k>) -> bool {
+        near.code == 0 || self.matches(table, near.run(), &key())
     }
 
     #[inline(always)]

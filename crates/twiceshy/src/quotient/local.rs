@@ -1,11 +1,13 @@
 //! L: the table, its marks, and look-ups.
 
 use super::block::{Annex, Layout, SLOTS};
+use super::near::{Near, Reach};
 use super::numbers::{Block, Quotient, Slot};
 use super::rule::Rule;
 use super::side::{Entry, Side};
 use super::strand::{Strand, quotient_of};
 use super::table::{Gap, Room, Table};
+use crate::batch;
 use crate::codes::{ESCAPE, Mark, Marks, Zeros};
 use crate::hash::{HashKey, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
@@ -20,9 +22,15 @@ pub(crate) const UNMARKED: Marks = [0; SLOTS as usize];
 pub struct Marked {
     pub(crate) table: Table,
     pub(crate) side: Side,
+    pub(crate) reach: Reach,
 }
 
 impl Marked {
+    pub(crate) fn new(table: Table, side: Side) -> Marked {
+        let reach = Reach::new(table.blocks.width());
+        Marked { table, side, reach }
+    }
+
     #[inline(always)]
     pub(crate) fn width(&self) -> u32 {
         self.table.blocks.width()
@@ -131,7 +139,7 @@ impl<R: Rule> Local<R> {
         generation: Generation,
     ) -> Option<Local<R>> {
         let table = Table::new(slots, Layout::new(width, R::ANNEX))?;
-        Some(Local { marked: Marked { table, side: Side::new(side) }, rule, hash, generation, keys: 0 })
+        Some(Local { marked: Marked::new(table, Side::new(side)), rule, hash, generation, keys: 0 })
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -162,6 +170,23 @@ impl<R: Rule> Local<R> {
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
         dispatch(Lookup { local: self, key })
+    }
+
+    /// The same for a key whose hash words are known.
+    #[inline]
+    pub(crate) fn contains_at(&self, quotient: Quotient, key: &Strand<'_>) -> bool {
+        dispatch(LookAt { local: self, quotient, key })
+    }
+
+    /// Whether each key matches some slot of its run.
+    pub(crate) fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        dispatch(Lookups { local: self, keys, found });
+    }
+
+    /// Requests the memory of a look-up.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: &[u8]) {
+        self.table().blocks.prefetch(self.quotient(key));
     }
 
     /// Where to ask the remote about the keys of these quotients.
@@ -263,7 +288,7 @@ impl<R: Rule> Local<R> {
 
     /// Replaces the marks of a block, and returns the old ones.
     fn set_marks(&mut self, block: Block, kept: Kept) -> Before {
-        let Marked { table, side } = &mut self.marked;
+        let Marked { table, side, .. } = &mut self.marked;
         match (R::ANNEX, kept) {
             (Annex::Nothing, _) => Before::Kept(Kept::Code(0)),
             (Annex::Bytes, kept) => {
@@ -312,7 +337,7 @@ impl<R: Rule> Local<R> {
         match before {
             Before::Kept(kept) => drop(self.set_marks(block, kept)),
             Before::OnTheSide(code, marks) => {
-                let Marked { table, side } = &mut self.marked;
+                let Marked { table, side, .. } = &mut self.marked;
                 table.blocks.set_code(block, code);
                 if let Some((moved, at)) = side.put_back(code, Entry { block, marks: *marks }) {
                     table.blocks.set_code(moved, at);
@@ -392,10 +417,87 @@ impl<R: Rule> Work for Lookup<'_, R> {
     #[inline(always)]
     fn run<W: Word64>(self) -> bool {
         let words = self.local.hash.words(self.key);
-        let table = self.local.table();
-        match table.run::<W>(quotient_of(words.word(0), table.slots())) {
-            None => false,
-            Some(run) => self.local.rule.matches(&self.local.marked, run, &Strand::new(words)),
-        }
+        let quotient = quotient_of(words.word(0), self.local.slots());
+        // The remainders are often in another line than the metadata that say where they are.
+        self.local.table().blocks.prefetch_remainders(quotient);
+        let bits = words.word(1);
+        look::<W, R>(self.local, quotient, bits, || Strand::with_first(words, bits))
+    }
+}
+
+/// A look-up of a key whose hash words are known.
+struct LookAt<'a, 'k, R> {
+    local: &'a Local<R>,
+    quotient: Quotient,
+    key: &'a Strand<'k>,
+}
+
+impl<R: Rule> Work for LookAt<'_, '_, R> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<W: Word64>(self) -> bool {
+        look::<W, R>(self.local, self.quotient, self.key.first(), || self.key.clone())
+    }
+}
+
+/// Several look-ups.
+struct Lookups<'a, R> {
+    local: &'a Local<R>,
+    keys: &'a [&'a [u8]],
+    found: &'a mut [bool],
+}
+
+impl<R: Rule> Work for Lookups<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<W: Word64>(self) {
+        let local = self.local;
+        let prepare = |key: &[u8]| {
+            let words = local.hash.words(key);
+            let quotient = quotient_of(words.word(0), local.slots());
+            local.table().blocks.prefetch(quotient);
+            (quotient, words.word(1))
+        };
+        let answer = |key: &[u8], (quotient, bits): (Quotient, u64)| {
+            look::<W, R>(local, quotient, bits, || Strand::with_first(local.hash.words(key), bits))
+        };
+        batch::in_groups(self.keys, self.found, (Quotient(0), 0), prepare, answer);
+    }
+}
+
+/// `true` if a slot of the quotient's run matches the key whose string begins with these bits.
+#[inline(always)]
+fn look<'k, W: Word64, R: Rule>(local: &Local<R>, quotient: Quotient, bits: u64, key: impl Fn() -> Strand<'k>) -> bool {
+    let Local { marked, rule, .. } = local;
+    let near = Near::look::<W>(&marked.table.blocks, R::ANNEX, marked.reach, quotient);
+    if near.is_occupied & !near.is_short {
+        return far(local, quotient, &key());
+    }
+    // No `&&` before the remainders are compared: see `near`.
+    let may = near.is_occupied & rule.glance::<W>(marked.reach, &near, bits);
+    may && rule.confirm(marked, &near, key)
+}
+
+/// A look-up of a quotient whose run is long or in other blocks. Apart, so that the short way needs few registers.
+#[inline(never)]
+fn far<R: Rule>(local: &Local<R>, quotient: Quotient, key: &Strand<'_>) -> bool {
+    dispatch(Far { local, quotient, key })
+}
+
+struct Far<'a, 'k, R> {
+    local: &'a Local<R>,
+    quotient: Quotient,
+    key: &'a Strand<'k>,
+}
+
+impl<R: Rule> Work for Far<'_, '_, R> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<W: Word64>(self) -> bool {
+        let run = self.local.table().run::<W>(self.quotient);
+        run.is_some_and(|run| self.local.rule.matches(&self.local.marked, run, self.key))
     }
 }

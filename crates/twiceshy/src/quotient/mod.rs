@@ -16,6 +16,7 @@ mod edit;
 mod extension;
 mod local;
 mod matching;
+mod near;
 mod numbers;
 mod options;
 mod owners;

@@ -2,16 +2,19 @@
 
 use super::block::Annex;
 use super::local::{Marked, UNMARKED};
+use super::near::{Near, Reach};
 use super::numbers::Slot;
 use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
 use super::rule::{Marking, Rule};
-use super::strand::Strand;
+use super::strand::{Strand, quotient_of};
+use crate::batch;
 use crate::codes::{Mark, Marks};
 use crate::error::{Error, OptionsError};
 use crate::hash::HashKey;
 use crate::key::AsKey;
 use crate::kind::Kind;
+use crate::packed::word::Word64;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::Generation;
 use std::ops::Range;
@@ -55,11 +58,30 @@ impl QuotientFilter {
     pub fn insert<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
         let key = key.as_key();
         let key = key.as_ref();
-        if self.local.contains(key) {
+        let words = self.local.hash.words(key);
+        let (word, strand) = (words.word(0), Strand::new(words));
+        let quotient = quotient_of(word, self.local.slots());
+        if self.local.contains_at(quotient, &strand) {
             return Ok(false);
         }
-        self.bring(key, self.local.hash.words(key).word(0))?;
+        self.bring_at(quotient, strand, word)?;
         Ok(true)
+    }
+
+    /// Inserts several keys into a filter without keys. After an error the first ones are in.
+    pub fn insert_batch<K: AsKey>(&mut self, keys: &[K]) -> Result<(), Error> {
+        batch::with_bytes(keys, |keys| {
+            for group in keys.chunks(batch::GROUP) {
+                group.iter().for_each(|key| self.local.prefetch(key));
+                group.iter().try_for_each(|key| self.insert(*key).map(drop))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What [`QuotientFilter::contains`] says of each key, several times as fast in a large filter.
+    pub fn contains_batch<K: AsKey>(&self, keys: &[K]) -> Vec<bool> {
+        batch::answers(self, keys)
     }
 
     /// `true` if the key may be in the set; `false` if it is not.
@@ -115,6 +137,16 @@ impl Marking for PlainRemainders {
 
     fn decode(&self, _: u64) -> Marks {
         UNMARKED
+    }
+
+    #[inline(always)]
+    fn glance<W: Word64>(&self, reach: Reach, near: &Near, bits: u64) -> bool {
+        near.holds::<W>(reach, bits)
+    }
+
+    #[inline(always)]
+    fn confirm<'k>(&self, _: &Marked, _: &Near, _: impl FnOnce() -> Strand<'k>) -> bool {
+        true
     }
 
     #[inline(always)]

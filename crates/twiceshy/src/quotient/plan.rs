@@ -2,7 +2,7 @@
 
 use super::block::SLOTS;
 use super::local::{Change, Local, Shift, UNMARKED};
-use super::numbers::{Block, Slot};
+use super::numbers::{Block, Quotient, Slot};
 use super::owners::owners_over;
 use super::rule::Rule;
 use super::strand::Strand;
@@ -55,7 +55,12 @@ pub(crate) fn insertion<R: Rule>(
 
 /// The room for a key; `None` if the table may not hold one more.
 pub(crate) fn room<R: Rule>(local: &Local<R>, key: &[u8]) -> Option<Room> {
-    if local.keys < sizing::quotient_most(local.slots()) { local.table().room(local.quotient(key)) } else { None }
+    room_at(local, local.quotient(key))
+}
+
+/// The same for a known quotient.
+pub(crate) fn room_at<R: Rule>(local: &Local<R>, quotient: Quotient) -> Option<Room> {
+    if local.keys < sizing::quotient_most(local.slots()) { local.table().room(quotient) } else { None }
 }
 
 /// The remainder of a slot that has learned nothing.

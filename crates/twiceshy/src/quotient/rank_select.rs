@@ -2,12 +2,13 @@
 
 use super::edit::{Counted, Edit};
 use super::local::{Change, Local};
-use super::numbers::Block;
+use super::numbers::{Block, Quotient};
 use super::options::{Options, RuleSpec};
 use super::owners::{keys_of, match_run};
 use super::plan::{self, Cost};
 use super::rule::Rule;
 use super::stats::Stats;
+use super::strand::{Strand, quotient_of};
 use crate::error::{OptionsError, PlanError, StalePlan};
 use crate::filter::{Adapted, Backed, Filter, Inserted, Operation, Removed, Target};
 use crate::hash::HashKey;
@@ -128,8 +129,14 @@ impl<R: Rule> RankSelectFilter<R> {
 
     /// Inserts a key into a table that has learned nothing, without a plan.
     pub(super) fn bring(&mut self, key: &[u8], word: u64) -> Result<(), PlanError> {
-        let Some(room) = plan::room(&self.local, key) else { return Err(self.full()) };
-        let remainder = plan::unmarked(&self.local, &self.local.strand(key));
+        let words = self.local.hash.words(key);
+        self.bring_at(quotient_of(words.word(0), self.local.slots()), Strand::new(words), word)
+    }
+
+    /// The same, with the hash words of the key.
+    pub(super) fn bring_at(&mut self, quotient: Quotient, key: Strand<'_>, word: u64) -> Result<(), PlanError> {
+        let Some(room) = plan::room_at(&self.local, quotient) else { return Err(self.full()) };
+        let remainder = plan::unmarked(&self.local, &key);
         self.local.apply(Change::insert(room, remainder));
         self.stamp = self.stamp.after(FILL, word);
         Ok(())
@@ -218,6 +225,15 @@ impl<R: Rule> Filter for RankSelectFilter<R> {
     #[inline]
     fn contains(&self, key: &[u8]) -> bool {
         self.local.contains(key)
+    }
+
+    #[inline]
+    fn prefetch(&self, key: &[u8]) {
+        self.local.prefetch(key);
+    }
+
+    fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.local.contains_batch(keys, found);
     }
 
     fn len(&self) -> u64 {

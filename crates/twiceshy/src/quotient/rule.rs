@@ -2,10 +2,12 @@
 
 use super::block::Annex;
 use super::local::Marked;
+use super::near::{Near, Reach};
 use super::numbers::Slot;
 use super::options::RuleSpec;
 use super::strand::Strand;
 use crate::codes::{Mark, Marks};
+use crate::packed::word::Word64;
 use std::fmt;
 use std::ops::Range;
 
@@ -48,6 +50,19 @@ pub trait Marking {
     fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
         let _ = (width, owner, query, mark);
         None
+    }
+
+    /// `false` if no slot of a short run matches the key whose string begins with these bits. May be wrongly `true`.
+    #[inline(always)]
+    fn glance<W: Word64>(&self, reach: Reach, near: &Near, bits: u64) -> bool {
+        let _ = (reach, near, bits);
+        true
+    }
+
+    /// `true` if a slot of a short run matches the key, for which [`Marking::glance`] was `true`.
+    #[inline(always)]
+    fn confirm<'k>(&self, table: &Marked, near: &Near, key: impl FnOnce() -> Strand<'k>) -> bool {
+        self.matches(table, near.run(), &key())
     }
 
     /// `true` if a slot of the run matches the key: the inner loop of every look-up. Agrees with comparing each slot's mark

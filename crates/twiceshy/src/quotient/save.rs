@@ -54,7 +54,7 @@ impl<R: Rule> RankSelectFilter<R> {
         let side = read_side(&mut from)?;
         let (sequence, stamp) = (from.sequence(), from.stamp());
         from.finish()?;
-        let local = Local { marked: Marked { table, side }, rule, hash, generation, keys };
+        let local = Local { marked: Marked::new(table, side), rule, hash, generation, keys };
         check_marks(&local).map_err(LoadError::invalid)?;
         Ok((RankSelectFilter { wants_rebuild, stamp, ..RankSelectFilter::over(local) }, sequence))
     }

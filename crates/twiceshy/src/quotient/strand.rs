@@ -20,6 +20,12 @@ impl<'k> Strand<'k> {
         Strand::behind(words, 0)
     }
 
+    /// The string of a key whose word 1 is known.
+    #[inline(always)]
+    pub(crate) fn with_first(words: Words<'k>, first: u64) -> Strand<'k> {
+        Strand { words, first, base: 0 }
+    }
+
     /// The string that begins after word number `base`.
     #[inline(always)]
     pub(crate) fn behind(words: Words<'k>, base: u64) -> Strand<'k> {

@@ -16,7 +16,7 @@
 
 use super::block::{BlockBytes, Blocks, Layout, SLOTS};
 use super::numbers::{Block, Quotient, Slot};
-use crate::packed::word::{Portable, Word64};
+use crate::packed::word::{Portable, Word64, Work, dispatch};
 use std::ops::Range;
 
 /// A saturated offset: this or more.
@@ -70,6 +70,24 @@ pub(crate) struct Gap {
     pub(crate) slot: Slot,
     /// The last slot whose content moves down. It is free afterwards.
     pub(crate) freed: Slot,
+}
+
+/// A search for room, compiled for each implementation of bit counting.
+struct FindRoom<'a, B> {
+    table: &'a Table<B>,
+    quotient: Quotient,
+    limit: Slot,
+}
+
+impl<B: BlockBytes> Work for FindRoom<'_, B> {
+    type Output = Option<Room>;
+
+    #[inline(always)]
+    fn run<W: Word64>(self) -> Option<Room> {
+        let FindRoom { table, quotient, limit } = self;
+        let slot = table.end_up_to::<W>(quotient).max(quotient.slot());
+        Some(Room { quotient, slot, free: table.first_free::<W>(slot, limit)? })
+    }
 }
 
 impl Table {
@@ -195,10 +213,11 @@ impl<B: BlockBytes> Table<B> {
 
     /// Where the runs of all quotients up to this one end: the slot after the last of them. At most `quotient` if slot
     /// `quotient` is free.
-    fn end_up_to(&self, quotient: Quotient) -> Slot {
+    #[inline(always)]
+    fn end_up_to<W: Word64>(&self, quotient: Quotient) -> Slot {
         let block = quotient.block();
-        let runs = Portable::rank(self.blocks.occupieds(block), quotient.at() as u32 + 1);
-        self.end_after::<Portable>(block, self.offset::<Portable>(block), runs)
+        let runs = W::rank(self.blocks.occupieds(block), quotient.at() as u32 + 1);
+        self.end_after::<W>(block, self.offset::<W>(block), runs)
     }
 
     /// The offset of the next block, from a known offset.
@@ -210,15 +229,16 @@ impl<B: BlockBytes> Table<B> {
     }
 
     /// The first free slot at or after this one and before `limit`.
-    fn first_free(&self, mut slot: Slot, limit: Slot) -> Option<Slot> {
+    #[inline(always)]
+    fn first_free<W: Word64>(&self, mut slot: Slot, limit: Slot) -> Option<Slot> {
         let mut block = slot.block();
         if slot >= limit {
             return None;
         }
-        let mut offset = self.offset::<Portable>(block);
+        let mut offset = self.offset::<W>(block);
         loop {
-            let runs = Portable::rank(self.blocks.occupieds(block), slot.at() as u32 + 1);
-            let end = self.end_after::<Portable>(block, offset, runs);
+            let runs = W::rank(self.blocks.occupieds(block), slot.at() as u32 + 1);
+            let end = self.end_after::<W>(block, offset, runs);
             if end <= slot {
                 return Some(slot);
             }
@@ -228,7 +248,7 @@ impl<B: BlockBytes> Table<B> {
                 return None;
             }
             while block < slot.block() {
-                offset = self.next_offset::<Portable>(block, offset);
+                offset = self.next_offset::<W>(block, offset);
                 block = block.next();
             }
         }
@@ -241,8 +261,7 @@ impl<B: BlockBytes> Table<B> {
 
     /// The same, if the free slot is before `limit`, which is at most the table's end.
     pub(crate) fn room_before(&self, quotient: Quotient, limit: Slot) -> Option<Room> {
-        let slot = self.end_up_to(quotient).max(quotient.slot());
-        Some(Room { quotient, slot, free: self.first_free(slot, limit)? })
+        dispatch(FindRoom { table: self, quotient, limit })
     }
 
     /// Inserts a remainder where [`Table::room`] found room.
@@ -381,7 +400,7 @@ impl<B: BlockBytes> Table<B> {
 
     /// The slots of one block that are in use.
     pub(crate) fn used_in(&self, block: Block) -> u64 {
-        let is_used = |at: &u64| self.end_up_to(block.quotient(*at)) > block.slot(*at);
+        let is_used = |at: &u64| self.end_up_to::<Portable>(block.quotient(*at)) > block.slot(*at);
         (0..SLOTS).filter(is_used).fold(0, |used, at| used | 1 << at)
     }
 

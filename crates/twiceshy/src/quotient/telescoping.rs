@@ -2,6 +2,7 @@
 
 use super::block::{Annex, Remainders};
 use super::local::Marked;
+use super::near::{Near, Reach};
 use super::numbers::Slot;
 use super::options::{Coded, Options, RuleSpec};
 use super::rank_select::RankSelectFilter;
@@ -10,6 +11,7 @@ use super::strand::Strand;
 use crate::codes::{self, ESCAPE, General, Mark, Marks, Model, Tuned, Zeros};
 use crate::error::OptionsError;
 use crate::kind::Kind;
+use crate::packed::word::Word64;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -106,11 +108,11 @@ impl Selectors {
         }
     }
 
-    /// `true` if the key has this remainder under some selector of the alphabet. If not, the code need not be read. One
+    /// `true` if the key whose string begins with these bits has this remainder under some selector of the alphabet. If not, the code need not be read. One
     /// subtraction tests all of them: it borrows into a field's highest bit only if a field is 0.
     #[inline(always)]
-    fn may_match(&self, width: u32, key: &Strand<'_>, remainder: u32) -> bool {
-        let differences = key.first() ^ self.fields.wrapping_mul(u64::from(remainder));
+    fn may_match(&self, width: u32, bits: u64, remainder: u32) -> bool {
+        let differences = bits ^ self.fields.wrapping_mul(u64::from(remainder));
         let highest = self.fields << (width - 1);
         self.fields == 0 || differences.wrapping_sub(self.fields) & !differences & highest != 0
     }
@@ -129,7 +131,7 @@ impl Selectors {
         let mut reader = None;
         for at in places {
             let remainder = remainders.get(at);
-            if self.may_match(width, key, remainder) {
+            if self.may_match(width, key.first(), remainder) {
                 let reader = reader.get_or_insert_with(|| codes::Reader::new(model, &self.zeros, code));
                 let selector = reader.mark(at as usize);
                 if key.remainder(width, selector.into()) == remainder {
@@ -174,6 +176,21 @@ impl Marking for Selectors {
             Code::Tuned(model) => codes::decode(model, code),
             Code::General(model) => codes::decode(model, code),
         }
+    }
+
+    #[inline(always)]
+    fn glance<W: Word64>(&self, reach: Reach, near: &Near, bits: u64) -> bool {
+        if near.code == 0 {
+            return near.holds::<W>(reach, bits);
+        }
+        // Nearly all runs have one slot or two. In the side table, selectors may be beyond the alphabet.
+        let may = |at: u64| self.may_match(reach.width(), bits, near.remainder(reach, at));
+        (near.code >= ESCAPE) | may(0) | ((near.len() > 1) & may(1)) | (near.len() > 2 && (2..near.len()).any(may))
+    }
+
+    #[inline(always)]
+    fn confirm<'k>(&self, table: &Marked, near: &Near, key: impl FnOnce() -> Strand<'k>) -> bool {
+        near.code == 0 || self.matches(table, near.run(), &key())
     }
 
     #[inline(always)]

@@ -1,0 +1,78 @@
+//! XXH3-64 of short keys, inlined into look-ups.
+//!
+//! The `xxhash-rust` crate has all lengths in one function. Inlined into a look-up it is a page of code whose registers are
+//! spilled, and called it costs as much as the hash itself. Keys of four to eight bytes, numbers above all, have their own
+//! few lines here; the crate does the others, and is the oracle of the tests.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// A key, as far as it is prepared for its words.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Prepared<'k> {
+    /// Four to eight bytes: the last four and, above them, the first four.
+    Short {
+        both_ends: u64,
+        len: u64,
+    },
+    Long(&'k [u8]),
+}
+
+impl<'k> Prepared<'k> {
+    #[inline(always)]
+    pub(super) fn new(key: &'k [u8]) -> Prepared<'k> {
+        match (key.first_chunk(), key.last_chunk()) {
+            (Some(first), Some(last)) if key.len() <= 8 => {
+                let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+                Prepared::Short { both_ends: u64::from(last) | u64::from(first) << 32, len: key.len() as u64 }
+            }
+            _ => Prepared::Long(key),
+        }
+    }
+
+    /// XXH3-64 of the key with this seed.
+    #[inline(always)]
+    pub(super) fn hash(&self, seed: u64) -> u64 {
+        match *self {
+            Prepared::Short { both_ends, len } => short(both_ends, len, seed),
+            Prepared::Long(key) => long(key, seed),
+        }
+    }
+}
+
+/// The exclusive or of bytes 8 to 15 and 16 to 23 of XXH3's default secret.
+const SECRET: u64 = 0x1CAD_21F7_2C81_017C ^ 0xDB97_9083_E96D_D4DE;
+
+#[inline(always)]
+fn short(both_ends: u64, len: u64, seed: u64) -> u64 {
+    let seed = seed ^ u64::from((seed as u32).swap_bytes()) << 32;
+    let mut word = both_ends ^ SECRET.wrapping_sub(seed);
+    word ^= word.rotate_left(49) ^ word.rotate_left(24);
+    word = word.wrapping_mul(0x9FB2_1C65_1E98_DF25);
+    word ^= (word >> 35).wrapping_add(len);
+    word = word.wrapping_mul(0x9FB2_1C65_1E98_DF25);
+    word ^ word >> 28
+}
+
+#[inline(never)]
+fn long(key: &[u8], seed: u64) -> u64 {
+    xxh3_64_with_seed(key, seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::SplitMix64;
+
+    #[test]
+    fn every_length_has_the_hash_of_the_crate() {
+        let mut random = SplitMix64::from_state(3);
+        let bytes: Vec<u8> = (0..300).map(|_| random.next() as u8).collect();
+        for len in (0..40).chain([100, 128, 129, 240, 241, 300]) {
+            for _ in 0..20 {
+                let (start, seed) = (random.below(301 - len as u64) as usize, random.next() >> random.below(64));
+                let key = &bytes[start..start + len];
+                assert_eq!(Prepared::new(key).hash(seed), xxh3_64_with_seed(key, seed), "{len} bytes, seed {seed:x}");
+            }
+        }
+    }
+}

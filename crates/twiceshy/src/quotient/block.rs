@@ -174,6 +174,12 @@ impl Blocks {
         self.bytes.view(block, self.layout.stride, 0, self.layout.stride + PADDING)
     }
 
+    /// The marks of a block that stores them plainly, and its padding.
+    #[inline(always)]
+    pub(crate) fn marks_view(&self, block: Block) -> &[u8] {
+        self.bytes.view(block, self.layout.stride, self.layout.marks(), SLOTS as usize + PADDING)
+    }
+
     /// Requests the memory of a block ahead of its use: the metadata, and the remainder at the place of a quotient, near
     /// which its run is.
     #[inline(always)]

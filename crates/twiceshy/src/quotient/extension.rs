@@ -2,7 +2,7 @@
 
 use super::block::Annex;
 use super::local::Marked;
-use super::near::{Near, Reach};
+use super::near::Near;
 use super::numbers::{Block, Slot};
 use super::options::{Coded, RuleSpec};
 use super::rank_select::RankSelectFilter;
@@ -129,8 +129,8 @@ impl Marking for Extensions {
     }
 
     #[inline(always)]
-    fn glance<W: Word64>(&self, reach: Reach, near: &Near, bits: u64) -> bool {
-        near.holds::<W>(reach, bits)
+    fn glance<W: Word64>(&self, table: &Marked, near: &Near, bits: u64) -> bool {
+        near.holds::<W>(table.reach, bits)
     }
 
     #[inline(always)]

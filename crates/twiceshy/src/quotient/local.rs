@@ -476,7 +476,7 @@ fn look<'k, W: Word64, R: Rule>(local: &Local<R>, quotient: Quotient, bits: u64,
         return far(local, quotient, &key());
     }
     // No `&&` before the remainders are compared: see `near`.
-    let may = near.is_occupied & rule.glance::<W>(marked.reach, &near, bits);
+    let may = near.is_occupied & rule.glance::<W>(marked, &near, bits);
     may && rule.confirm(marked, &near, key)
 }
 

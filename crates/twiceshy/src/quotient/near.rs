@@ -30,7 +30,7 @@ pub struct Near {
 
 /// How the remainders of a short run are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub(crate) struct Reach {
     lanes: Lanes,
     most: u64,
     width: u32,
@@ -40,11 +40,6 @@ impl Reach {
     pub(crate) fn new(width: u32) -> Reach {
         let most = Lanes::anywhere(width);
         Reach { lanes: Lanes::new(width, most), most: most.into(), width }
-    }
-
-    #[inline(always)]
-    pub(crate) fn width(self) -> u32 {
-        self.width
     }
 }
 
@@ -84,6 +79,14 @@ impl Near {
     pub(crate) fn holds<W: Word64>(&self, reach: Reach, bits: u64) -> bool {
         let wanted = reach.lanes.spread(bits as u32 & (u32::MAX >> (32 - reach.width)));
         W::low(reach.lanes.equal(self.remainders, wanted), (self.len as u32).wrapping_mul(reach.width)) != 0
+    }
+
+    /// `true` if a slot of a short run has a mark, in blocks that store marks plainly. May be wrongly `true`.
+    #[inline(always)]
+    pub(crate) fn is_marked<W: Word64>(&self, blocks: &Blocks) -> bool {
+        let marks = blocks.marks_view(self.block).get(self.first as usize..).and_then(|marks| marks.first_chunk::<8>());
+        note_slice(marks.map_or(&[], |marks| &marks[..]));
+        marks.is_none_or(|marks| W::low(u64::from_le_bytes(*marks), 8 * self.len as u32) != 0)
     }
 
     /// A remainder of a short run.

@@ -2,7 +2,7 @@
 
 use super::block::Annex;
 use super::local::Marked;
-use super::near::{Near, Reach};
+use super::near::Near;
 use super::numbers::Slot;
 use super::options::RuleSpec;
 use super::strand::Strand;
@@ -54,8 +54,8 @@ pub trait Marking {
 
     /// `false` if no slot of a short run matches the key whose string begins with these bits. May be wrongly `true`.
     #[inline(always)]
-    fn glance<W: Word64>(&self, reach: Reach, near: &Near, bits: u64) -> bool {
-        let _ = (reach, near, bits);
+    fn glance<W: Word64>(&self, table: &Marked, near: &Near, bits: u64) -> bool {
+        let _ = (table, near, bits);
         true
     }
 

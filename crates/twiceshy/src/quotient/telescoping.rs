@@ -2,7 +2,7 @@
 
 use super::block::{Annex, Remainders};
 use super::local::Marked;
-use super::near::{Near, Reach};
+use super::near::Near;
 use super::numbers::Slot;
 use super::options::{Coded, Options, RuleSpec};
 use super::rank_select::RankSelectFilter;
@@ -179,12 +179,12 @@ impl Marking for Selectors {
     }
 
     #[inline(always)]
-    fn glance<W: Word64>(&self, reach: Reach, near: &Near, bits: u64) -> bool {
+    fn glance<W: Word64>(&self, table: &Marked, near: &Near, bits: u64) -> bool {
         if near.code == 0 {
-            return near.holds::<W>(reach, bits);
+            return near.holds::<W>(table.reach, bits);
         }
         // Nearly all runs have one slot or two. In the side table, selectors may be beyond the alphabet.
-        let may = |at: u64| self.may_match(reach.width(), bits, near.remainder(reach, at));
+        let may = |at: u64| self.may_match(table.width(), bits, near.remainder(table.reach, at));
         (near.code >= ESCAPE) | may(0) | ((near.len() > 1) & may(1)) | (near.len() > 2 && (2..near.len()).any(may))
     }
 

@@ -2,6 +2,7 @@
 
 use super::block::Annex;
 use super::local::{Marked, UNMARKED};
+use super::near::Near;
 use super::numbers::Slot;
 use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
@@ -11,6 +12,7 @@ use super::telescoping::next_selector;
 use crate::codes::{Mark, Marks};
 use crate::error::OptionsError;
 use crate::kind::Kind;
+use crate::packed::word::Word64;
 use crate::persist::{LoadError, Reader, Writer};
 use std::ops::Range;
 
@@ -68,6 +70,11 @@ impl Marking for PlainSelectors {
 
     fn decode(&self, _: u64) -> Marks {
         UNMARKED
+    }
+
+    #[inline(always)]
+    fn glance<W: Word64>(&self, table: &Marked, near: &Near, bits: u64) -> bool {
+        near.is_marked::<W>(&table.table.blocks) || near.holds::<W>(table.reach, bits)
     }
 
     #[inline(always)]

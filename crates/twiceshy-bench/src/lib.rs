@@ -1,0 +1,3 @@
+//! Every filter of twiceshy beside filters of other crates, in one run.
+
+pub mod remote;

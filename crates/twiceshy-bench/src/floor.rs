@@ -52,7 +52,7 @@ impl Lines {
         let start = memory.as_ptr().align_offset(HUGE);
         // Pages that were never written all have the same memory behind them.
         for (at, byte) in memory[start..start + len].iter_mut().enumerate() {
-            *byte = (at / 3) as u8;
+            *byte = (at / 24) as u8;
         }
         Ok(Lines { memory, start, lines })
     }

@@ -17,11 +17,14 @@ const HUGE: usize = 2 << 20;
 /// How many questions ahead a line is asked for.
 const AHEAD: usize = 16;
 
-/// All floors for a table of this many bytes. `None` where the system gave no huge pages, or has no prefetch.
-pub fn all(bytes: u64) -> std::io::Result<Vec<(&'static str, Option<Box<dyn Asked>>)>> {
+/// A floor; `None` where the system gave no huge pages, or has no prefetch.
+pub type Floor = Option<Box<dyn Asked>>;
+
+/// All floors for a table of this many bytes.
+pub fn all(bytes: u64) -> std::io::Result<Vec<(&'static str, Floor)>> {
     let plain = Some(Rc::new(Lines::new(bytes, Pages::Small)?));
     let huge = Some(Rc::new(Lines::new(bytes, Pages::Huge)?)).filter(|lines| lines.has_huge_pages());
-    let mut floors: Vec<Option<Box<dyn Asked>>> = Vec::new();
+    let mut floors: Vec<Floor> = Vec::new();
     for lines in [plain, huge] {
         floors.push(lines.clone().map(|lines| Box::new(Plain(lines)) as Box<dyn Asked>));
         floors.push(lines.filter(|_| HAS_PREFETCH).map(|lines| Box::new(Rolling(lines)) as Box<dyn Asked>));

@@ -5,7 +5,7 @@ use crate::sizes::Point;
 use anyhow::anyhow;
 use plotters::prelude::{
     ChartBuilder, Circle, Color, DrawingAreaErrorKind, IntoDrawingArea, IntoLogRange, LineSeries, PathElement,
-    RGBColor, Rectangle, SVGBackend, SeriesLabelPosition, Text, WHITE,
+    RGBColor, Rectangle, SVGBackend, Text, WHITE,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{IntoFont, TextStyle};
@@ -20,14 +20,24 @@ const PEER: RGBColor = RGBColor(150, 150, 150);
 const FLOOR: RGBColor = RGBColor(213, 94, 0);
 
 /// The colours of lines: of one brightness for each, and distinct to colour-blind readers.
-const LINES: [RGBColor; 6] =
-    [OURS, RGBColor(0, 158, 115), RGBColor(204, 121, 167), FLOOR, RGBColor(230, 159, 0), RGBColor(86, 180, 233)];
+const LINES: [RGBColor; 7] = [
+    OURS,
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    FLOOR,
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(110, 80, 60),
+];
 
 const WIDTH: i32 = 760;
 const LEFT: i32 = 205;
 const RIGHT: i32 = WIDTH - 60;
 const TOP: i32 = 62;
 const BAR: i32 = 20;
+
+/// The room for the names of lines, on the right.
+const LEGEND: i32 = 215;
 
 /// Draws the look-ups of absent keys of all rows of one number of keys, as bars.
 pub fn bars(rows: &[Row], path: &Path) -> anyhow::Result<()> {
@@ -102,6 +112,7 @@ fn draw_lines(points: &[Point], path: &Path) -> Result<(), Fault> {
     let mut chart = ChartBuilder::on(&area)
         .caption("A look-up of an absent key, one thread", text(16, HPos::Left))
         .margin(12)
+        .margin_right(LEGEND)
         .x_label_area_size(42)
         .y_label_area_size(52)
         .build_cartesian_2d((least / 1.1..most * 1.1).log_scale(), 0.0..slowest * 1.1)?;
@@ -113,24 +124,18 @@ fn draw_lines(points: &[Point], path: &Path) -> Result<(), Fault> {
         .bold_line_style(FAINT)
         .x_label_formatter(&|keys| format!("{keys:e}"))
         .draw()?;
-    for (name, colour) in names.into_iter().zip(LINES.into_iter().cycle()) {
+    for ((name, colour), at) in names.into_iter().zip(LINES.into_iter().cycle()).zip(0..) {
         let line: Vec<(f64, f64)> = points
             .iter()
             .filter(|point| point.name == name)
             .map(|point| (point.keys as f64, point.negative_ns))
             .collect();
-        chart
-            .draw_series(LineSeries::new(line.clone(), colour.stroke_width(2)))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+        chart.draw_series(LineSeries::new(line.clone(), colour.stroke_width(2)))?;
         chart.draw_series(line.into_iter().map(|point| Circle::new(point, 3, colour.filled())))?;
+        let (x, y) = (WIDTH - LEGEND + 14, 50 + 20 * at);
+        area.draw(&PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)))?;
+        area.draw(&Text::new(name.to_owned(), (x + 24, y), text(12, HPos::Left)))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE)
-        .border_style(FAINT)
-        .draw()?;
     area.present()
 }
 

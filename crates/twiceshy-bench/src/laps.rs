@@ -80,9 +80,9 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_part_of_one_fill_does_not_count_and_a_slow_end_does() {
+    fn an_interrupted_part_of_each_fill_does_not_count_and_a_slow_end_does() {
         let fill = |seconds: [f64; 3]| Laps { seconds: seconds.into() };
-        let fills = [fill([1.0, 1.0, 8.0]), fill([1.0, 99.0, 8.0]), fill([1.0, 1.0, 8.0])];
+        let fills = [fill([1.0, 1.0, 99.0]), fill([1.0, 99.0, 8.0]), fill([99.0, 1.0, 8.0])];
         let figure = Figure::of_fills(20_000_000, &fills).expect("fills");
         assert_eq!(figure.median, 2.0);
         assert_eq!(Figure::of_fills(5, &[]), None);

@@ -58,22 +58,22 @@ fn with_hash(hash: HashKind) -> Vec<Contestant> {
             Box::new(move |task| backed(task, hash, |key| $options(task.cells()).build(key, <$remote>::new())))
         };
     }
-    let mirrored = |kind: Kind, fill: Fill| contestant(kind.name(), fill);
+    let of_kind = |kind: Kind, fill: Fill| contestant(kind.name(), fill);
     vec![
         contestant("cuckoo", Box::new(move |task| partial_key(task, hash))),
         contestant("cuckoo-full", backed!(|cells| FullKeyFilter::with_cells(cells, FOUR_BY_ONE), CellMirror)),
-        mirrored(Kind::Cyclic, backed!(|cells| CyclicFilter::with_cells(cells, FOUR_BY_ONE), CellMirror)),
-        mirrored(Kind::Swapping, backed!(|cells| SwappingFilter::with_cells(cells, TWO_BY_FOUR), CellMirror)),
-        mirrored(Kind::Cuckooing, backed!(|cells| CuckooingFilter::with_cells(cells, FOUR_BY_ONE), CellMirror)),
+        of_kind(Kind::Cyclic, backed!(|cells| CyclicFilter::with_cells(cells, FOUR_BY_ONE), CellMirror)),
+        of_kind(Kind::Swapping, backed!(|cells| SwappingFilter::with_cells(cells, TWO_BY_FOUR), CellMirror)),
+        of_kind(Kind::Cuckooing, backed!(|cells| CuckooingFilter::with_cells(cells, FOUR_BY_ONE), CellMirror)),
         contestant("quotient", Box::new(move |task| keyless(task, hash))),
         contestant("quotient-keys", backed!(|slots| QuotientFilter::with_slots(slots, REMAINDER), FlatByHash)),
-        mirrored(Kind::Telescoping, backed!(|slots| TelescopingFilter::with_slots(slots, REMAINDER), FlatByHash)),
-        mirrored(
+        of_kind(Kind::Telescoping, backed!(|slots| TelescopingFilter::with_slots(slots, REMAINDER), FlatByHash)),
+        of_kind(
             Kind::TelescopingPlain,
             backed!(|slots| PlainTelescopingFilter::with_slots(slots, REMAINDER), FlatByHash),
         ),
-        mirrored(Kind::Extension, backed!(|slots| ExtensionFilter::with_slots(slots, REMAINDER), FlatByHash)),
-        mirrored(Kind::Broom, backed!(|slots| BroomFilter::with_slots(slots, REMAINDER), FlatByHash)),
+        of_kind(Kind::Extension, backed!(|slots| ExtensionFilter::with_slots(slots, REMAINDER), FlatByHash)),
+        of_kind(Kind::Broom, backed!(|slots| BroomFilter::with_slots(slots, REMAINDER), FlatByHash)),
     ]
 }
 

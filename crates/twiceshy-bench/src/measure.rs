@@ -194,6 +194,8 @@ impl Entry {
         let both = |figure: Option<Figure>| (figure.map(|figure| figure.median), figure.map(|figure| figure.spread));
         let mut row = self.row;
         (row.insert_mops, row.insert_spread) = both(Figure::of_fills(row.keys, &self.fills));
+        // One fill has no spread: 0 would look like a steady machine.
+        row.insert_spread = row.insert_spread.filter(|_| self.fills.len() > 1);
         (row.negative_mops, row.negative_spread) = both(Figure::of(negative));
         (row.positive_mops, row.positive_spread) = both(Figure::of(positive));
         (row.mixed_mops, row.mixed_spread) = both(Figure::of(mixed));

@@ -44,7 +44,7 @@ pub struct Row {
     pub mistakes_adapted: Option<u64>,
     /// Stored keys that the filter reports absent.
     pub lost_keys: Option<u64>,
-    /// The spread of whole fills.
+    /// The spread of whole fills; `None` if there was only one.
     pub insert_spread: Option<f64>,
     /// The spread of `negative_mops`.
     pub negative_spread: Option<f64>,

@@ -134,6 +134,7 @@ fn a_quick_run_has_every_name_and_field_and_no_filter_loses_a_key() {
             continue;
         }
         assert_eq!(row["lost_keys"], 0, "{name}");
+        assert!(row["insert_spread"].is_null(), "{name}: a quick run fills once");
         for field in ["bits_per_key", "insert_mops", "negative_mops", "positive_mops", "mixed_mops"] {
             assert!(number(row, field) > 0.0, "{row}");
         }

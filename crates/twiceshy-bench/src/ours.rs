@@ -22,6 +22,9 @@ const REMAINDER: u32 = 8;
 /// A table this full may, seldom and if it is small, have no place for one of the keys. Then it gets another hash key.
 const HASH_KEYS: u64 = 8;
 
+/// The keys of a batch.
+const AT_ONCE: usize = 256;
+
 /// The commits that are made before they are timed, in one part.
 const COMMITS: usize = 1 << 15;
 
@@ -29,6 +32,19 @@ impl<F: Filter> Subject for Box<F> {
     #[inline(always)]
     fn contains(&self, key: u64) -> bool {
         Filter::contains(&**self, &key.to_be_bytes())
+    }
+
+    /// As a user with a list of numbers would: the bytes of some keys, and a slice for each.
+    fn contains_batch(&self, keys: &[u64], found: &mut Vec<bool>) -> Option<()> {
+        found.resize(keys.len(), false);
+        for (keys, found) in keys.chunks(AT_ONCE).zip(found.chunks_mut(AT_ONCE)) {
+            let mut bytes = [[0; 8]; AT_ONCE];
+            bytes.iter_mut().zip(keys).for_each(|(bytes, key)| *bytes = key.to_be_bytes());
+            let mut slices: [&[u8]; AT_ONCE] = [&[]; AT_ONCE];
+            slices.iter_mut().zip(&bytes).for_each(|(slice, bytes)| *slice = bytes);
+            Filter::contains_batch(&**self, &slices[..keys.len()], found);
+        }
+        Some(())
     }
 
     fn bits(&self) -> u64 {

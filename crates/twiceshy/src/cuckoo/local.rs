@@ -3,7 +3,7 @@
 use super::fingerprint::{Function, Prints, Rule};
 use super::shape::{Buckets, FIRST_BUCKETS, Shape};
 use crate::batch;
-use crate::hash::{HashKey, Words};
+use crate::hash::{HashKey, Words, with_words};
 use crate::packed::PackedCells;
 use crate::packed::lanes::Lanes;
 use crate::remote::{CellId, Generation, Key, OrderWords, Place, Schema};
@@ -67,7 +67,7 @@ impl<R: Rule> Local<R> {
         Local { shape, hash, rule, cells, lanes, generation, keys: 0, orphans: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn prints<'k>(&self, words: Words<'k>) -> Prints<'k> {
         Prints::new(words, self.shape.words_for_buckets(), self.cells.width())
     }
@@ -120,9 +120,10 @@ impl<R: Rule> Local<R> {
 
     #[inline(always)]
     fn contains_in(&self, key: &[u8], tables: u8, cells_per_bucket: u8) -> bool {
-        let words = self.hash.words(key);
-        let buckets = self.shape.buckets_in(&words, tables);
-        self.any_at(&buckets, self.prints(words), tables, cells_per_bucket)
+        with_words!(self.hash, key, |words| {
+            let buckets = self.shape.buckets_in(&words, tables);
+            self.any_at(&buckets, self.prints(words), tables, cells_per_bucket)
+        })
     }
 
     /// `true` if any cell in these buckets matches.
@@ -169,10 +170,11 @@ impl<R: Rule> Local<R> {
     #[inline(always)]
     fn contains_batch_in(&self, keys: &[&[u8]], found: &mut [bool], tables: u8, cells_per_bucket: u8) {
         let prepare = |key: &[u8]| {
-            let words = self.hash.words(key);
-            let buckets = self.shape.buckets_in(&words, tables);
-            self.request(&buckets, tables);
-            (buckets, words.word(self.shape.words_for_buckets()))
+            with_words!(self.hash, key, |words| {
+                let buckets = self.shape.buckets_in(&words, tables);
+                self.request(&buckets, tables);
+                (buckets, words.word(self.shape.words_for_buckets()))
+            })
         };
         let answer = |key: &[u8], (buckets, first): (Buckets, u64)| {
             let (words, base) = (self.hash.words(key), self.shape.words_for_buckets());

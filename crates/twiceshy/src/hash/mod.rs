@@ -17,7 +17,7 @@ mod xxh3;
 
 use sip::Absorbed;
 use std::fmt;
-use xxh3::Prepared;
+use xxh3::Short;
 
 /// Which hash function a [`HashKey`] drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,7 +114,10 @@ impl HashKey {
             HashKind::SipHash13 => State::Sip(Absorbed::new(self.k0, self.k1, key)),
             HashKind::Xxh3 => {
                 let step = self.k1.wrapping_mul(2).wrapping_add(1);
-                State::Xxh { key: Prepared::new(key), seed: self.k0, step }
+                match Short::new(key) {
+                    Some(key) => State::Short { key, seed: self.k0, step },
+                    None => State::Long { key, seed: self.k0, step },
+                }
             }
         })
     }
@@ -147,29 +150,51 @@ impl fmt::Debug for HashKey {
 /// A key's endless string of words.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
-pub struct Words<'k>(State<'k>);
+pub struct Words<'k>(pub(crate) State<'k>);
 
 #[derive(Clone, Copy, Debug)]
-enum State<'k> {
+pub(crate) enum State<'k> {
     /// SipHash after the key's bytes.
     Sip(Absorbed),
-    Xxh {
-        key: Prepared<'k>,
-        seed: u64,
-        step: u64,
-    },
+    /// XXH3 of a short key.
+    Short { key: Short, seed: u64, step: u64 },
+    /// XXH3 of any other key.
+    Long { key: &'k [u8], seed: u64, step: u64 },
 }
 
 impl Words<'_> {
     /// Word `index` of the string.
     #[inline(always)]
     pub fn word(&self, index: u64) -> u64 {
-        match &self.0 {
+        match self.0 {
             State::Sip(absorbed) => absorbed.finish(index),
-            State::Xxh { key, seed, step } => key.hash(seed.wrapping_add(index.wrapping_mul(*step))),
+            State::Short { key, seed, step } => key.hash(seed.wrapping_add(index.wrapping_mul(step))),
+            State::Long { key, seed, step } => xxh3::long(key, seed.wrapping_add(index.wrapping_mul(step))),
         }
     }
 }
+
+/// Evaluates an expression with the words of a key. It is compiled apart for each hash function: a look-up asks for several
+/// words, and would otherwise decide for each of them which function it is.
+macro_rules! with_words {
+    ($hash:expr, $key:expr, |$words:ident| $body:expr) => {
+        match $hash.words($key).0 {
+            $crate::hash::State::Sip(absorbed) => {
+                let $words = $crate::hash::Words($crate::hash::State::Sip(absorbed));
+                $body
+            }
+            $crate::hash::State::Short { key, seed, step } => {
+                let $words = $crate::hash::Words($crate::hash::State::Short { key, seed, step });
+                $body
+            }
+            $crate::hash::State::Long { key, seed, step } => {
+                let $words = $crate::hash::Words($crate::hash::State::Long { key, seed, step });
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_words;
 
 /// The range reduction of a word: a number below `bound`, decided by the word's high bits, equally likely up to a bias of
 /// `bound / 2^64`.

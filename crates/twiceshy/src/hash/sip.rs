@@ -6,7 +6,7 @@
 
 /// SipHash after the whole blocks of the key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Absorbed {
+pub(crate) struct Absorbed {
     v: [u64; 4],
     /// The bytes after the last whole block, and how many bits they are.
     tail: u64,

@@ -9,7 +9,7 @@ use super::strand::{Strand, quotient_of};
 use super::table::{Gap, Room, Table};
 use crate::batch;
 use crate::codes::{ESCAPE, Mark, Marks, Zeros};
-use crate::hash::{HashKey, words_of};
+use crate::hash::{HashKey, with_words, words_of};
 use crate::packed::word::{Portable, Word64, Work, dispatch};
 use crate::remote::{CellId, Generation, Order, OrderWords, Place, Schema};
 use std::ops::Range;
@@ -416,12 +416,13 @@ impl<R: Rule> Work for Lookup<'_, R> {
 
     #[inline(always)]
     fn run<W: Word64>(self) -> bool {
-        let words = self.local.hash.words(self.key);
-        let quotient = quotient_of(words.word(0), self.local.slots());
-        // The remainders are often in another line than the metadata that say where they are.
-        self.local.table().blocks.prefetch_remainders(quotient);
-        let bits = words.word(1);
-        look::<W, R>(self.local, quotient, bits, || Strand::with_first(words, bits))
+        with_words!(self.local.hash, self.key, |words| {
+            let quotient = quotient_of(words.word(0), self.local.slots());
+            // The remainders are often in another line than the metadata that say where they are.
+            self.local.table().blocks.prefetch_remainders(quotient);
+            let bits = words.word(1);
+            look::<W, R>(self.local, quotient, bits, || Strand::with_first(words, bits))
+        })
     }
 }
 
@@ -455,10 +456,11 @@ impl<R: Rule> Work for Lookups<'_, R> {
     fn run<W: Word64>(self) {
         let local = self.local;
         let prepare = |key: &[u8]| {
-            let words = local.hash.words(key);
-            let quotient = quotient_of(words.word(0), local.slots());
-            local.table().blocks.prefetch(quotient);
-            (quotient, words.word(1))
+            with_words!(local.hash, key, |words| {
+                let quotient = quotient_of(words.word(0), local.slots());
+                local.table().blocks.prefetch(quotient);
+                (quotient, words.word(1))
+            })
         };
         let answer = |key: &[u8], (quotient, bits): (Quotient, u64)| {
             look::<W, R>(local, quotient, bits, || Strand::with_first(local.hash.words(key), bits))

@@ -41,6 +41,9 @@ const COMMITTED_BYTES: usize = 4 << 20;
 /// How many entries an iterator fetches at once.
 const FETCHED_AT_ONCE: usize = 256;
 
+/// The keys that the filter is asked for at once, while no change can be applied.
+const AT_ONCE: usize = 256;
+
 impl<S: Store> Guard<S> {
     pub(crate) fn start(mut inner: Inner<S>) -> Result<Guard<S>, Error<S::Error>> {
         // A generation that was begun before a crash is abandoned: its filter is gone.
@@ -85,6 +88,47 @@ impl<S: Store> Guard<S> {
     /// `true` if the key is stored.
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error<S::Error>> {
         Ok(self.look_up(key, |store| store.contains(Space::Values, key), |found| *found)?.unwrap_or(false))
+    }
+
+    /// What [`Guard::contains`] says of each key. The filter is asked for many keys at once, which is several times as fast in
+    /// a large set; the store is asked for those that it lets pass, one by one.
+    ///
+    /// ```
+    /// # let guard = twiceshy_store::Options::new().open(twiceshy_store::MemoryStore::new())?;
+    /// guard.insert(b"owl", b"")?;
+    /// assert_eq!(guard.contains_all(&["owl", "wren"])?, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn contains_all<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<bool>, Error<S::Error>> {
+        let mut found = vec![true; keys.len()];
+        for (keys, found) in keys.chunks(AT_ONCE).zip(found.chunks_mut(AT_ONCE)) {
+            self.turn_away(keys, found);
+            for (key, found) in keys.iter().zip(found).filter(|(_, found)| **found) {
+                *found = self.contains(key.as_ref())?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Asks the filter alone: `found` becomes `false` for keys that are absent without the store. The same steps as in
+    /// [`Guard::look_up`], for all keys together.
+    fn turn_away<K: AsRef<[u8]>>(&self, keys: &[K], found: &mut [bool]) {
+        let inner = &*self.inner;
+        let bytes: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        // In this order: see `Pending`.
+        let before = inner.pending.now();
+        let pending: Vec<bool> = bytes.iter().map(|key| inner.pending.holds(key)).collect();
+        let filter = inner.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(filter) = &*filter else { return };
+        let mut present = vec![true; bytes.len()];
+        filter.contains_batch(&bytes, &mut present);
+        if inner.pending.now() != before {
+            return;
+        }
+        for ((found, present), pending) in found.iter_mut().zip(present).zip(pending) {
+            *found = present || pending;
+        }
+        inner.counters.turned_away.add(found.iter().filter(|found| !**found).count() as u64);
     }
 
     /// Asks the filter, the list of false positives that wait to be learned from, and then the store if necessary; `None` if

@@ -375,11 +375,24 @@ impl<B: BlockBytes> Blocks<B> {
 
     /// Moves remainders within one block, up or down.
     fn shift_remainders(&mut self, block: Block, slots: Range<Slot>, up: bool) {
+        if self.layout.width.is_multiple_of(8) {
+            return self.shift_bytes(block, slots, up);
+        }
         let shift = Shift::new(self.layout.width, slots);
         let Range { start, end } = shift.bytes();
         let at = self.layout.remainders() + start;
         let bytes = self.bytes.part_mut(block, self.layout.stride, at, end - start);
         if up { shift.up(bytes) } else { shift.down(bytes) }
+    }
+}
+
+impl<B: BlockBytes> Blocks<B> {
+    /// The same for remainders of whole bytes.
+    fn shift_bytes(&mut self, block: Block, slots: Range<Slot>, up: bool) {
+        let size = self.layout.width as usize / 8;
+        let (at, len) = (slots.start.at() as usize * size, (slots.end - slots.start) as usize * size);
+        let bytes = self.bytes.part_mut(block, self.layout.stride, self.layout.remainders() + at, len);
+        if up { bytes.copy_within(..len - size, size) } else { bytes.copy_within(size.., 0) }
     }
 }
 

@@ -346,6 +346,12 @@ impl<R: Rule> Local<R> {
         }
     }
 
+    /// Inserts a slot that has learned nothing.
+    pub(crate) fn insert(&mut self, room: Room, remainder: u32) {
+        self.marked.table.insert(room, remainder);
+        self.keys += 1;
+    }
+
     /// Makes a change, and returns what it replaced.
     #[inline]
     pub(crate) fn apply(&mut self, change: Change) -> Replaced {
@@ -354,8 +360,7 @@ impl<R: Rule> Local<R> {
         let shift = match shift {
             Shift::Nothing => Unshift::Nothing,
             Shift::Insert(room, remainder) => {
-                self.marked.table.insert(room, remainder);
-                self.keys += 1;
+                self.insert(room, remainder);
                 Unshift::Remove(Gap { quotient: room.quotient, slot: room.slot, freed: room.free })
             }
             Shift::Remove(gap) => {

@@ -59,8 +59,10 @@ impl QuotientFilter {
         let key = key.as_key();
         let key = key.as_ref();
         let words = self.local.hash.words(key);
-        let (word, strand) = (words.word(0), Strand::new(words));
+        let word = words.word(0);
         let quotient = quotient_of(word, self.local.slots());
+        self.local.table().blocks.prefetch(quotient);
+        let strand = Strand::new(words);
         if self.local.contains_at(quotient, &strand) {
             return Ok(false);
         }

@@ -137,7 +137,7 @@ impl<R: Rule> RankSelectFilter<R> {
     pub(super) fn bring_at(&mut self, quotient: Quotient, key: Strand<'_>, word: u64) -> Result<(), PlanError> {
         let Some(room) = plan::room_at(&self.local, quotient) else { return Err(self.full()) };
         let remainder = plan::unmarked(&self.local, &key);
-        self.local.apply(Change::insert(room, remainder));
+        self.local.insert(room, remainder);
         self.stamp = self.stamp.after(FILL, word);
         Ok(())
     }

@@ -11,7 +11,12 @@ fn key(number: u32) -> Vec<u8> {
 #[test]
 fn a_batch_has_the_answers_of_an_exact_set_and_is_counted_and_learned_from() {
     for kind in Kind::ALL.iter().copied().filter(|kind| kind.learns()) {
-        let guard = Options::new().filter(kind).false_positive_rate(0.05).background(false).open(MemoryStore::new()).expect("options");
+        let guard = Options::new()
+            .filter(kind)
+            .false_positive_rate(0.05)
+            .background(false)
+            .open(MemoryStore::new())
+            .expect("options");
         let stored: BTreeSet<u32> = (0..2_000).map(|number| number * 3).collect();
         guard.insert_all(stored.iter().map(|number| (key(*number), b"v"))).expect("room");
         guard.wait().expect("no rebuild fails");

@@ -33,7 +33,8 @@ impl Facts {
 fn build() -> &'static str {
     static BUILD: OnceLock<String> = OnceLock::new();
     BUILD.get_or_init(|| {
-        let program = std::env::current_exe().and_then(File::open);
+        // On Linux this is the program that runs, even if its file was replaced.
+        let program = File::open("/proc/self/exe").or_else(|_| File::open(std::env::current_exe()?));
         let hash = program.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
         hash.map_or_else(|_| String::new(), |hash| hash.to_hex()[..12].to_owned())
     })
@@ -55,9 +56,9 @@ pub enum FolderError {
         /// The folder.
         folder: PathBuf,
         /// What it holds.
-        found: Facts,
+        found: Box<Facts>,
         /// What was wanted.
-        wanted: Facts,
+        wanted: Box<Facts>,
     },
     /// Another process writes to it.
     #[error("another run is writing to {}: wait until it ends, or name another folder with --out", .0.display())]
@@ -110,6 +111,7 @@ impl Folder {
         let wanted = Facts::new(setup);
         match read_facts(path) {
             Ok(found) if found != wanted => {
+                let (found, wanted) = (Box::new(found), Box::new(wanted));
                 return Err(FolderError::Another { folder: path.to_owned(), found, wanted });
             }
             Ok(_) => {}

@@ -240,8 +240,9 @@ impl Run {
 /// That the filters have the same memory at each of these points.
 pub(super) fn equal_memory(table: &Table, grid: &[At], kinds: &[Kind]) -> Statement {
     let worst = |at: &At| {
-        let bits = kinds.iter().flat_map(|kind| Run { kind: *kind, at: *at }.of(table).sample("bits_per_key").values());
-        let bits: Vec<f64> = bits.collect();
+        let of = |kind: &Kind| Run { kind: *kind, at: *at }.of(table).sample("bits_per_key").values();
+        let all: Vec<Vec<f64>> = kinds.iter().map(of).collect();
+        let bits = if all.iter().any(Vec::is_empty) { Vec::new() } else { all.concat() };
         let most = bits.iter().copied().reduce(f64::max).unwrap_or(f64::NAN);
         let least = bits.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
         Evidence::exact(at.to_string(), most / least).below(1.01)

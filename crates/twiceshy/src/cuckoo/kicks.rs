@@ -1,11 +1,12 @@
 //! The breadth-first search of a filter whose fingerprints tell their buckets: bucket by bucket, without a key.
 //!
 //! It finds the path that [`breadth_first`](super::search::breadth_first) finds, in the same order. There a node is a cell,
-//! and cells that were seen are in a hash set. Here a node is a bucket, all its cells are looked at with one load, and the
-//! buckets that were seen are few enough to be compared.
+//! and cells that were seen are in a hash set. Here a node is a bucket, all its cells are looked at with one load, and as long
+//! as few buckets were seen they are compared one by one.
 
 use super::shape::{Bucket, Shape};
 use crate::remote::MAX_ORDERS;
+use std::collections::HashSet;
 
 /// A table of fingerprints, as the search sees it.
 pub(super) trait Fingerprints {
@@ -44,7 +45,7 @@ pub(super) fn search(table: &impl Fingerprints, buckets: &[Bucket], budget: u32)
     let shape = table.shape();
     let mut nodes: Vec<Node> = Vec::with_capacity(64);
     nodes.extend((0..).zip(buckets).map(|(table, bucket)| Node { table, bucket: *bucket, from: START, cell: 0 }));
-    let mut left = budget;
+    let (mut left, mut seen) = (budget, Seen::default());
     for at in 0.. {
         let Node { table: own, bucket, .. } = *nodes.get(at)?;
         let others = || (0..shape.tables()).filter(move |other| *other != own);
@@ -60,7 +61,7 @@ pub(super) fn search(table: &impl Fingerprints, buckets: &[Bucket], budget: u32)
             left = left.checked_sub(1)?;
             for other in others() {
                 let bucket = next[usize::from(cell)][usize::from(other)];
-                if nodes.iter().any(|node| node.bucket == bucket && node.table == other) {
+                if !seen.is_new(&nodes, other, bucket) {
                     continue;
                 }
                 let reached = Node { table: other, bucket, from: at as u32, cell };
@@ -72,6 +73,26 @@ pub(super) fn search(table: &impl Fingerprints, buckets: &[Bucket], budget: u32)
         }
     }
     None
+}
+
+/// The buckets that were reached, once they are many.
+#[derive(Default)]
+struct Seen(HashSet<(u8, u64)>);
+
+impl Seen {
+    /// Comparing so many nodes costs about as much as hashing one bucket.
+    const FEW: usize = 48;
+
+    /// `true` for a bucket that is not among the nodes. It must become one, unless the search ends.
+    fn is_new(&mut self, nodes: &[Node], table: u8, bucket: Bucket) -> bool {
+        if nodes.len() <= Seen::FEW {
+            return !nodes.iter().any(|node| node.bucket == bucket && node.table == table);
+        }
+        if self.0.is_empty() {
+            self.0.extend(nodes.iter().map(|node| (node.table, node.bucket.0)));
+        }
+        self.0.insert((table, bucket.0))
+    }
 }
 
 /// The cells from the beginning of a path to a free cell in its last bucket.

@@ -1,7 +1,7 @@
 //! Compares the fast look-up with the slow one, which decodes all marks and compares slot by slot.
 
 use super::block::SLOTS;
-use super::local::{Change, Local};
+use super::local::{Change, Local, Lookup};
 use super::numbers::{Block, Quotient, Slot};
 use super::owners::match_run;
 use super::plan;
@@ -14,7 +14,7 @@ use super::{
 use crate::codes::{ExtensionMark, Mark, Marks};
 use crate::filter::{Adapted, Filter};
 use crate::hash::HashKey;
-use crate::packed::word::Portable;
+use crate::packed::word::{Portable, Work};
 use crate::quotient::Options;
 use crate::remote::{ByHash, Generation, Key};
 use crate::rng::SplitMix64;
@@ -31,6 +31,7 @@ fn agreed<R: Rule>(local: &Local<R>, key: &[u8], context: &str) -> bool {
     let slowly = run.clone().is_some_and(|run| !local.hits(run, &strand).is_empty());
     let portably = run.is_some_and(|run| local.rule.matches(&local.marked, run, &strand));
     assert_eq!((portably, local.contains(key)), (slowly, slowly), "{context}");
+    assert_eq!(Lookup { local, key }.run::<Portable>(), slowly, "{context}, portably");
     assert_eq!(local.table().run::<Portable>(local.quotient(key)), local.run(local.quotient(key)));
     slowly
 }
@@ -78,12 +79,13 @@ impl Invents for Extensions {
     }
 }
 
-/// A full table, and the owner of each slot.
-fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64) -> (Local<R>, BTreeMap<Slot, Key>) {
+/// A full table, and the owner of each slot. With `every` above 1 only one in so many quotients has keys, and runs are long.
+fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64, every: u64) -> (Local<R>, BTreeMap<Slot, Key>) {
     let mut local = Local::new(slots, width, rule, 1_000, HashKey::fixed(seed), Generation(0)).unwrap();
     let mut runs: BTreeMap<Quotient, Vec<Key>> = BTreeMap::new();
-    for number in 0..slots * 19 / 20 {
-        let key = key(number);
+    let empty = local.clone();
+    let keys = (0..).map(key).filter(|key| empty.quotient(key).0.is_multiple_of(every));
+    for key in keys.take(slots as usize * 19 / 20) {
         let room = plan::room(&local, &key).unwrap();
         let remainder = plan::unmarked(&local, &local.strand(&key));
         local.apply(Change::insert(room, remainder));
@@ -121,9 +123,9 @@ fn scribble<R: Invents>(local: &mut Local<R>, owners: &BTreeMap<Slot, Key>, shar
 fn compare<R: Invents>(name: &str, slots: u64, width: u32, rule: &R, seed: u64) -> [u64; 2] {
     let mut random = SplitMix64::from_state(seed);
     let mut met = [0, 0];
-    for share in [0, 2, 6, 20, 64] {
-        let context = format!("{name}, {slots} slots of {width} bits, {share} of 64 marked");
-        let (mut local, owners) = full(slots, width, rule.clone(), seed);
+    for (share, every) in [(0, 1), (2, 1), (6, 1), (20, 1), (64, 1), (0, 10), (2, 10), (10, 10), (2, 25), (6, 25)] {
+        let context = format!("{name}, {slots} slots of {width} bits, {share} of 64 marked, one in {every} quotients");
+        let (mut local, owners) = full(slots, width, rule.clone(), seed, every);
         scribble(&mut local, &owners, share, &mut random);
         for owner in owners.values() {
             assert!(agreed(&local, owner, &context), "{context}: a stored key is absent");
@@ -170,8 +172,8 @@ fn a_fast_look_up_agrees_about_codes_that_no_encoder_wrote() {
     let mut random = SplitMix64::from_state(9);
     for width in 2..=32 {
         let (mut telescoping, _) =
-            full(200, width, TelescopingFilter::with_slots(1, width).spec.rule(width).unwrap(), 5);
-        let (mut extension, _) = full(200, width, ExtensionSpec.rule(width).unwrap(), 5);
+            full(200, width, TelescopingFilter::with_slots(1, width).spec.rule(width).unwrap(), 5, 1);
+        let (mut extension, _) = full(200, width, ExtensionSpec.rule(width).unwrap(), 5, 1);
         for turn in 0..30 {
             for block in (0..3).map(Block) {
                 let code = (random.next() >> 8 >> random.below(50)).min(crate::codes::ESCAPE - 1);

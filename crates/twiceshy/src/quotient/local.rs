@@ -411,9 +411,9 @@ impl<R: Rule> Local<R> {
 }
 
 /// A look-up, compiled for each implementation of bit counting.
-struct Lookup<'a, R> {
-    local: &'a Local<R>,
-    key: &'a [u8],
+pub(super) struct Lookup<'a, R> {
+    pub(super) local: &'a Local<R>,
+    pub(super) key: &'a [u8],
 }
 
 impl<R: Rule> Work for Lookup<'_, R> {

@@ -1,7 +1,7 @@
 //! The short way of a look-up: a run of few slots in its quotient's own block.
 //!
 //! At 95 % load five of six look-ups end here. The metadata of the block say where the run is, one load gets all its
-//! remainders, and one comparison is enough for all of them. There is no loop and hardly a branch. A branch on what was just
+//! remainders, and one comparison is enough for all of them. There is hardly a loop or a branch. A branch on what was just
 //! loaded is mispredicted half of the time, and then the processor throws away the loads of the next look-ups, which it has
 //! begun. Everything else goes the long way: [`Table::run`](super::table::Table::run).
 
@@ -81,12 +81,13 @@ impl Near {
         W::low(reach.lanes.equal(self.remainders, wanted), (self.len as u32).wrapping_mul(reach.width)) != 0
     }
 
-    /// `true` if a slot of a short run has a mark, in blocks that store marks plainly. May be wrongly `true`.
+    /// `true` if a slot of a short run has a mark, in blocks that store marks plainly. May be wrongly `true`: only eight marks
+    /// are looked at, and a short run of narrow remainders may have more slots.
     #[inline(always)]
     pub(crate) fn is_marked<W: Word64>(&self, blocks: &Blocks) -> bool {
         let marks = blocks.marks_view(self.block).get(self.first as usize..).and_then(|marks| marks.first_chunk::<8>());
         note_slice(marks.map_or(&[], |marks| &marks[..]));
-        marks.is_none_or(|marks| W::low(u64::from_le_bytes(*marks), 8 * self.len as u32) != 0)
+        (self.len > 8) | marks.is_none_or(|marks| W::low(u64::from_le_bytes(*marks), 8 * self.len as u32) != 0)
     }
 
     /// A remainder of a short run.

@@ -174,23 +174,16 @@ impl Words<'_> {
     }
 }
 
-/// Evaluates an expression with the words of a key. It is compiled apart for each hash function: a look-up asks for several
-/// words, and would otherwise decide for each of them which function it is.
+/// Evaluates an expression with the words of a key. It is compiled apart for short keys under XXH3: a look-up asks for several
+/// words, and would otherwise decide for each of them which function it is, which there is much of the work.
 macro_rules! with_words {
     ($hash:expr, $key:expr, |$words:ident| $body:expr) => {
-        match $hash.words($key).0 {
-            $crate::hash::State::Sip(absorbed) => {
-                let $words = $crate::hash::Words($crate::hash::State::Sip(absorbed));
-                $body
-            }
-            $crate::hash::State::Short { key, seed, step } => {
+        match $hash.words($key) {
+            $crate::hash::Words($crate::hash::State::Short { key, seed, step }) => {
                 let $words = $crate::hash::Words($crate::hash::State::Short { key, seed, step });
                 $body
             }
-            $crate::hash::State::Long { key, seed, step } => {
-                let $words = $crate::hash::Words($crate::hash::State::Long { key, seed, step });
-                $body
-            }
+            $words => $body,
         }
     };
 }

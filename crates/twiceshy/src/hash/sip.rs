@@ -36,7 +36,7 @@ fn block(v: &mut [u64; 4], block: u64) {
 }
 
 impl Absorbed {
-    #[inline(always)]
+    #[inline]
     pub(super) fn new(k0: u64, k1: u64, key: &[u8]) -> Absorbed {
         let mut v = [
             k0 ^ 0x736f_6d65_7073_6575,
@@ -54,7 +54,7 @@ impl Absorbed {
 
     /// The hash of the key and `tweak`. The tweak fills the block that the key's tail began, and what does not fit goes
     /// into the last block, below the length.
-    #[inline(always)]
+    #[inline]
     pub(super) fn finish(&self, tweak: u64) -> u64 {
         let mut v = self.v;
         block(&mut v, self.tail | tweak << self.tail_bits);

@@ -3,7 +3,7 @@
 //! A look-up in a large table misses the processor's table of page addresses as well as its caches. With pages of 2 MB the
 //! addresses of a table of gigabytes fit.
 
-#![expect(unsafe_code, reason = "the system is asked about a range of addresses")]
+#![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "the system is asked about a range of addresses"))]
 
 /// Smaller tables are left to pages of the usual size: at most half of what is asked for could be large ones.
 #[cfg(target_os = "linux")]

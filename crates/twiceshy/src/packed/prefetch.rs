@@ -1,6 +1,9 @@
 //! Requests memory before it is read.
 
-#![expect(unsafe_code, reason = "the instruction is only reachable as an intrinsic that is marked unsafe")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "the instruction is only reachable as an intrinsic that is marked unsafe")
+)]
 
 /// Asks the processor to bring a byte's cache line near. Does nothing for a byte that is not there, and on processors
 /// without such an instruction.

@@ -80,7 +80,7 @@ pub(super) fn search(table: &impl Fingerprints, buckets: &[Bucket], budget: u32)
 struct Seen(HashSet<(u8, u64)>);
 
 impl Seen {
-    /// Comparing so many nodes costs about as much as hashing one bucket.
+    /// With more nodes than this, hashing a bucket costs less than comparing it with all of them.
     const FEW: usize = 48;
 
     /// `true` for a bucket that is not among the nodes. It must become one, unless the search ends.

@@ -79,7 +79,7 @@ impl Invents for Extensions {
     }
 }
 
-/// A full table, and the owner of each slot. With `every` above 1 only one in so many quotients has keys, and runs are long.
+/// A full table, and the owner of each slot. Only quotients that `every` divides have keys: above 1, runs are long.
 fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64, every: u64) -> (Local<R>, BTreeMap<Slot, Key>) {
     let mut local = Local::new(slots, width, rule, 1_000, HashKey::fixed(seed), Generation(0)).unwrap();
     let mut runs: BTreeMap<Quotient, Vec<Key>> = BTreeMap::new();

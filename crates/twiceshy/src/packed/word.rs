@@ -1,7 +1,7 @@
 //! Rank and select inside a 64-bit word, portably and with the processor's own instructions.
 //!
 //! One look-up needs several of these, so the implementation is chosen once for the whole look-up, not once per word:
-//! [`dispatch`] takes [`Work`], which is compiled for each implementation.
+//! [`dispatch`] takes [`Work`], which is compiled for each implementation. The fast one is inlined into the caller.
 
 /// A way to count and find the ones of a word.
 pub trait Word64 {
@@ -9,8 +9,10 @@ pub trait Word64 {
     fn rank(word: u64, bits: u32) -> u32;
     /// The lowest `bits` bits; all from 64 on.
     fn low(word: u64, bits: u32) -> u64;
-    /// Position of the `nth` one (from 0); 64 if there are fewer.
+    /// Position of the `nth` one (from 0, and below 64); 64 if there are fewer.
     fn select(word: u64, nth: u32) -> u32;
+    /// The number of bits up to the highest one; 0 if there is none.
+    fn length(word: u64) -> u32;
     /// Puts bit i of `word` at the position of one number i of `mask`.
     fn deposit(word: u64, mask: u64) -> u64;
     /// Collects the bits of `word` where `mask` has ones. The inverse of [`Word64::deposit`].
@@ -18,21 +20,25 @@ pub trait Word64 {
 }
 
 /// Work that counts and selects bits, compiled once for each implementation.
-///
-/// `run`, and what it calls on the way to a [`Word64`] method, should be `#[inline(always)]`: only what is inlined into
-/// the function that [`dispatch`] enters is compiled for the instructions that were detected.
 pub(crate) trait Work {
     type Output;
     fn run<W: Word64>(self) -> Self::Output;
 }
 
 /// Runs the work with the processor's instructions if it has them, detected at run time.
-#[inline]
+#[inline(always)]
 pub(crate) fn dispatch<K: Work>(work: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(instructions) = super::word_x86::Instructions::detect() {
         return instructions.run(work);
     }
+    portably(work)
+}
+
+/// Apart on processors where it is seldom needed, so that callers are not twice as long.
+#[cfg_attr(target_arch = "x86_64", cold, inline(never))]
+#[cfg_attr(not(target_arch = "x86_64"), inline(always))]
+fn portably<K: Work>(work: K) -> K::Output {
     work.run::<Portable>()
 }
 
@@ -80,6 +86,11 @@ impl Word64 for Portable {
         let spread = (word >> byte & 0xFF).wrapping_mul(LOW) & 0x8040_2010_0804_0201;
         let ones = (((spread | HIGH) - LOW) | spread) & HIGH;
         byte + Self::at_most((ones >> 7).wrapping_mul(LOW), left)
+    }
+
+    #[inline(always)]
+    fn length(word: u64) -> u32 {
+        64 - word.leading_zeros()
     }
 
     /// One step for each one of the mask.
@@ -140,11 +151,11 @@ mod tests {
                     assert_eq!(W::rank(word, bits), below as u32, "{word:#x} below {bits}");
                     assert_eq!(W::low(word, bits).count_ones(), below as u32, "{word:#x} below {bits}");
                 }
-                for nth in 0..130 {
+                assert_eq!(W::length(word), ones.last().map_or(0, |highest| highest + 1), "{word:#x}");
+                for nth in 0..64 {
                     let at = ones.get(nth as usize).copied().unwrap_or(64);
                     assert_eq!(W::select(word, nth), at, "{word:#x} one {nth}");
                 }
-                assert_eq!(W::select(word, u32::MAX), 64);
                 assert!([64, 65, 200, 255].iter().all(|bits| W::low(word, *bits) == word));
                 let source = word.rotate_left(17) ^ 0x9E37_79B9_7F4A_7C15;
                 let spread = (0..).zip(&ones).map(|(bit, at)| (source >> bit & 1) << at).sum();

@@ -2,10 +2,14 @@
 //!
 //! The unsafe part is the promise that the processor has an instruction. [`Instructions`] is the proof: only the detection
 //! creates it, and [`X86`] can only be used through it.
+//!
+//! The instructions are written as assembly, not as intrinsics. A function with intrinsics must be compiled for the processors
+//! that have them, and then it cannot be inlined into one that is compiled for all: every look-up paid for a call, and for moving
+//! its registers out of the way. That was 40 of 228 instructions in the quotient filter.
 
-#![expect(unsafe_code, reason = "instructions that not every processor has are called after their detection")]
+#![expect(unsafe_code, reason = "instructions that not every processor has are used after their detection")]
 
-use std::arch::x86_64::{_bzhi_u64, _pdep_u64, _pext_u64};
+use std::arch::asm;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::word::{Word64, Work};
@@ -47,17 +51,35 @@ impl Instructions {
     /// Runs work that may use these instructions.
     #[inline(always)]
     pub(crate) fn run<K: Work>(self, work: K) -> K::Output {
-        // SAFETY: `self` exists only if all the features were detected.
-        unsafe { with_features(work) }
+        work.run::<X86>()
     }
 }
 
-#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-fn with_features<K: Work>(work: K) -> K::Output {
-    work.run::<X86>()
+/// One instruction of two sources and a target, which reads no memory. It may change the flags.
+macro_rules! instruction {
+    ($name:literal, $first:expr, $second:expr) => {{
+        let target: u64;
+        // SAFETY: only `Instructions::run` names `X86`, after the detection. The instruction has no effect but on its target.
+        unsafe {
+            asm!(
+                concat!($name, " {}, {}, {}"),
+                lateout(reg) target,
+                in(reg) $first,
+                in(reg) $second,
+                options(pure, nomem, nostack)
+            );
+        }
+        target
+    }};
+    ($name:literal, $source:expr) => {{
+        let target: u64;
+        // SAFETY: as above.
+        unsafe { asm!(concat!($name, " {}, {}"), lateout(reg) target, in(reg) $source, options(pure, nomem, nostack)) };
+        target
+    }};
 }
 
-/// Counting with the processor's instructions. Private: only [`with_features`] names it, after the detection.
+/// Counting with the processor's instructions. Private: only [`Instructions::run`] names it, after the detection.
 ///
 /// PDEP is microcode on AMD's Zen 1 and Zen 2, and takes up to hundreds of cycles instead of three. It is used anyway:
 /// these processors are becoming rare, recognizing them takes a list of models, and the results are the same.
@@ -66,34 +88,36 @@ struct X86;
 impl Word64 for X86 {
     #[inline(always)]
     fn rank(word: u64, bits: u32) -> u32 {
-        X86::low(word, bits).count_ones()
+        instruction!("popcnt", X86::low(word, bits)) as u32
     }
 
     #[inline(always)]
     fn low(word: u64, bits: u32) -> u64 {
         // BZHI looks at eight bits of the number, and leaves the word as it is from 64 on.
-        // SAFETY: see `X86`.
-        unsafe { _bzhi_u64(word, bits) }
+        instruction!("bzhi", word, u64::from(bits))
     }
 
     #[inline(always)]
     fn select(word: u64, nth: u32) -> u32 {
+        debug_assert!(nth < 64, "one number {nth}");
         // PDEP puts bit i of its source where one number i of its mask is: the bit `nth` alone lands on the wanted one,
-        // or nowhere, and zero has 64 trailing zeros.
-        let source = 1u64.checked_shl(nth).unwrap_or(0);
-        // SAFETY: see `X86`.
-        unsafe { _pdep_u64(source, word) }.trailing_zeros()
+        // or nowhere, and zero has 64 trailing zeros. SHLX shifts by the lowest six bits of the number.
+        let source = instruction!("shlx", 1u64, u64::from(nth));
+        instruction!("tzcnt", X86::deposit(source, word)) as u32
+    }
+
+    #[inline(always)]
+    fn length(word: u64) -> u32 {
+        64 - instruction!("lzcnt", word) as u32
     }
 
     #[inline(always)]
     fn deposit(word: u64, mask: u64) -> u64 {
-        // SAFETY: see `X86`.
-        unsafe { _pdep_u64(word, mask) }
+        instruction!("pdep", word, mask)
     }
 
     #[inline(always)]
     fn extract(word: u64, mask: u64) -> u64 {
-        // SAFETY: see `X86`.
-        unsafe { _pext_u64(word, mask) }
+        instruction!("pext", word, mask)
     }
 }

@@ -102,13 +102,13 @@ kinds! {
     /// The Cuckooing filter. Four index entries for each key.
     Cuckooing = 4, 4, "cuckooing", CuckooingFilter, true;
     /// The quotient filter, which does not learn. One index entry for each key.
-    Quotient = 5, 5, "quotient", QuotientFilter, false;
+    Quotient = 5, 11, "quotient", QuotientFilter, false;
     /// The telescoping filter. One index entry for each key.
-    Telescoping = 6, 6, "telescoping", TelescopingFilter, true;
+    Telescoping = 6, 12, "telescoping", TelescopingFilter, true;
     /// The telescoping filter with a byte for each selector. One index entry for each key.
-    TelescopingPlain = 7, 7, "telescoping-plain", PlainTelescopingFilter, true;
+    TelescopingPlain = 7, 13, "telescoping-plain", PlainTelescopingFilter, true;
     /// The extension filter. One index entry for each key.
-    Extension = 8, 8, "extension", ExtensionFilter, true;
+    Extension = 8, 14, "extension", ExtensionFilter, true;
     /// The broom filter, for hostile clients. Two or three index entries for each key. Its adaptations, its growth and its
     /// recovery after a crash write to the index.
     Broom = 9, 10, "broom", BroomFilter, true;

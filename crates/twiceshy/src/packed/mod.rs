@@ -14,6 +14,7 @@
 //! the load. The load touches one 64-bit word or two neighbours, and rarely two cache lines.
 
 pub(crate) mod lanes;
+pub(crate) mod load;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
 pub(crate) mod word;

@@ -5,6 +5,8 @@
 
 /// A way to count and find the ones of a word.
 pub trait Word64 {
+    /// The number of ones.
+    fn ones(word: u64) -> u32;
     /// Ones among the lowest `bits` bits (0..=64).
     fn rank(word: u64, bits: u32) -> u32;
     /// The lowest `bits` bits; all from 64 on.
@@ -60,6 +62,11 @@ impl Portable {
 }
 
 impl Word64 for Portable {
+    #[inline(always)]
+    fn ones(word: u64) -> u32 {
+        word.count_ones()
+    }
+
     #[inline(always)]
     fn rank(word: u64, bits: u32) -> u32 {
         Portable::low(word, bits).count_ones()
@@ -151,6 +158,7 @@ mod tests {
                     assert_eq!(W::rank(word, bits), below as u32, "{word:#x} below {bits}");
                     assert_eq!(W::low(word, bits).count_ones(), below as u32, "{word:#x} below {bits}");
                 }
+                assert_eq!(W::ones(word), ones.len() as u32, "{word:#x}");
                 assert_eq!(W::length(word), ones.last().map_or(0, |highest| highest + 1), "{word:#x}");
                 for nth in 0..64 {
                     let at = ones.get(nth as usize).copied().unwrap_or(64);

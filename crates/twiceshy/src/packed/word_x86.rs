@@ -30,15 +30,16 @@ impl Instructions {
     #[inline(always)]
     pub(crate) fn detect() -> Option<Instructions> {
         // A relaxed load is enough: the byte guards no other memory, and every thread detects the same.
-        let found = match FOUND.load(Ordering::Relaxed) {
-            UNKNOWN => Self::ask(),
-            known => known,
-        };
-        (found == PRESENT).then_some(Instructions(()))
+        let is_present = FOUND.load(Ordering::Relaxed) == PRESENT || Self::ask() == PRESENT;
+        is_present.then_some(Instructions(()))
     }
 
     #[cold]
+    #[inline(never)]
     fn ask() -> u8 {
+        if FOUND.load(Ordering::Relaxed) != UNKNOWN {
+            return ABSENT;
+        }
         let all = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
@@ -87,8 +88,13 @@ struct X86;
 
 impl Word64 for X86 {
     #[inline(always)]
+    fn ones(word: u64) -> u32 {
+        instruction!("popcnt", word) as u32
+    }
+
+    #[inline(always)]
     fn rank(word: u64, bits: u32) -> u32 {
-        instruction!("popcnt", X86::low(word, bits)) as u32
+        X86::ones(X86::low(word, bits))
     }
 
     #[inline(always)]

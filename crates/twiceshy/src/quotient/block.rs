@@ -14,6 +14,7 @@
 
 use super::numbers::{Block, Quotient, Slot, blocks_between};
 use super::shift::Shift;
+use crate::packed::load;
 use crate::packed::pages;
 use crate::packed::prefetch::prefetch;
 use crate::touched::note_slice;
@@ -21,6 +22,9 @@ use std::ops::Range;
 
 /// The number of slots in a block.
 pub(crate) const SLOTS: u64 = 64;
+
+/// The most bytes of metadata in a block. Every block has more.
+pub(crate) const METADATA: usize = 24;
 
 /// The padding that a load of the last remainder may touch.
 pub(crate) const PADDING: usize = 7;
@@ -168,31 +172,34 @@ impl Blocks {
         self.bytes.capacity() as u64 * 8
     }
 
-    /// All bytes of a block and its padding. The caller records what it reads of them.
+    /// Eight bytes from byte `at` of all blocks on; 0 after their end.
     #[inline(always)]
-    pub(crate) fn view(&self, block: Block) -> &[u8] {
-        self.bytes.view(block, self.layout.stride, 0, self.layout.stride + PADDING)
+    pub(crate) fn word(&self, at: usize) -> u64 {
+        note_slice(self.bytes.get(at..at + 8).unwrap_or(&[]));
+        load::word(&self.bytes, at)
     }
 
-    /// The marks of a block that stores them plainly, and its padding.
+    /// The first bytes of a block: the metadata, and what follows if they are fewer. The caller records what it reads.
     #[inline(always)]
-    pub(crate) fn marks_view(&self, block: Block) -> &[u8] {
-        self.bytes.view(block, self.layout.stride, self.layout.marks(), SLOTS as usize + PADDING)
+    pub(crate) fn metadata(&self, start: usize) -> &[u8; METADATA] {
+        load::chunk(&self.bytes, start)
     }
 
-    /// Requests the memory of a block ahead of its use: the metadata, and the remainder at the place of a quotient, near
-    /// which its run is.
+    /// The byte of all blocks that holds a slot's mark, if marks are stored plainly.
+    #[inline(always)]
+    pub(crate) fn mark_at(&self, block: Block, at: u64) -> usize {
+        block.index() * self.layout.stride + self.layout.marks() + at as usize
+    }
+
+    /// Requests the memory of a look-up ahead of its use: the metadata of a quotient's block and of the next, and the
+    /// remainder at the place of the quotient, near which its run is.
     #[inline(always)]
     pub(crate) fn prefetch(&self, quotient: Quotient) {
-        prefetch(&self.bytes, quotient.block().index() * self.layout.stride);
-        self.prefetch_remainders(quotient);
-    }
-
-    /// The second half of [`Blocks::prefetch`].
-    #[inline(always)]
-    pub(crate) fn prefetch_remainders(&self, quotient: Quotient) {
-        let at = self.layout.remainders() + quotient.at() as usize * self.layout.width as usize / 8;
-        prefetch(&self.bytes, quotient.block().index() * self.layout.stride + at);
+        let Layout { width, stride, .. } = self.layout;
+        let start = quotient.block().index() * stride;
+        prefetch(&self.bytes, start);
+        prefetch(&self.bytes, start + self.layout.remainders() + quotient.at() as usize * width as usize / 8);
+        prefetch(&self.bytes, start + stride + self.layout.header + 8);
     }
 
     /// A draft on top of these blocks, with other bytes.
@@ -213,6 +220,7 @@ impl<B> Blocks<B> {
     }
 
     /// The number of bytes in a block.
+    #[inline(always)]
     pub(crate) fn stride(&self) -> usize {
         self.layout.stride
     }

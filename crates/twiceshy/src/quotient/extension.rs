@@ -129,8 +129,14 @@ impl Marking for Extensions {
     }
 
     #[inline(always)]
-    fn glance<W: Word64>(&self, table: &Marked, near: &Near, bits: u64) -> bool {
-        near.holds::<W>(table.reach, bits)
+    fn glance<'k, W: Word64>(
+        &self,
+        table: &Marked,
+        near: &Near,
+        remainder: u32,
+        _: impl FnOnce() -> Strand<'k>,
+    ) -> bool {
+        near.holds::<W>(table.reach, remainder)
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use super::near::{Near, Reach};
 use super::numbers::{Block, Quotient, Slot};
 use super::rule::Rule;
 use super::side::{Entry, Side};
-use super::strand::{Strand, quotient_of};
+use super::strand::{Head, Strand, quotient_of};
 use super::table::{Gap, Room, Table};
 use crate::batch;
 use crate::codes::{ESCAPE, Mark, Marks, Zeros};
@@ -23,12 +23,14 @@ pub struct Marked {
     pub(crate) table: Table,
     pub(crate) side: Side,
     pub(crate) reach: Reach,
+    /// `false` if no slot has ever had a mark.
+    pub(crate) is_taught: bool,
 }
 
 impl Marked {
-    pub(crate) fn new(table: Table, side: Side) -> Marked {
+    pub(crate) fn new(table: Table, side: Side, is_taught: bool) -> Marked {
         let reach = Reach::new(table.blocks.width());
-        Marked { table, side, reach }
+        Marked { table, side, reach, is_taught }
     }
 
     #[inline(always)]
@@ -61,6 +63,7 @@ pub(crate) struct Local<R> {
     pub(crate) marked: Marked,
     pub(crate) rule: R,
     pub(crate) hash: HashKey,
+    pub(crate) head: Head,
     pub(crate) generation: Generation,
     pub(crate) keys: u64,
 }
@@ -139,7 +142,8 @@ impl<R: Rule> Local<R> {
         generation: Generation,
     ) -> Option<Local<R>> {
         let table = Table::new(slots, Layout::new(width, R::ANNEX))?;
-        Some(Local { marked: Marked::new(table, Side::new(side)), rule, hash, generation, keys: 0 })
+        let marked = Marked::new(table, Side::new(side), false);
+        Some(Local { marked, rule, hash, head: Head::Shared, generation, keys: 0 })
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -155,7 +159,7 @@ impl<R: Rule> Local<R> {
     }
 
     pub(crate) fn strand<'k>(&self, key: &'k [u8]) -> Strand<'k> {
-        Strand::of(&self.hash, key)
+        Strand::of(&self.hash, key, self.head)
     }
 
     pub(crate) fn quotient(&self, key: &[u8]) -> Quotient {
@@ -172,10 +176,26 @@ impl<R: Rule> Local<R> {
         dispatch(Lookup { local: self, key })
     }
 
-    /// The same for a key whose hash words are known.
-    #[inline]
-    pub(crate) fn contains_at(&self, quotient: Quotient, key: &Strand<'_>) -> bool {
-        dispatch(LookAt { local: self, quotient, key })
+    /// Where a key is looked for, and its hash word 0.
+    #[inline(always)]
+    pub(crate) fn probe(&self, key: &[u8]) -> (u64, Probe) {
+        with_words!(self.hash, key, |words| {
+            let word = words.word(0);
+            (word, Probe::new(self, key, word))
+        })
+    }
+
+    /// The first remainder of a key if word 0 is not enough for it. Apart, so that the usual case needs few registers.
+    #[cold]
+    #[inline(never)]
+    fn long_remainder(&self, key: &[u8]) -> u32 {
+        self.strand(key).remainder(self.width(), 0)
+    }
+
+    /// `true` if the key with this probe matches some slot of its run.
+    #[inline(always)]
+    pub(crate) fn finds(&self, probe: Probe, key: &[u8]) -> bool {
+        dispatch(Find { local: self, probe, key })
     }
 
     /// Whether each key matches some slot of its run.
@@ -288,7 +308,8 @@ impl<R: Rule> Local<R> {
 
     /// Replaces the marks of a block, and returns the old ones.
     fn set_marks(&mut self, block: Block, kept: Kept) -> Before {
-        let Marked { table, side, .. } = &mut self.marked;
+        let Marked { table, side, is_taught, .. } = &mut self.marked;
+        *is_taught = true;
         match (R::ANNEX, kept) {
             (Annex::Nothing, _) => Before::Kept(Kept::Code(0)),
             (Annex::Bytes, kept) => {
@@ -422,28 +443,26 @@ impl<R: Rule> Work for Lookup<'_, R> {
     #[inline(always)]
     fn run<W: Word64>(self) -> bool {
         with_words!(self.local.hash, self.key, |words| {
-            let quotient = quotient_of(words.word(0), self.local.slots());
-            // The remainders are often in another line than the metadata that say where they are.
-            self.local.table().blocks.prefetch_remainders(quotient);
-            let bits = words.word(1);
-            look::<W, R>(self.local, quotient, bits, || Strand::with_first(words, bits))
+            let word = words.word(0);
+            let probe = Probe::new(self.local, self.key, word);
+            probe.look::<W, R>(self.local, self.key, || Strand::with_word(words, self.local.head, word))
         })
     }
 }
 
-/// A look-up of a key whose hash words are known.
-struct LookAt<'a, 'k, R> {
+/// A look-up of a key whose place is known.
+struct Find<'a, R> {
     local: &'a Local<R>,
-    quotient: Quotient,
-    key: &'a Strand<'k>,
+    probe: Probe,
+    key: &'a [u8],
 }
 
-impl<R: Rule> Work for LookAt<'_, '_, R> {
+impl<R: Rule> Work for Find<'_, R> {
     type Output = bool;
 
     #[inline(always)]
     fn run<W: Word64>(self) -> bool {
-        look::<W, R>(self.local, self.quotient, self.key.first(), || self.key.clone())
+        self.probe.look::<W, R>(self.local, self.key, || self.local.strand(self.key))
     }
 }
 
@@ -462,35 +481,50 @@ impl<R: Rule> Work for Lookups<'_, R> {
         let local = self.local;
         let prepare = |key: &[u8]| {
             with_words!(local.hash, key, |words| {
-                let quotient = quotient_of(words.word(0), local.slots());
-                local.table().blocks.prefetch(quotient);
-                (quotient, words.word(1))
+                let probe = Probe::new(local, key, words.word(0));
+                local.table().blocks.prefetch(probe.quotient);
+                probe
             })
         };
-        let answer = |key: &[u8], (quotient, bits): (Quotient, u64)| {
-            look::<W, R>(local, quotient, bits, || Strand::with_first(local.hash.words(key), bits))
-        };
-        batch::in_groups(self.keys, self.found, (Quotient(0), 0), prepare, answer);
+        let answer = |key: &[u8], probe: Probe| probe.look::<W, R>(local, key, || local.strand(key));
+        batch::in_groups(self.keys, self.found, Probe { quotient: Quotient(0), remainder: 0 }, prepare, answer);
     }
 }
 
-/// `true` if a slot of the quotient's run matches the key whose string begins with these bits.
-#[inline(always)]
-fn look<'k, W: Word64, R: Rule>(local: &Local<R>, quotient: Quotient, bits: u64, key: impl Fn() -> Strand<'k>) -> bool {
-    let Local { marked, rule, .. } = local;
-    let near = Near::look::<W>(&marked.table.blocks, R::ANNEX, marked.reach, quotient);
-    if near.is_occupied & !near.is_short {
-        return far(local, quotient, &key());
+/// What a look-up needs of its key, unless the table has learned something.
+#[derive(Clone, Copy)]
+pub(crate) struct Probe {
+    pub(crate) quotient: Quotient,
+    /// The key's first remainder.
+    pub(crate) remainder: u32,
+}
+
+impl Probe {
+    #[inline(always)]
+    fn new<R: Rule>(local: &Local<R>, key: &[u8], word: u64) -> Probe {
+        let width = local.width();
+        let remainder =
+            if width <= local.head.bits() { word as u32 & ((1 << width) - 1) } else { local.long_remainder(key) };
+        Probe { quotient: quotient_of(word, local.slots()), remainder }
     }
-    // No `&&` before the remainders are compared: see `near`.
-    let may = near.is_occupied & rule.glance::<W>(marked, &near, bits);
-    may && rule.confirm(marked, &near, key)
+
+    /// `true` if a slot of the quotient's run matches the key, whose string `strand` makes.
+    #[inline(always)]
+    fn look<'k, W: Word64, R: Rule>(self, local: &Local<R>, key: &[u8], strand: impl Fn() -> Strand<'k>) -> bool {
+        let Local { marked, rule, .. } = local;
+        let near = Near::look::<W>(&marked.table.blocks, R::ANNEX, marked.reach, self.quotient);
+        if near.is_far() {
+            return far(local, self.quotient, key);
+        }
+        rule.glance::<W>(marked, &near, self.remainder, &strand) && rule.confirm(marked, &near, strand)
+    }
 }
 
 /// A look-up of a quotient whose run is long or in other blocks. Apart, so that the short way needs few registers.
+#[cold]
 #[inline(never)]
-fn far<R: Rule>(local: &Local<R>, quotient: Quotient, key: &Strand<'_>) -> bool {
-    dispatch(Far { local, quotient, key })
+fn far<R: Rule>(local: &Local<R>, quotient: Quotient, key: &[u8]) -> bool {
+    dispatch(Far { local, quotient, key: &local.strand(key) })
 }
 
 struct Far<'a, 'k, R> {

@@ -7,7 +7,7 @@ use super::numbers::Slot;
 use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
 use super::rule::{Marking, Rule};
-use super::strand::{Strand, quotient_of};
+use super::strand::Strand;
 use crate::batch;
 use crate::codes::{Mark, Marks};
 use crate::error::{Error, OptionsError};
@@ -57,15 +57,11 @@ impl QuotientFilter {
     pub fn insert<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
         let key = key.as_key();
         let key = key.as_ref();
-        let words = self.local.hash.words(key);
-        let word = words.word(0);
-        let quotient = quotient_of(word, self.local.slots());
-        self.local.table().blocks.prefetch(quotient);
-        let strand = Strand::new(words);
-        if self.local.contains_at(quotient, &strand) {
+        let (word, probe) = self.local.probe(key);
+        if self.local.finds(probe, key) {
             return Ok(false);
         }
-        self.bring_at(quotient, strand, word)?;
+        self.bring_at(probe, word)?;
         Ok(true)
     }
 
@@ -141,8 +137,14 @@ impl Marking for PlainRemainders {
     }
 
     #[inline(always)]
-    fn glance<W: Word64>(&self, table: &Marked, near: &Near, bits: u64) -> bool {
-        near.holds::<W>(table.reach, bits)
+    fn glance<'k, W: Word64>(
+        &self,
+        table: &Marked,
+        near: &Near,
+        remainder: u32,
+        _: impl FnOnce() -> Strand<'k>,
+    ) -> bool {
+        near.holds::<W>(table.reach, remainder)
     }
 
     #[inline(always)]

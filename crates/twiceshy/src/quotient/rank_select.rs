@@ -1,14 +1,13 @@
 //! The filter that all rules of the quotient family share.
 
 use super::edit::{Counted, Edit};
-use super::local::{Change, Local};
-use super::numbers::{Block, Quotient};
+use super::local::{Change, Local, Probe};
+use super::numbers::Block;
 use super::options::{Options, RuleSpec};
 use super::owners::{keys_of, match_run};
 use super::plan::{self, Cost};
 use super::rule::Rule;
 use super::stats::Stats;
-use super::strand::{Strand, quotient_of};
 use crate::error::{OptionsError, PlanError, StalePlan};
 use crate::filter::{Adapted, Backed, Filter, Inserted, Operation, Removed, Target};
 use crate::hash::HashKey;
@@ -77,6 +76,7 @@ impl<R: Rule> RankSelectFilter<R> {
             local.slots(),
             local.width().into(),
             local.generation.0.into(),
+            local.head as u64,
         ]);
         RankSelectFilter { local, stats: Stats::default(), wants_rebuild: false, stamp }
     }
@@ -129,15 +129,13 @@ impl<R: Rule> RankSelectFilter<R> {
 
     /// Inserts a key into a table that has learned nothing, without a plan.
     pub(super) fn bring(&mut self, key: &[u8], word: u64) -> Result<(), PlanError> {
-        let words = self.local.hash.words(key);
-        self.bring_at(quotient_of(words.word(0), self.local.slots()), Strand::new(words), word)
+        self.bring_at(self.local.probe(key).1, word)
     }
 
-    /// The same, with the hash words of the key.
-    pub(super) fn bring_at(&mut self, quotient: Quotient, key: Strand<'_>, word: u64) -> Result<(), PlanError> {
-        let Some(room) = plan::room_at(&self.local, quotient) else { return Err(self.full()) };
-        let remainder = plan::unmarked(&self.local, &key);
-        self.local.insert(room, remainder);
+    /// The same for a key whose place is known.
+    pub(super) fn bring_at(&mut self, probe: Probe, word: u64) -> Result<(), PlanError> {
+        let Some(room) = plan::room_at(&self.local, probe.quotient) else { return Err(self.full()) };
+        self.local.insert(room, probe.remainder);
         self.stamp = self.stamp.after(FILL, word);
         Ok(())
     }

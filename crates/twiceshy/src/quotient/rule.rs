@@ -52,12 +52,15 @@ pub trait Marking {
         None
     }
 
-    /// `false` if no slot of a short run matches the key whose string begins with these bits. May be wrongly `true`.
-    #[inline(always)]
-    fn glance<W: Word64>(&self, table: &Marked, near: &Near, bits: u64) -> bool {
-        let _ = (table, near, bits);
-        true
-    }
+    /// `false` if no slot of a short run matches the key with this first remainder. May be wrongly `true`. Must not branch on
+    /// what was loaded from the table: see [`near`](super::near).
+    fn glance<'k, W: Word64>(
+        &self,
+        table: &Marked,
+        near: &Near,
+        remainder: u32,
+        key: impl FnOnce() -> Strand<'k>,
+    ) -> bool;
 
     /// `true` if a slot of a short run matches the key, for which [`Marking::glance`] was `true`.
     #[inline(always)]

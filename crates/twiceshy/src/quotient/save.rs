@@ -7,6 +7,7 @@ use super::options::RuleSpec;
 use super::rank_select::RankSelectFilter;
 use super::rule::Rule;
 use super::side::{self, Entry, Side};
+use super::strand::Head;
 use super::table::Table;
 use super::validate::check_marks;
 use crate::codes::Marks;
@@ -28,13 +29,14 @@ impl<R: Rule> RankSelectFilter<R> {
         R::Spec::write(&local.rule, &mut fields);
         fields.bytes(local.table().blocks.as_bytes());
         write_side(&local.marked.side, &mut fields);
-        Ok(fields.finish_at(R::Spec::KIND.file_code(), sequence, self.stamp, out)?)
+        Ok(fields.finish_at(file_code::<R>(local.head), sequence, self.stamp, out)?)
     }
 
     /// Reads a filter that [`Backed::save`](crate::filter::Backed::save) wrote, and the number of its remote's last commit.
     pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<(Self, u64), LoadError> {
         let mut from = Reader::open(source)?;
-        from.expect_kind(R::Spec::KIND.file_code())?;
+        let head = if from.kind() == file_code::<R>(Head::Apart) { Head::Apart } else { Head::Shared };
+        from.expect_kind(file_code::<R>(head))?;
         let (slots, width) = (from.u64()?, u32::from(from.u8()?));
         sizing::check_slots(slots).map_err(|error| LoadError::invalid(error.to_string()))?;
         sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
@@ -54,9 +56,18 @@ impl<R: Rule> RankSelectFilter<R> {
         let side = read_side(&mut from)?;
         let (sequence, stamp) = (from.sequence(), from.stamp());
         from.finish()?;
-        let local = Local { marked: Marked::new(table, side), rule, hash, generation, keys };
+        let mut local = Local { marked: Marked::new(table, side, false), rule, hash, head, generation, keys };
+        local.marked.is_taught = local.table().blocks.numbers().any(|block| local.is_marked(block));
         check_marks(&local).map_err(LoadError::invalid)?;
         Ok((RankSelectFilter { wants_rebuild, stamp, ..RankSelectFilter::over(local) }, sequence))
+    }
+}
+
+/// The number of a filter's kind in files. Those with strings that begin with word 1 have the numbers of kinds in stores.
+fn file_code<R: Rule>(head: Head) -> u16 {
+    match head {
+        Head::Shared => R::Spec::KIND.file_code(),
+        Head::Apart => R::Spec::KIND.code().into(),
     }
 }
 

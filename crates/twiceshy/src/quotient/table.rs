@@ -171,7 +171,7 @@ impl<B: BlockBytes> Table<B> {
             if at < 64 {
                 return block.slot(at.into());
             }
-            nth -= W::rank(runends, 64);
+            nth -= W::ones(runends);
             block = block.next();
             if block >= self.blocks.end() {
                 return self.end();
@@ -203,7 +203,7 @@ impl<B: BlockBytes> Table<B> {
             if last < 64 {
                 return Some(free.max(quotient.slot())..block.slot(last.into()).next());
             }
-            nth -= W::rank(runends, 64);
+            nth -= W::ones(runends);
             block = block.next();
             first = 0;
         }

@@ -73,8 +73,14 @@ impl Marking for PlainSelectors {
     }
 
     #[inline(always)]
-    fn glance<W: Word64>(&self, table: &Marked, near: &Near, bits: u64) -> bool {
-        near.is_marked::<W>(&table.table.blocks) || near.holds::<W>(table.reach, bits)
+    fn glance<'k, W: Word64>(
+        &self,
+        table: &Marked,
+        near: &Near,
+        remainder: u32,
+        _: impl FnOnce() -> Strand<'k>,
+    ) -> bool {
+        (table.is_taught && near.is_marked::<W>(&table.table.blocks)) | near.holds::<W>(table.reach, remainder)
     }
 
     #[inline(always)]

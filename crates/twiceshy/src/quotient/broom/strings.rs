@@ -113,7 +113,7 @@ impl Strings {
     fn end<W: Word64>(&self, nth: u32) -> u32 {
         let (first, second) = (self.ends as u64, (self.ends >> 64) as u64);
         match W::select(first, nth) {
-            64 => 64 + W::select(second, nth - W::rank(first, 64)),
+            64 => 64 + W::select(second, nth - W::ones(first)),
             at => at,
         }
     }
@@ -170,7 +170,7 @@ impl Strings {
         let (ends_first, ends_second) = (self.ends as u64, (self.ends >> 64) as u64);
         // The bits where the zeros of `ends` are.
         let first = W::deposit(self.bits, !ends_first);
-        let zeros = 64 - W::rank(ends_first, 64);
+        let zeros = 64 - W::ones(ends_first);
         let second = W::deposit(self.bits.checked_shr(zeros).unwrap_or(0), !ends_second);
         let bits = u128::from(second) << 64 | u128::from(first);
         let mut matched = 0;

@@ -345,24 +345,31 @@ impl<B: BlockBytes> Blocks<B> {
     }
 
     /// Moves the contents of slots `from..to`, remainders and runends, one slot up. The content of `to` is lost, and `from`
-    /// is empty.
-    pub(crate) fn shift_up(&mut self, from: Slot, to: Slot) {
-        for block in blocks_between(from, to).rev() {
-            let lowest = from.max(block.first_slot());
-            let highest = to.min(block.last_slot());
-            // What is shifted in from below: the last slot of the block before, unless the move begins here.
-            let (carried, runend) = if lowest > from {
-                (self.remainder(lowest.before()), self.runends(block.before()) >> 63)
-            } else {
-                (0, 0)
-            };
-            self.shift_remainders(block, lowest..highest.next(), true);
-            self.set_remainder(lowest, carried);
-            let region = bits(lowest.at(), highest.at());
-            let runends = self.runends(block);
-            let first = lowest.at();
-            self.set_runends(block, runends & !region | (runends << 1 & region & !(1 << first)) | runend << first);
+    /// gets this one.
+    #[inline]
+    pub(crate) fn shift_up(&mut self, from: Slot, to: Slot, content: (u32, bool)) {
+        let (mut block, mut highest) = (to.block(), to.at());
+        while block > from.block() {
+            // The last slot of the block before moves in.
+            let before = block.before();
+            let carried = (self.remainder(before.last_slot()), self.runends(before) >> 63 == 1);
+            self.shift_up_in(block, 0, highest, carried);
+            (block, highest) = (before, SLOTS - 1);
         }
+        self.shift_up_in(block, from.at(), highest, content);
+    }
+
+    /// The same for the slots at the places `lowest..=highest` of one block.
+    #[inline]
+    fn shift_up_in(&mut self, block: Block, lowest: u64, highest: u64, (remainder, is_end): (u32, bool)) {
+        let first = block.slot(lowest);
+        if highest > lowest {
+            self.shift_remainders(block, first..block.slot(highest).next(), true);
+        }
+        self.set_remainder(first, remainder);
+        let (region, runends) = (bits(lowest, highest), self.runends(block));
+        let moved = runends << 1 & region & !(1 << lowest);
+        self.set_runends(block, runends & !region | moved | u64::from(is_end) << lowest);
     }
 
     /// Moves the contents of slots `from + 1..=to` one slot down. The content of `from` is lost, and `to` is empty.
@@ -382,6 +389,7 @@ impl<B: BlockBytes> Blocks<B> {
     }
 
     /// Moves remainders within one block, up or down.
+    #[inline]
     fn shift_remainders(&mut self, block: Block, slots: Range<Slot>, up: bool) {
         if self.layout.width.is_multiple_of(8) {
             return self.shift_bytes(block, slots, up);
@@ -396,6 +404,7 @@ impl<B: BlockBytes> Blocks<B> {
 
 impl<B: BlockBytes> Blocks<B> {
     /// The same for remainders of whole bytes.
+    #[inline]
     fn shift_bytes(&mut self, block: Block, slots: Range<Slot>, up: bool) {
         let size = self.layout.width as usize / 8;
         let (at, len) = (slots.start.at() as usize * size, (slots.end - slots.start) as usize * size);
@@ -449,11 +458,12 @@ mod tests {
                     let (a, b) = (rng.below(192), rng.below(192));
                     let (from, to) = (a.min(b), a.max(b));
                     let (mut up, mut down) = (blocks.clone(), blocks.clone());
-                    up.shift_up(Slot(from), Slot(to));
+                    let content = (rng.next() as u32 & (u32::MAX >> (32 - width)), rng.next() & 1 == 1);
+                    up.shift_up(Slot(from), Slot(to), content);
                     down.shift_down(Slot(from), Slot(to));
                     let mut expected = row(&blocks);
                     expected.remove(to as usize);
-                    expected.insert(from as usize, (0, false));
+                    expected.insert(from as usize, content);
                     assert_eq!(row(&up), expected, "up, width {width}, {from}..{to}");
                     let mut expected = row(&blocks);
                     expected.remove(from as usize);
@@ -507,7 +517,7 @@ mod tests {
             ("remainder", |blocks| _ = blocks.remainder(Slot(64)), 1),
             ("remainders", |blocks| _ = blocks.remainders(Block(1)).get(0), 1),
             ("set_remainder", |blocks| blocks.set_remainder(Slot(64), 1), 1),
-            ("shift_up", |blocks| blocks.shift_up(Slot(64), Slot(191)), 2 * (8 + 56)),
+            ("shift_up", |blocks| blocks.shift_up(Slot(64), Slot(191), (0, false)), 2 * (8 + 56)),
             ("shift_down", |blocks| blocks.shift_down(Slot(64), Slot(191)), 2 * (8 + 56)),
         ];
         let mut coded = Blocks::new(3, Layout::new(7, Annex::Code)).unwrap();

@@ -230,27 +230,48 @@ impl<B: BlockBytes> Table<B> {
 
     /// The first free slot at or after this one and before `limit`.
     #[inline(always)]
-    fn first_free<W: Word64>(&self, mut slot: Slot, limit: Slot) -> Option<Slot> {
-        let mut block = slot.block();
+    fn first_free<W: Word64>(&self, slot: Slot, limit: Slot) -> Option<Slot> {
+        let (mut block, mut at) = (slot.block(), slot.at());
         if slot >= limit {
             return None;
         }
         let mut offset = self.offset::<W>(block);
         loop {
-            let runs = W::rank(self.blocks.occupieds(block), slot.at() as u32 + 1);
-            let end = self.end_after::<W>(block, offset, runs);
-            if end <= slot {
-                return Some(slot);
+            if let Some(free) = self.free_in::<W>(block, offset, at) {
+                return Some(block.slot(free)).filter(|free| *free < limit);
             }
-            // Slots up to there are taken. Offsets are carried along, since a saturated one would need a walk.
-            slot = end;
-            if slot >= limit {
+            // The rest of this block is taken.
+            let next = block.next();
+            if next.first_slot() >= limit {
                 return None;
             }
-            while block < slot.block() {
-                offset = self.next_offset::<W>(block, offset);
-                block = block.next();
+            // A saturated offset would need a walk, but this one's is known.
+            offset = match self.blocks.offset(next) {
+                SATURATED => self.next_offset::<W>(block, offset),
+                offset => u64::from(offset),
+            };
+            (block, at) = (next, 0);
+        }
+    }
+
+    /// The place of the first free slot of a block at or after place `at`, given the block's true offset.
+    #[inline(always)]
+    fn free_in<W: Word64>(&self, block: Block, offset: u64, mut at: u64) -> Option<u64> {
+        let occupieds = self.blocks.occupieds(block);
+        let runends = self.blocks.runends(block) & u64::MAX.checked_shl(offset as u32).unwrap_or(0);
+        loop {
+            // Slots up to the end of the runs of all quotients up to here are taken.
+            let end = match W::rank(occupieds, at as u32 + 1) {
+                0 => offset,
+                runs => u64::from(W::select(runends, runs - 1)) + 1,
+            };
+            if end <= at {
+                return Some(at);
             }
+            if end >= SLOTS {
+                return None;
+            }
+            at = end;
         }
     }
 
@@ -266,13 +287,12 @@ impl<B: BlockBytes> Table<B> {
 
     /// Inserts a remainder where [`Table::room`] found room.
     pub(crate) fn insert(&mut self, room: Room, remainder: u32) {
-        self.blocks.shift_up(room.slot, room.free);
-        self.blocks.set_remainder(room.slot, remainder);
-        self.blocks.set_runend(room.slot, true);
+        self.blocks.shift_up(room.slot, room.free, (remainder, true));
         if self.is_occupied(room.quotient) {
             self.blocks.set_runend(room.slot.before(), false);
+        } else {
+            self.blocks.set_occupied(room.quotient, true);
         }
-        self.blocks.set_occupied(room.quotient, true);
         self.count_one_more(room.quotient, room.free);
     }
 
@@ -346,9 +366,7 @@ impl<B: BlockBytes> Table<B> {
 
     /// Puts back what [`Table::remove`] removed last.
     pub(crate) fn put_back(&mut self, gap: Gap, remainder: u32, last: bool) {
-        self.blocks.shift_up(gap.slot, gap.freed);
-        self.blocks.set_remainder(gap.slot, remainder);
-        self.blocks.set_runend(gap.slot, last);
+        self.blocks.shift_up(gap.slot, gap.freed, (remainder, last));
         if last && self.is_occupied(gap.quotient) {
             self.blocks.set_runend(gap.slot.before(), false);
         }

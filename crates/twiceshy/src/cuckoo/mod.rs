@@ -32,6 +32,7 @@ mod swapping;
 mod table;
 #[cfg(test)]
 mod trials;
+mod usual;
 mod validate;
 
 pub use cuckooing::{CuckooingFilter, Moves};
@@ -51,7 +52,7 @@ pub use cuckooing::{Cuckooing, CuckooingSpec};
 #[doc(hidden)]
 pub use cyclic::{Cyclic, CyclicSpec, MAX_FUNCTIONS};
 #[doc(hidden)]
-pub use fingerprint::{Function, Rule, Values};
+pub use fingerprint::{Choice, Function, Rule, Values};
 #[doc(hidden)]
 pub use full_key::FullKeyCuckoo;
 #[doc(hidden)]

@@ -48,8 +48,15 @@ impl TwoTables {
         let (aligned, values, buckets) = (bits % 8 == 0, Values::all(width).len, shape.buckets());
         let bucket = if aligned { bits / 8 } else { bits };
         let table = buckets * bucket;
-        (shape.tables() == 2 && width <= NARROW)
-            .then_some(TwoTables { lanes, values, buckets, seed, aligned, bucket, table })
+        (shape.tables() == 2 && width <= NARROW).then_some(TwoTables {
+            lanes,
+            values,
+            buckets,
+            seed,
+            aligned,
+            bucket,
+            table,
+        })
     }
 
     /// Where the key with this first hash word may be. The same numbers as [`CuckooFilter::locate`] and
@@ -68,8 +75,8 @@ impl TwoTables {
 
     #[inline(always)]
     fn is_in(&self, cells: &PackedCells, wanted: Wanted, aligned: bool) -> bool {
-        let words = wanted.buckets.map(|at| if aligned { cells.word_at_byte(at) } else { cells.word_at_bit(at) });
-        self.lanes.any_equal(words, [wanted.cells; 2])
+        let word = |at| if aligned { cells.word_at_byte(at) } else { cells.word_at_bit(at) };
+        self.lanes.any_equal([word(wanted.buckets[0]), word(wanted.buckets[1])], [wanted.cells; 2])
     }
 
     #[inline(always)]
@@ -89,7 +96,7 @@ impl CuckooFilter {
     }
 
     /// Compares the cells one by one.
-    fn contains_one_by_one(&self, word: u64, key: &[u8]) -> bool {
+    pub(super) fn contains_one_by_one(&self, word: u64, key: &[u8]) -> bool {
         let (home, fingerprint) = self.locate_at(word, || self.hash.words(key).word(1));
         let buckets = self.buckets(home, fingerprint);
         self.shape.cells_of(&buckets).any(|CellId(cell)| self.cells.get(cell) == fingerprint)

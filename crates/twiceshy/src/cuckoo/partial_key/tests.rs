@@ -45,8 +45,7 @@ fn the_ninth_copy_of_a_key_does_not_fit_and_harms_no_other_key() {
 
 #[test]
 fn a_fingerprint_in_any_cell_gives_all_its_buckets() {
-    let mut filter =
-        CuckooFilter::with_cells(999, 9).tables(5).cells_per_bucket(1).build(HashKey::fixed(3)).unwrap();
+    let mut filter = CuckooFilter::with_cells(999, 9).tables(5).cells_per_bucket(1).build(HashKey::fixed(3)).unwrap();
     for i in 0..500 {
         let (home, fingerprint) = filter.locate(&filter.hash.words(&key(i)));
         let buckets = filter.buckets(home, fingerprint);
@@ -62,9 +61,7 @@ fn a_fingerprint_in_any_cell_gives_all_its_buckets() {
 #[test]
 fn the_search_by_buckets_finds_the_paths_of_the_search_by_cells() {
     let mut found = 0;
-    for (tables, per_bucket, width) in
-        [(2, 4, 8), (2, 4, 12), (2, 4, 20), (3, 2, 6), (4, 1, 9), (2, 1, 8), (3, 3, 3)]
-    {
+    for (tables, per_bucket, width) in [(2, 4, 8), (2, 4, 12), (2, 4, 20), (3, 2, 6), (4, 1, 9), (2, 1, 8), (3, 3, 3)] {
         let options = CuckooFilter::with_cells(400, width).tables(tables).cells_per_bucket(per_bucket);
         let mut filter = options.build(HashKey::fixed(5)).unwrap();
         for i in 0..600 {
@@ -103,4 +100,36 @@ fn a_saved_filter_answers_as_before_and_a_damaged_one_is_refused() {
         assert!(CuckooFilter::load(&mut &file[..at]).is_err(), "cut at {at}");
         file[at] ^= 1;
     }
+}
+
+#[test]
+fn two_tables_answer_as_any_shape_does() {
+    let mut random = SplitMix64::from_state(8);
+    let (mut found, mut usual) = (0, 0);
+    for hash in [HashKey::fixed(6), HashKey::fixed(6).for_trusted_keys()] {
+        for (width, per_bucket) in (2..=32).flat_map(|width| [1, 2, 3, 4, 8].map(|per_bucket| (width, per_bucket))) {
+            for (tables, cells) in [(2, 1), (2, 40), (2, 999), (3, 50)] {
+                let options = CuckooFilter::with_cells(cells, width).tables(tables).cells_per_bucket(per_bucket);
+                let mut filter = options.build(hash).unwrap();
+                let keys: Vec<Vec<u8>> =
+                    (0..200).map(|i| (0..1 + i % 17).map(|_| random.next() as u8).chain([i as u8]).collect()).collect();
+                for cell in 0..filter.shape.cells() {
+                    filter.cells.set(cell, random.next() as u32);
+                }
+                for key in &keys[..100] {
+                    let (home, fingerprint) = filter.locate(&hash.words(key));
+                    let cells: Vec<_> = filter.shape.cells_of(&filter.buckets(home, fingerprint)).collect();
+                    filter.cells.set(cells[random.below(cells.len() as u64) as usize].0, fingerprint);
+                }
+                let plain: Vec<bool> =
+                    keys.iter().map(|key| filter.contains_one_by_one(hash.words(key).word(0), key)).collect();
+                let single: Vec<bool> = keys.iter().map(|key| Filter::contains(&filter, key)).collect();
+                assert_eq!(single, plain, "{tables}×{per_bucket}, {cells} cells of {width} bits");
+                assert_eq!(filter.contains_batch(&keys), plain, "{tables}×{per_bucket}, {cells} cells of {width} bits");
+                found += plain.iter().filter(|found| **found).count();
+                usual += u32::from(filter.usual.is_some());
+            }
+        }
+    }
+    assert!(found > 20_000 && usual > 300, "{found} found, {usual} usual shapes");
 }

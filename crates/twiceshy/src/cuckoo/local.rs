@@ -168,7 +168,7 @@ impl<R: Rule> Local<R> {
     }
 
     #[inline(always)]
-    fn request(&self, buckets: &Buckets, tables: u8) {
+    pub(crate) fn request(&self, buckets: &Buckets, tables: u8) {
         for table in 0..tables {
             self.cells.prefetch(self.shape.first_cell(table, buckets[usize::from(table)]).0);
         }
@@ -219,7 +219,12 @@ impl<R: Rule> Local<R> {
 
     /// The value that `function` gives a key.
     pub(crate) fn value(&self, key: &[u8], function: Function) -> u32 {
-        self.prints(self.hash.words(key)).value(function, self.rule.values(function))
+        self.value_of(self.hash.words(key), function)
+    }
+
+    /// The value that `function` gives the key with these words.
+    pub(crate) fn value_of(&self, words: Words<'_>, function: Function) -> u32 {
+        self.prints(words).value(function, self.rule.values(function))
     }
 
     /// `true` if a cell with this value would match a key whose bucket it is in.

@@ -27,6 +27,7 @@ mod planner;
 mod save;
 mod search;
 mod shape;
+mod shortcut;
 mod stats;
 mod swapping;
 mod table;

@@ -3,6 +3,9 @@
 //! A look-up first hashes: it then knows where to read, and has the words that fingerprints come from. Then it reads and
 //! compares, without a branch on what it has read. A batch does the first part for all keys before the second. All numbers
 //! that do not depend on the key are computed once, and every rule and shape is compiled apart.
+//!
+//! Loops over arrays are written out: with `array::map` and `array::from_fn`, which the compiler did not always inline, a
+//! 2×4 look-up took 175 instructions in place of 127.
 
 use super::fingerprint::{Choice, Function, Rule, Values, sharing};
 use super::shape::Shape;
@@ -117,7 +120,7 @@ impl Usual {
         let in_word = 64 / bits;
         // The product fits: 16 bits by at most 12, or 32 by at most 24.
         let slice = prints[function / in_word] >> (function % in_word * bits) & ((1 << bits) - 1);
-        values.start + (slice * values.len >> bits)
+        values.start + ((slice * values.len) >> bits)
     }
 
     /// The four fingerprints of a bucket side by side, of functions 0 to 3.
@@ -129,7 +132,7 @@ impl Usual {
         }
         // Two products at a time, each in its own half of a word. All ranges begin at 1.
         const HALVES: u64 = 0x0000_FFFF_0000_FFFF;
-        let products = |slices: u64| (slices & HALVES) * self.values[0].len >> 16 & HALVES;
+        let products = |slices: u64| ((slices & HALVES) * self.values[0].len) >> 16 & HALVES;
         let pairs = products(prints[0]) | products(prints[0] >> 16) << self.width;
         (pairs & u64::from(u32::MAX) | pairs >> 32 << (2 * self.width)) + self.lanes.spread(1u64)
     }

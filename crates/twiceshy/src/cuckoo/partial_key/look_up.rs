@@ -64,7 +64,7 @@ impl TwoTables {
     #[inline(always)]
     fn locate(&self, word: u64) -> Wanted {
         // The product fits: 32 bits by at most 24.
-        let fingerprint = 1 + (u64::from(word as u32) * self.values >> 32);
+        let fingerprint = 1 + ((u64::from(word as u32) * self.values) >> 32);
         let home = reduce(word, self.buckets);
         let sum = home + reduce(mix(self.seed ^ fingerprint), self.buckets);
         let (less, below) = sum.overflowing_sub(self.buckets);

@@ -15,11 +15,11 @@ pub(crate) fn in_groups<T: Copy>(
     prepare: impl Fn(&[u8]) -> T,
     answer: impl Fn(&[u8], T) -> bool,
 ) {
+    let mut prepared = [nothing; GROUP];
     for (keys, found) in keys.chunks(GROUP).zip(found.chunks_mut(GROUP)) {
-        let mut prepared = [nothing; GROUP];
         prepared.iter_mut().zip(keys).for_each(|(prepared, key)| *prepared = prepare(key));
-        for ((found, key), prepared) in found.iter_mut().zip(keys).zip(prepared) {
-            *found = answer(key, prepared);
+        for ((found, key), prepared) in found.iter_mut().zip(keys).zip(&prepared) {
+            *found = answer(key, *prepared);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The Cuckooing filter: a colliding key moves to its next table.
 
 use super::adapt::{Adapting, Verdict};
-use super::fingerprint::{Function, Rule, Values};
+use super::fingerprint::{Choice, Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
@@ -76,6 +76,12 @@ pub type CuckooingFilter = FullKeyCuckoo<Cuckooing>;
 impl Rule for Cuckooing {
     type Spec = CuckooingSpec;
     const BY_SPOT: bool = true;
+    const MANY: bool = true;
+
+    #[inline]
+    fn choice(&self) -> Choice {
+        if self.shared { Choice::First } else { Choice::ByTable }
+    }
 
     #[inline]
     fn function(&self, spot: Spot, _: u32) -> Function {

@@ -1,7 +1,7 @@
 //! The Cyclic filter: a cell's selector moves on.
 
 use super::adapt::{Adapting, Verdict};
-use super::fingerprint::{Function, Rule, Values};
+use super::fingerprint::{Choice, Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
@@ -139,6 +139,11 @@ impl Cyclic {
 impl Rule for Cyclic {
     type Spec = CyclicSpec;
     const BY_SPOT: bool = false;
+
+    #[inline]
+    fn choice(&self) -> Choice {
+        Choice::ByValue { functions: self.functions() }
+    }
 
     #[inline]
     fn function(&self, _: Spot, value: u32) -> Function {

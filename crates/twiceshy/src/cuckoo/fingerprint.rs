@@ -33,6 +33,22 @@ impl Values {
     }
 }
 
+/// What decides which function a cell uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Every cell uses function 0.
+    First,
+    /// The cell's number in its bucket is the function's.
+    ByCell,
+    /// The table's number is the function's.
+    ByTable,
+    /// The cell's value.
+    ByValue {
+        /// The number of functions. Their values are disjoint.
+        functions: u8,
+    },
+}
+
 /// A filter's fingerprint rule: which function a cell uses, and which values that function takes.
 ///
 /// The full-key cuckoo filters differ only in this rule when they look up, insert and remove. Only this library implements
@@ -43,6 +59,15 @@ pub trait Rule: Clone + std::fmt::Debug + Send + Sync + Adapting + 'static {
 
     /// `true` if the spot alone says which function a cell uses. Then a bucket is compared all at once.
     const BY_SPOT: bool;
+
+    /// `true` if the cells of a bucket use different functions.
+    const BY_CELL: bool = false;
+
+    /// `true` if a look-up may need more than two functions.
+    const MANY: bool = false;
+
+    /// What [`Rule::function`] depends on.
+    fn choice(&self) -> Choice;
 
     /// The function that made the value in a cell at this spot.
     fn function(&self, spot: Spot, value: u32) -> Function;
@@ -63,7 +88,7 @@ pub trait Rule: Clone + std::fmt::Debug + Send + Sync + Adapting + 'static {
 /// 64. The spare bits keep the range reduction's bias below what 10^7 look-ups can show.
 ///
 /// Returned as the exponent: 2, 1 or 0.
-fn sharing(width: u32) -> u32 {
+pub(super) fn sharing(width: u32) -> u32 {
     match width {
         0..=12 => 2,
         13..=24 => 1,

@@ -4,7 +4,7 @@ use super::edit::Counted;
 use super::fingerprint::{Function, Rule};
 use super::local::Local;
 use super::options::RuleSpec;
-use super::placing::{place, unplace};
+use super::placing::{Placed, place, place_new, unplace};
 use super::planner::Planner;
 use super::save::write_search;
 use super::search::Search;
@@ -110,10 +110,16 @@ impl<R: Rule> FullKeyCuckoo<R> {
     }
 
     /// Plans a cell for a key that is not in the set.
-    fn plan_new(&self, key: Key, planner: Planner<'_, R>, keys: &dyn Keys) -> Result<Plan, PlanError> {
+    fn plan_new(&self, key: Key, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let placed = place_new(&self.local, &self.rng, &key, self.search, keys)?;
+        self.plan_placed(key, placed, keys)
+    }
+
+    fn plan_placed(&self, key: Key, placed: Option<Placed>, keys: &dyn Keys) -> Result<Plan, PlanError> {
         let local = &self.local;
-        let Some(placed) = place(planner, &key, self.search)? else { return Err(self.full()) };
-        let mut writes: Vec<Write> = placed.finished.writes(local.generation, keys).collect();
+        let Some(placed) = placed else { return Err(self.full()) };
+        let mut writes: Vec<Write> = Vec::with_capacity(1 + placed.finished.moves.len());
+        writes.extend(placed.finished.writes(local.generation, keys));
         let (generation, words, cell) = (local.generation, local.order_words(&key), Some(placed.cell));
         let becomes = self.stamp.after_key(INSERT, &words);
         writes.push(Write::Add { generation, key, words, cell });
@@ -123,12 +129,18 @@ impl<R: Rule> FullKeyCuckoo<R> {
     }
 
     fn plan_insert(&self, key: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
+        if !self.local.contains(key) {
+            return self.plan_new(Key::from(key), keys);
+        }
         let matched: Vec<CellId> = self.local.cells_hit(&self.local.hits(key)).collect();
         let mut planner = self.planner(keys);
         if planner.owners.stores(key, &matched)? {
             return Ok(Plan::nothing(self.stamp, Outcome::Inserted(Inserted::AlreadyStored)));
         }
-        self.plan_new(Key::from(key), planner, keys)
+        // The planner remembers what it has read of these cells.
+        let key = Key::from(key);
+        let placed = place(planner, &key, self.search)?;
+        self.plan_placed(key, placed, keys)
     }
 
     fn plan_remove(&self, key: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
@@ -205,7 +217,7 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
             Operation::Remove(key) => self.plan_remove(key, keys),
             Operation::Adapt(query) => self.plan_adapt(query, keys),
             Operation::Learn(queries) => Plan::learn_first(self.stamp, queries, |query| self.plan_adapt(query, keys)),
-            Operation::Bring(at) => self.plan_new(at.key.clone(), self.planner(keys), keys),
+            Operation::Bring(at) => self.plan_new(at.key.clone(), keys),
             Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NotRebuilding),
         }
     }
@@ -268,7 +280,7 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
     }
 
     fn fill(&mut self, at: &Position, keys: &dyn Keys) -> Result<(), PlanError> {
-        let placed = place(self.planner(keys), &at.key, self.search)?;
+        let placed = place_new(&self.local, &self.rng, &at.key, self.search, keys)?;
         let Some(placed) = placed else { return Err(self.full()) };
         self.make(placed.finished.edit);
         self.stamp = self.stamp.after(FILL, at.word);

@@ -42,6 +42,14 @@ const START: u32 = u32::MAX;
 /// The shortest path from a cell of these buckets, which must be full, to a free one; `None` if it is not found within
 /// `budget` cells.
 pub(super) fn search(table: &impl Fingerprints, buckets: &[Bucket], budget: u32) -> Option<Vec<Step>> {
+    // Two tables need a small list of buckets, which is cleared for each node.
+    match buckets.len() {
+        2 => search_in::<2>(table, buckets, budget),
+        _ => search_in::<MAX_ORDERS>(table, buckets, budget),
+    }
+}
+
+fn search_in<const TABLES: usize>(table: &impl Fingerprints, buckets: &[Bucket], budget: u32) -> Option<Vec<Step>> {
     let shape = table.shape();
     let mut nodes: Vec<Node> = Vec::with_capacity(64);
     nodes.extend((0..).zip(buckets).map(|(table, bucket)| Node { table, bucket: *bucket, from: START, cell: 0 }));
@@ -49,7 +57,7 @@ pub(super) fn search(table: &impl Fingerprints, buckets: &[Bucket], budget: u32)
     for at in 0.. {
         let Node { table: own, bucket, .. } = *nodes.get(at)?;
         let others = || (0..shape.tables()).filter(move |other| *other != own);
-        let mut next = [[Bucket(0); MAX_ORDERS]; 8];
+        let mut next = [[Bucket(0); TABLES]; 8];
         for cell in 0..shape.cells_per_bucket() {
             for other in others() {
                 let bucket = table.other_bucket(own, bucket, cell, other);

@@ -2,6 +2,7 @@
 
 use super::fingerprint::{Function, Prints, Rule};
 use super::shape::{Buckets, FIRST_BUCKETS, Shape};
+use super::usual::{Look, Usual};
 use crate::batch;
 use crate::hash::{HashKey, Words, with_words};
 use crate::packed::PackedCells;
@@ -20,6 +21,8 @@ pub(crate) struct Local<R> {
     pub(crate) cells: PackedCells,
     /// The cells of a bucket, if they are compared all at once.
     pub(crate) lanes: Option<Lanes>,
+    /// The numbers of a shape whose look-ups have their own code.
+    pub(super) usual: Option<Usual>,
     pub(crate) generation: Generation,
     /// The number of stored keys.
     pub(crate) keys: u64,
@@ -64,7 +67,8 @@ impl<R: Rule> Local<R> {
     pub(crate) fn over(shape: Shape, hash: HashKey, rule: R, cells: PackedCells, generation: Generation) -> Local<R> {
         let lanes = Lanes::of_bucket(cells.width(), shape.cells_per_bucket().into());
         let lanes = lanes.filter(|_| R::BY_SPOT && shape.cells_per_bucket() > 1);
-        Local { shape, hash, rule, cells, lanes, generation, keys: 0, orphans: 0 }
+        let usual = Usual::new(shape, cells.width(), &rule);
+        Local { shape, hash, rule, cells, lanes, usual, generation, keys: 0, orphans: 0 }
     }
 
     #[inline(always)]
@@ -111,24 +115,36 @@ impl<R: Rule> Local<R> {
     /// `true` if any cell matches `key`.
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        match (self.shape.tables(), self.shape.cells_per_bucket()) {
-            (4, 1) => self.contains_in(key, 4, 1),
-            (2, 4) => self.contains_in(key, 2, 4),
-            (tables, cells) => self.contains_in(key, tables, cells),
+        match &self.usual {
+            Some(usual) if usual.is_own::<R>() => self.look(usual).contains_in_own_form(key),
+            _ => self.contains_in_any_shape(key),
         }
     }
 
     #[inline(always)]
-    fn contains_in(&self, key: &[u8], tables: u8, cells_per_bucket: u8) -> bool {
+    fn look<'a>(&'a self, usual: &'a Usual) -> Look<'a, R> {
+        Look { usual, hash: &self.hash, rule: &self.rule, cells: &self.cells }
+    }
+
+    /// Not inlined, so that it takes no registers from the usual look-ups.
+    #[inline(never)]
+    fn contains_in_any_shape(&self, key: &[u8]) -> bool {
+        match &self.usual {
+            Some(usual) => self.look(usual).contains(key),
+            None => self.contains_one_by_one(key),
+        }
+    }
+
+    pub(super) fn contains_one_by_one(&self, key: &[u8]) -> bool {
         with_words!(self.hash, key, |words| {
-            let buckets = self.shape.buckets_in(&words, tables);
-            self.any_at(&buckets, self.prints(words), tables, cells_per_bucket)
+            let buckets = self.shape.buckets_of(&words);
+            self.any_at(&buckets, self.prints(words))
         })
     }
 
     /// `true` if any cell in these buckets matches.
-    #[inline(always)]
-    fn any_at(&self, buckets: &Buckets, mut prints: Prints<'_>, tables: u8, cells_per_bucket: u8) -> bool {
+    fn any_at(&self, buckets: &Buckets, mut prints: Prints<'_>) -> bool {
+        let (tables, cells_per_bucket) = (self.shape.tables(), self.shape.cells_per_bucket());
         let Some(lanes) = self.lanes else {
             return self.hits_at(buckets, prints, tables, cells_per_bucket) != 0;
         };
@@ -152,7 +168,7 @@ impl<R: Rule> Local<R> {
     }
 
     #[inline(always)]
-    fn request(&self, buckets: &Buckets, tables: u8) {
+    pub(crate) fn request(&self, buckets: &Buckets, tables: u8) {
         for table in 0..tables {
             self.cells.prefetch(self.shape.first_cell(table, buckets[usize::from(table)]).0);
         }
@@ -160,26 +176,18 @@ impl<R: Rule> Local<R> {
 
     /// Whether any cell matches each key.
     pub(crate) fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        match (self.shape.tables(), self.shape.cells_per_bucket()) {
-            (4, 1) => self.contains_batch_in(keys, found, 4, 1),
-            (2, 4) => self.contains_batch_in(keys, found, 2, 4),
-            (tables, cells) => self.contains_batch_in(keys, found, tables, cells),
+        if let Some(usual) = &self.usual {
+            return self.look(usual).contains_batch(keys, found);
         }
-    }
-
-    #[inline(always)]
-    fn contains_batch_in(&self, keys: &[&[u8]], found: &mut [bool], tables: u8, cells_per_bucket: u8) {
         let prepare = |key: &[u8]| {
-            with_words!(self.hash, key, |words| {
-                let buckets = self.shape.buckets_in(&words, tables);
-                self.request(&buckets, tables);
-                (buckets, words.word(self.shape.words_for_buckets()))
-            })
+            let words = self.hash.words(key);
+            let buckets = self.shape.buckets_of(&words);
+            self.request(&buckets, self.shape.tables());
+            (buckets, words.word(self.shape.words_for_buckets()))
         };
         let answer = |key: &[u8], (buckets, first): (Buckets, u64)| {
             let (words, base) = (self.hash.words(key), self.shape.words_for_buckets());
-            let prints = Prints::with_first(words, base, self.cells.width(), first);
-            self.any_at(&buckets, prints, tables, cells_per_bucket)
+            self.any_at(&buckets, Prints::with_first(words, base, self.cells.width(), first))
         };
         batch::in_groups(keys, found, (FIRST_BUCKETS, 0), prepare, answer);
     }
@@ -211,7 +219,12 @@ impl<R: Rule> Local<R> {
 
     /// The value that `function` gives a key.
     pub(crate) fn value(&self, key: &[u8], function: Function) -> u32 {
-        self.prints(self.hash.words(key)).value(function, self.rule.values(function))
+        self.value_of(self.hash.words(key), function)
+    }
+
+    /// The value that `function` gives the key with these words.
+    pub(crate) fn value_of(&self, words: Words<'_>, function: Function) -> u32 {
+        self.prints(words).value(function, self.rule.values(function))
     }
 
     /// `true` if a cell with this value would match a key whose bucket it is in.

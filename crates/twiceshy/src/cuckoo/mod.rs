@@ -27,11 +27,13 @@ mod planner;
 mod save;
 mod search;
 mod shape;
+mod shortcut;
 mod stats;
 mod swapping;
 mod table;
 #[cfg(test)]
 mod trials;
+mod usual;
 mod validate;
 
 pub use cuckooing::{CuckooingFilter, Moves};
@@ -51,7 +53,7 @@ pub use cuckooing::{Cuckooing, CuckooingSpec};
 #[doc(hidden)]
 pub use cyclic::{Cyclic, CyclicSpec, MAX_FUNCTIONS};
 #[doc(hidden)]
-pub use fingerprint::{Function, Rule, Values};
+pub use fingerprint::{Choice, Function, Rule, Values};
 #[doc(hidden)]
 pub use full_key::FullKeyCuckoo;
 #[doc(hidden)]

@@ -1,5 +1,9 @@
 //! The partial-key cuckoo filter of 002 section 3: it needs no remote, and never learns.
 
+mod look_up;
+#[cfg(test)]
+mod tests;
+
 use super::fingerprint::Values;
 use super::kicks::{self, Fingerprints};
 use super::options::Size;
@@ -17,6 +21,7 @@ use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{CellId, MAX_ORDERS};
 use crate::rng::SplitMix64;
 use crate::sizing;
+use look_up::{NARROW, TwoTables};
 use std::convert::Infallible;
 use std::io;
 
@@ -59,6 +64,8 @@ pub struct CuckooFilter {
     cells: PackedCells,
     /// The cells of a bucket, if they are compared all at once.
     lanes: Option<Lanes>,
+    /// The usual shape, whose look-ups have their own code.
+    usual: Option<TwoTables>,
     /// The seeds of g_1, g_2, …
     displacements: [u64; MAX_ORDERS],
     keys: u64,
@@ -149,11 +156,13 @@ impl CuckooFilter {
         let words = hash.words(b"twiceshy displacements");
         displacements.iter_mut().zip(0..).for_each(|(key, index)| *key = words.word(index));
         let lanes = Lanes::of_bucket(cells.width(), shape.cells_per_bucket().into());
+        let usual = lanes.and_then(|lanes| TwoTables::new(lanes, shape, cells.width(), displacements[1]));
         CuckooFilter {
             shape,
             hash,
             cells,
             lanes,
+            usual,
             displacements,
             keys,
             search: Search::DEFAULT,
@@ -296,8 +305,12 @@ impl CuckooFilter {
     /// The bucket in table 0 and the fingerprint. Both come from word 0, one from its high bits and one from its low ones.
     #[inline]
     fn locate(&self, words: &Words<'_>) -> (Bucket, u32) {
-        let word = words.word(0);
-        let low = if self.cells.width() <= 24 { word << 32 } else { words.word(1) };
+        self.locate_at(words.word(0), || words.word(1))
+    }
+
+    #[inline]
+    fn locate_at(&self, word: u64, second: impl FnOnce() -> u64) -> (Bucket, u32) {
+        let low = if self.cells.width() <= NARROW { word << 32 } else { second() };
         (self.shape.bucket_of(word), Values::all(self.cells.width()).pick(low))
     }
 
@@ -317,19 +330,6 @@ impl CuckooFilter {
         Bucket(if sum < self.shape.buckets() { sum } else { sum - self.shape.buckets() })
     }
 
-    /// Compares all cells of a fingerprint's bucket in a table.
-    #[inline(always)]
-    fn equal_in(&self, lanes: Lanes, home: Bucket, table: u8, fingerprint: u32) -> u64 {
-        let CellId(first) = self.shape.first_cell(table, self.bucket(home, table, fingerprint));
-        lanes.equal(self.cells.word_at(first), lanes.spread(fingerprint))
-    }
-
-    /// Compares the cells one by one.
-    fn contains_in_any_shape(&self, home: Bucket, fingerprint: u32) -> bool {
-        let buckets = self.buckets(home, fingerprint);
-        self.shape.cells_of(&buckets).any(|CellId(cell)| self.cells.get(cell) == fingerprint)
-    }
-
     #[inline]
     fn buckets(&self, home: Bucket, fingerprint: u32) -> Buckets {
         let mut buckets = FIRST_BUCKETS;
@@ -337,65 +337,6 @@ impl CuckooFilter {
             buckets[usize::from(table)] = self.bucket(home, table, fingerprint);
         }
         buckets
-    }
-}
-
-impl Filter for CuckooFilter {
-    #[inline]
-    fn contains(&self, key: &[u8]) -> bool {
-        let (home, fingerprint) = self.locate(&self.hash.words(key));
-        match self.lanes {
-            // The usual shape has its own code, without loops: the less a look-up is to the processor, the more of them wait
-            // for memory at the same time.
-            Some(lanes) if self.shape.tables() == 2 => {
-                self.equal_in(lanes, home, 0, fingerprint) | self.equal_in(lanes, home, 1, fingerprint) != 0
-            }
-            _ => self.contains_in_any_shape(home, fingerprint),
-        }
-    }
-
-    #[inline]
-    fn prefetch(&self, key: &[u8]) {
-        let (home, fingerprint) = self.locate(&self.hash.words(key));
-        for table in 0..self.shape.tables() {
-            self.cells.prefetch(self.shape.first_cell(table, self.bucket(home, table, fingerprint)).0);
-        }
-    }
-
-    fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
-        let Some(lanes) = self.lanes.filter(|_| self.shape.tables() == 2) else {
-            return batch::in_groups(
-                keys,
-                found,
-                (),
-                |key| Filter::prefetch(self, key),
-                |key, ()| Filter::contains(self, key),
-            );
-        };
-        let prepare = |key: &[u8]| {
-            let (home, fingerprint) = self.locate(&self.hash.words(key));
-            let first = |table| self.shape.first_cell(table, self.bucket(home, table, fingerprint)).0;
-            let cells = [first(0), first(1)];
-            cells.iter().for_each(|cell| self.cells.prefetch(*cell));
-            (cells, lanes.spread(fingerprint))
-        };
-        let answer = |_: &[u8], ([one, other], wanted): ([u64; 2], u64)| {
-            let equal = |cell: u64| lanes.equal(self.cells.word_at(cell), wanted);
-            equal(one) | equal(other) != 0
-        };
-        batch::in_groups(keys, found, ([0; 2], 0), prepare, answer);
-    }
-
-    fn len(&self) -> u64 {
-        self.keys
-    }
-
-    fn cells(&self) -> u64 {
-        self.shape.cells()
-    }
-
-    fn local_bits(&self) -> u64 {
-        self.cells.allocated_bits() + size_of::<Self>() as u64 * 8
     }
 }
 
@@ -442,113 +383,5 @@ impl Tables for CuckooFilter {
         let there = self.shape.bucket_of_cell(cell).0 + self.shape.buckets();
         let home = (there - self.displacement(self.shape.spot(cell).table, fingerprint)) % self.shape.buckets();
         Ok(Resident::At(self.buckets(Bucket(home), fingerprint)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(i: u64) -> [u8; 8] {
-        i.to_le_bytes()
-    }
-
-    #[test]
-    fn eight_bits_reach_95_percent_in_two_by_four_at_any_size() {
-        for keys in [1_000u64, 9_999, 100_003] {
-            let options = CuckooFilter::with_cells((keys as f64 / 0.95).ceil() as u64, 8);
-            let mut filter = options.build(HashKey::fixed(keys)).unwrap();
-            for i in 0..keys {
-                filter.insert(&key(i)).unwrap();
-            }
-            assert!((0..keys).all(|i| filter.contains(&key(i))));
-            filter.validate().unwrap();
-            assert!((0..keys).all(|i| filter.remove(&key(i))));
-            assert!(filter.is_empty() && (0..keys).all(|i| !filter.contains(&key(i))));
-        }
-    }
-
-    #[test]
-    fn a_full_filter_refuses_a_key_and_keeps_the_others() {
-        for (tables, per_bucket, width) in [(2, 4, 8), (4, 1, 12), (3, 2, 5), (2, 1, 16)] {
-            let options = CuckooFilter::with_cells(500, width).tables(tables).cells_per_bucket(per_bucket);
-            let mut filter = options.build(HashKey::fixed(1)).unwrap();
-            let stored = (0..).find(|i| filter.insert(&key(*i)).is_err()).unwrap();
-            let full = filter.insert(&key(stored));
-            assert!(matches!(full, Err(Error::Full { keys, cells }) if (keys, cells) == (stored, filter.cells())));
-            assert!((0..stored).all(|i| filter.contains(&key(i))), "{tables}×{per_bucket}");
-            filter.validate().unwrap();
-        }
-    }
-
-    #[test]
-    fn the_ninth_copy_of_a_key_does_not_fit_and_harms_no_other_key() {
-        let mut filter = CuckooFilter::with_cells(1000, 12).build(HashKey::fixed(2)).unwrap();
-        filter.insert(b"other").unwrap();
-        let copies = (0..).find(|_| filter.insert(b"same").is_err()).unwrap();
-        assert_eq!(copies, 8);
-        assert!(filter.contains(b"other"));
-    }
-
-    #[test]
-    fn a_fingerprint_in_any_cell_gives_all_its_buckets() {
-        let mut filter =
-            CuckooFilter::with_cells(999, 9).tables(5).cells_per_bucket(1).build(HashKey::fixed(3)).unwrap();
-        for i in 0..500 {
-            let (home, fingerprint) = filter.locate(&filter.hash.words(&key(i)));
-            let buckets = filter.buckets(home, fingerprint);
-            for cell in filter.shape.cells_of(&buckets).collect::<Vec<_>>() {
-                filter.cells.set(cell.0, fingerprint);
-                let Ok(Resident::At(found)) = filter.resident(cell) else { panic!("the cell is not occupied") };
-                assert_eq!(found, buckets);
-                filter.cells.set(cell.0, EMPTY);
-            }
-        }
-    }
-
-    #[test]
-    fn the_search_by_buckets_finds_the_paths_of_the_search_by_cells() {
-        let mut found = 0;
-        for (tables, per_bucket, width) in
-            [(2, 4, 8), (2, 4, 12), (2, 4, 20), (3, 2, 6), (4, 1, 9), (2, 1, 8), (3, 3, 3)]
-        {
-            let options = CuckooFilter::with_cells(400, width).tables(tables).cells_per_bucket(per_bucket);
-            let mut filter = options.build(HashKey::fixed(5)).unwrap();
-            for i in 0..600 {
-                let (home, fingerprint) = filter.locate(&filter.hash.words(&key(i)));
-                let buckets = filter.buckets(home, fingerprint);
-                for budget in [1, 3, 20, 5_000] {
-                    let search = Search::BreadthFirst { cells: budget };
-                    let Ok(by_cells) = search.find(&mut filter.clone(), &buckets, &mut filter.rng.clone());
-                    let buckets = &buckets[..usize::from(filter.shape.tables())];
-                    if (0..).zip(buckets).any(|(table, bucket)| filter.free_cell(table, *bucket).is_some()) {
-                        continue;
-                    }
-                    let path = kicks::search(&filter, buckets, budget);
-                    let path = path.map(|path| Path(path.into_iter().map(|step| CellId(filter.cell(step))).collect()));
-                    assert_eq!(path, by_cells, "{tables}×{per_bucket} of {width} bits, key {i}, budget {budget}");
-                    found += u32::from(path.is_some());
-                }
-                let _ = filter.insert(&key(i));
-            }
-        }
-        assert!(found > 500, "{found}");
-    }
-
-    #[test]
-    fn a_saved_filter_answers_as_before_and_a_damaged_one_is_refused() {
-        let mut filter = CuckooFilter::with_cells(100, 7).build(HashKey::fixed(4)).unwrap();
-        (0..80).for_each(|i| filter.insert(&key(i)).unwrap());
-        let mut file = Vec::new();
-        filter.save(&mut file).unwrap();
-        let again = CuckooFilter::load(&mut file.as_slice()).unwrap();
-        assert!((0..5000).all(|i| again.contains(&key(i)) == filter.contains(&key(i))));
-        assert_eq!(again.len(), 80);
-        for at in 0..file.len() {
-            file[at] ^= 1;
-            assert!(CuckooFilter::load(&mut file.as_slice()).is_err(), "byte {at}");
-            assert!(CuckooFilter::load(&mut &file[..at]).is_err(), "cut at {at}");
-            file[at] ^= 1;
-        }
     }
 }

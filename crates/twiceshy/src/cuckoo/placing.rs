@@ -1,11 +1,13 @@
 //! Planning a cell for a new key, and the removal of a key.
 
 use super::fingerprint::{Function, Rule};
-use super::local::Located;
+use super::local::{Local, Located};
 use super::planner::{Finished, Occupant, Planner};
 use super::search::Search;
+use super::shortcut::place_by_lists;
 use crate::error::PlanError;
-use crate::remote::{CellId, Key};
+use crate::remote::{CellId, Key, Keys};
+use crate::rng::SplitMix64;
 use std::rc::Rc;
 
 /// A planned insertion: the changes of one table, and the new key's cell.
@@ -16,6 +18,20 @@ pub(crate) struct Placed {
 }
 
 /// Plans a cell for a key that is not in the table's set; `None` if there is no room.
+pub(crate) fn place_new<R: Rule>(
+    local: &Local<R>,
+    rng: &SplitMix64,
+    key: &Key,
+    search: Search,
+    keys: &dyn Keys,
+) -> Result<Option<Placed>, PlanError> {
+    match place_by_lists(local, rng.state(), key, search, keys)? {
+        Some(placed) => Ok(Some(placed)),
+        None => place(Planner::new(local, keys, rng.clone()), key, search),
+    }
+}
+
+/// The same, in any table and over any remote.
 pub(crate) fn place<R: Rule>(
     mut planner: Planner<'_, R>,
     key: &Key,

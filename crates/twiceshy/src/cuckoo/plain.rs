@@ -1,7 +1,7 @@
 //! The full-key filter that does not adapt: the papers' baseline.
 
 use super::adapt::{Adapting, Verdict};
-use super::fingerprint::{Function, Rule, Values};
+use super::fingerprint::{Choice, Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
@@ -41,6 +41,11 @@ pub type FullKeyFilter = FullKeyCuckoo<Plain>;
 impl Rule for Plain {
     type Spec = PlainSpec;
     const BY_SPOT: bool = true;
+
+    #[inline]
+    fn choice(&self) -> Choice {
+        Choice::First
+    }
 
     #[inline]
     fn function(&self, _: Spot, _: u32) -> Function {

@@ -109,8 +109,12 @@ impl Shape {
     /// The order words of a key for all tables.
     pub(crate) fn order_words(&self, words: &Words<'_>) -> OrderWords {
         let mut all = [0; MAX_ORDERS];
-        for (table, word) in all.iter_mut().enumerate().take(usize::from(self.tables)) {
-            *word = Shape::order_word(words, table as u8);
+        for (pair, orders) in (0..).zip(all[..usize::from(self.tables)].chunks_mut(2)) {
+            let word = words.word(pair);
+            orders[0] = word;
+            if let Some(second) = orders.get_mut(1) {
+                *second = word.rotate_left(32);
+            }
         }
         OrderWords::new(&all[..usize::from(self.tables)])
     }
@@ -187,9 +191,12 @@ impl Shape {
 
     /// Where to ask a remote about a cell.
     pub(crate) fn place(&self, cell: CellId, generation: Generation) -> Place {
-        let Bucket(bucket) = self.bucket_of_cell(cell);
-        let words = words_of(bucket, bucket, self.buckets);
-        Place { generation, order: Order(self.spot(cell).table), words, cell }
+        self.place_at(self.spot(cell).table, self.bucket_of_cell(cell), cell, generation)
+    }
+
+    /// The same for a cell whose table and bucket are known.
+    pub(crate) fn place_at(&self, table: u8, Bucket(bucket): Bucket, cell: CellId, generation: Generation) -> Place {
+        Place { generation, order: Order(table), words: words_of(bucket, bucket, self.buckets), cell }
     }
 }
 

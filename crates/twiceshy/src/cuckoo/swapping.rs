@@ -1,7 +1,7 @@
 //! The Swapping filter: two keys of a bucket swap cells.
 
 use super::adapt::{Adapting, Verdict};
-use super::fingerprint::{Function, Rule, Values};
+use super::fingerprint::{Choice, Function, Rule, Values};
 use super::full_key::FullKeyCuckoo;
 use super::local::Located;
 use super::options::{Options, RuleSpec};
@@ -53,6 +53,13 @@ pub type SwappingFilter = FullKeyCuckoo<Swapping>;
 impl Rule for Swapping {
     type Spec = SwappingSpec;
     const BY_SPOT: bool = true;
+    const BY_CELL: bool = true;
+    const MANY: bool = true;
+
+    #[inline]
+    fn choice(&self) -> Choice {
+        Choice::ByCell
+    }
 
     #[inline]
     fn function(&self, spot: Spot, _: u32) -> Function {

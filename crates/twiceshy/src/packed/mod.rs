@@ -13,6 +13,8 @@
 //! A cell starts in byte `i·w / 8` at bit `i·w % 8 ≤ 7` and ends at bit 39 at the latest: inside the eight bytes of
 //! the load. The load touches one 64-bit word or two neighbours, and rarely two cache lines.
 
+#![expect(unsafe_code, reason = "a load has one check of its bounds instead of two")]
+
 pub(crate) mod lanes;
 pub(crate) mod load;
 pub(crate) mod pages;
@@ -30,6 +32,8 @@ pub struct PackedCells {
     width: u32,
     len: u64,
     bytes: Vec<u8>,
+    /// The bytes at which a load of eight may begin: all but the last seven.
+    starts: usize,
 }
 
 impl PackedCells {
@@ -41,7 +45,12 @@ impl PackedCells {
     /// `len` cells of `width` bits, all zero. `None` if the width is not 1 to 32, or the bits cannot be addressed or
     /// allocated.
     pub fn new(len: u64, width: u32) -> Option<PackedCells> {
-        Some(PackedCells { width, len, bytes: pages::zeros(Self::byte_size(len, width)?)? })
+        Some(PackedCells::over(len, width, pages::zeros(Self::byte_size(len, width)?)?))
+    }
+
+    fn over(len: u64, width: u32, bytes: Vec<u8>) -> PackedCells {
+        let starts = bytes.len().saturating_sub(PADDING);
+        PackedCells { width, len, bytes, starts }
     }
 
     /// Cells from bytes saved with [`PackedCells::as_bytes`]. `None` if the number of bytes is wrong for `len` cells, or if
@@ -57,7 +66,7 @@ impl PackedCells {
         }
         let mut bytes = pages::zeros(size)?;
         bytes[..saved.len()].copy_from_slice(saved);
-        Some(PackedCells { width, len, bytes })
+        Some(PackedCells::over(len, width, bytes))
     }
 
     fn byte_size(len: u64, width: u32) -> Option<usize> {
@@ -96,13 +105,38 @@ impl PackedCells {
         (1 << self.width) - 1
     }
 
-    #[inline]
+    /// Eight bytes, the one that holds this bit first.
+    ///
+    /// # Panics
+    /// If they are not all in the allocation.
+    #[inline(always)]
     fn load(&self, bit: u64) -> u64 {
-        let at = (bit / 8) as usize;
-        let mut word = [0; 8];
-        crate::touched::note_slice(&self.bytes[at..at + 8]);
-        word.copy_from_slice(&self.bytes[at..at + 8]);
+        self.word_at_byte(bit / 8)
+    }
+
+    /// Eight bytes from byte `at` on, the first lowest.
+    ///
+    /// # Panics
+    /// If they are not all in the allocation.
+    #[inline(always)]
+    pub(crate) fn word_at_byte(&self, at: u64) -> u64 {
+        if at >= self.starts as u64 {
+            outside(at);
+        }
+        let at = at as usize;
+        crate::touched::note(self.bytes.as_ptr().addr() + at, 8);
+        // SAFETY: `starts` is the length of `bytes` less seven, and neither changes: so eight bytes begin at `at`.
+        let word = unsafe { self.bytes.as_ptr().add(at).cast::<[u8; 8]>().read() };
         u64::from_le_bytes(word)
+    }
+
+    /// Eight bytes from the byte that holds this bit, with this bit lowest: so at least 57 bits from it on.
+    ///
+    /// # Panics
+    /// As [`PackedCells::word_at_byte`].
+    #[inline(always)]
+    pub(crate) fn word_at_bit(&self, bit: u64) -> u64 {
+        self.load(bit) >> (bit % 8)
     }
 
     /// The value of cell `index`.
@@ -122,14 +156,19 @@ impl PackedCells {
     /// As [`PackedCells::get`].
     #[inline]
     pub(crate) fn word_at(&self, index: u64) -> u64 {
-        let bit = index * u64::from(self.width);
-        self.load(bit) >> (bit % 8)
+        self.word_at_bit(index * u64::from(self.width))
     }
 
     /// Requests the memory of cell `index` ahead of its use.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: u64) {
-        prefetch::prefetch(&self.bytes, (index * u64::from(self.width) / 8) as usize);
+        self.prefetch_byte(index * u64::from(self.width) / 8);
+    }
+
+    /// Requests the memory of byte `at` ahead of its use.
+    #[inline(always)]
+    pub(crate) fn prefetch_byte(&self, at: u64) {
+        prefetch::prefetch(&self.bytes, at as usize);
     }
 
     /// Writes cell `index`; bits of `value` above the width are dropped.
@@ -145,6 +184,12 @@ impl PackedCells {
         let at = (bit / 8) as usize;
         self.bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
     }
+}
+
+#[cold]
+#[inline(never)]
+fn outside(at: u64) -> ! {
+    panic!("no load of eight bytes begins at byte {at} of a table")
 }
 
 #[cfg(test)]
@@ -177,6 +222,24 @@ mod tests {
             let cells = PackedCells::new(1001, width).unwrap();
             let waste = cells.allocated_bits() - 1001 * u64::from(width);
             assert!((56..64).contains(&waste), "{waste} bits at width {width}");
+        }
+    }
+
+    #[test]
+    fn a_load_reads_its_eight_bytes_or_panics() {
+        for len in [0u64, 1, 5, 40] {
+            let mut cells = PackedCells::new(len, 8).unwrap();
+            (0..len).for_each(|cell| cells.set(cell, 1 + cell as u32));
+            let padded: Vec<u8> = (1..=len as u8).chain([0; 7]).collect();
+            for at in 0..len {
+                let expected = u64::from_le_bytes(padded[at as usize..][..8].try_into().unwrap());
+                assert_eq!(cells.word_at_byte(at), expected);
+                assert_eq!(cells.word_at_bit(8 * at + 3), expected >> 3);
+            }
+            for beyond in [len, len + 1, len + 7, u64::MAX / 8, u64::MAX] {
+                let load = std::panic::catch_unwind(|| cells.word_at_byte(beyond));
+                assert!(load.is_err(), "{beyond} of {len}");
+            }
         }
     }
 

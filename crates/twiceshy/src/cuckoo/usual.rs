@@ -90,7 +90,9 @@ impl Usual {
     fn locate<const TABLES: usize, const PRINTS: usize>(&self, hash: &HashKey, key: &[u8]) -> Wanted<TABLES, PRINTS> {
         // The hash function is chosen once for all words.
         match hash.words(key) {
-            Words(State::Short { key, seed, step }) => self.locate_by(Words(State::Short { key, seed, step })),
+            Words(State::Short { key, flips, seed, step }) => {
+                self.locate_by(Words(State::Short { key, flips, seed, step }))
+            }
             Words(State::Sip(absorbed)) => self.locate_by(Words(State::Sip(absorbed))),
             words => self.locate_by(words),
         }

@@ -22,11 +22,16 @@ impl Short {
         (key.len() <= 8).then_some(Short { both_ends, len: key.len() as u64 })
     }
 
-    /// XXH3-64 with this seed.
+    /// What is mixed into a key, by seed.
     #[inline(always)]
-    pub(super) fn hash(self, seed: u64) -> u64 {
-        let seed = seed ^ u64::from((seed as u32).swap_bytes()) << 32;
-        let mut word = self.both_ends ^ SECRET.wrapping_sub(seed);
+    pub(super) fn flip(seed: u64) -> u64 {
+        SECRET.wrapping_sub(seed ^ u64::from((seed as u32).swap_bytes()) << 32)
+    }
+
+    /// XXH3-64 with the seed of this flip.
+    #[inline(always)]
+    pub(super) fn hash(self, flip: u64) -> u64 {
+        let mut word = self.both_ends ^ flip;
         word ^= word.rotate_left(49) ^ word.rotate_left(24);
         word = word.wrapping_mul(0x9FB2_1C65_1E98_DF25);
         word ^= (word >> 35).wrapping_add(self.len);
@@ -60,7 +65,11 @@ mod tests {
                 let short = Short::new(key);
                 assert_eq!(short.is_some(), (4..=8).contains(&len));
                 if let Some(short) = short {
-                    assert_eq!(short.hash(seed), xxh3_64_with_seed(key, seed), "{len} bytes, seed {seed:x}");
+                    assert_eq!(
+                        short.hash(Short::flip(seed)),
+                        xxh3_64_with_seed(key, seed),
+                        "{len} bytes, seed {seed:x}"
+                    );
                 }
             }
         }

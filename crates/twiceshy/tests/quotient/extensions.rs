@@ -1,7 +1,7 @@
 //! Extensions that are too long to be kept as they are: keys and queries that share many bits behind quotient and remainder.
 //!
-//! One stored key in a tiny table, so that the first bits of hash word 1 decide alone. Among some millions of keys there are
-//! pairs that share 40 of them.
+//! One stored key in a tiny table, so that the first bits of a string decide alone: the lowest 24 of hash word 0, then word 1.
+//! Among some millions of keys there are pairs that share 40 of them.
 
 use super::key;
 use twiceshy::AdaptiveFilter;
@@ -18,12 +18,13 @@ fn hash() -> HashKey {
     HashKey::fixed(41).for_trusted_keys()
 }
 
-/// Pairs of numbers with a property of their keys' words 0, and the bits that they share at the beginning of words 1.
+/// Pairs of numbers with a property of their keys' words 0, and the bits that they share at the beginning of their strings.
 fn pairs(numbers: u64, among: impl Fn(u64) -> bool) -> Vec<(u32, u64, u64)> {
     let strand = |number: u64| {
         let key = key(number);
-        let words = hash().words(&key).word(0);
-        among(words).then(|| (hash().words(&key).word(1).reverse_bits(), number))
+        let hash = hash();
+        let (word, next) = (hash.words(&key).word(0), hash.words(&key).word(1));
+        among(word).then(|| ((word & 0xFF_FFFF | next << 24).reverse_bits(), number))
     };
     let mut strands: Vec<(u64, u64)> = (0..numbers).filter_map(strand).collect();
     strands.sort_unstable();

@@ -25,8 +25,8 @@ struct Broken {
 }
 
 /// How many slots have an extension that skips bits. Selectors are all smaller.
-fn skips<R: Rule>(filter: &RankSelectFilter<R>) -> usize {
-    (0..filter.blocks()).flat_map(|block| filter.marks(block)).filter(|mark| *mark >= 2048).count()
+fn skips<R: Rule>(filter: &RankSelectFilter<R>) -> u64 {
+    (0..filter.blocks()).flat_map(|block| filter.marks(block)).map(|mark| u64::from(mark / 2048)).sum()
 }
 
 /// Adapts, inserts and removes, and after every operation asks for everything that was fixed so far.

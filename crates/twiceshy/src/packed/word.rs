@@ -15,6 +15,8 @@ pub trait Word64 {
     fn select(word: u64, nth: u32) -> u32;
     /// The number of bits up to the highest one; 0 if there is none.
     fn length(word: u64) -> u32;
+    /// The greater of two numbers, without a branch if there is a way to tell the compiler.
+    fn greater(one: u64, other: u64) -> u64;
     /// Puts bit i of `word` at the position of one number i of `mask`.
     fn deposit(word: u64, mask: u64) -> u64;
     /// Collects the bits of `word` where `mask` has ones. The inverse of [`Word64::deposit`].
@@ -100,6 +102,11 @@ impl Word64 for Portable {
         64 - word.leading_zeros()
     }
 
+    #[inline(always)]
+    fn greater(one: u64, other: u64) -> u64 {
+        one.max(other)
+    }
+
     /// One step for each one of the mask.
     fn deposit(word: u64, mut mask: u64) -> u64 {
         let (mut word, mut spread) = (word, 0);
@@ -158,6 +165,8 @@ mod tests {
                     assert_eq!(W::rank(word, bits), below as u32, "{word:#x} below {bits}");
                     assert_eq!(W::low(word, bits).count_ones(), below as u32, "{word:#x} below {bits}");
                 }
+                let other = word.rotate_left(29);
+                assert_eq!((W::greater(word, other), W::greater(word, word)), (word.max(other), word));
                 assert_eq!(W::ones(word), ones.len() as u32, "{word:#x}");
                 assert_eq!(W::length(word), ones.last().map_or(0, |highest| highest + 1), "{word:#x}");
                 for nth in 0..64 {

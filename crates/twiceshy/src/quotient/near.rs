@@ -33,12 +33,6 @@ pub struct Near {
     remainders: u64,
 }
 
-/// The greater of two numbers, without the branch that the compiler may make of `max`.
-#[inline(always)]
-fn greater(one: u64, other: u64) -> u64 {
-    select_unpredictable(one > other, one, other)
-}
-
 /// How the remainders of a short run are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
@@ -75,7 +69,7 @@ impl Near {
         // 1 if it is not in this block.
         let is_next = u64::from(last >> 6);
         let last_next = W::select(next_runends, skipped.wrapping_sub(W::ones(runends)) & 63);
-        let first = greater(u64::from(W::length(W::low(runends, last))), greater(offset, bit));
+        let first = W::greater(u64::from(W::length(W::low(runends, last))), W::greater(offset, bit));
         let first_next = u64::from(W::length(W::low(next_runends, last_next)));
         // The first run that ends in the next block may begin in this one: it does if this block has a slot left for it.
         let is_first_there = is_next & (first_next.wrapping_sub(1) >> 63);

@@ -51,6 +51,11 @@ impl Questions {
         Questions { stored, next_absent: first_absent, state: seed << 32 | 1 }
     }
 
+    /// The number of stored keys.
+    pub fn stored(&self) -> u64 {
+        self.stored
+    }
+
     fn random(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.state)

@@ -6,6 +6,9 @@ use std::time::Instant;
 /// The parts in which an insertion of all keys is timed, so that an interruption spoils only one.
 const PARTS: usize = 32;
 
+/// The keys of a batch.
+pub const BATCH: usize = 256;
+
 /// The times of one fill, part by part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Laps {
@@ -21,6 +24,17 @@ impl Laps {
             for key in part {
                 insert(*key)?;
             }
+            seconds.push(begun.elapsed().as_secs_f64());
+        }
+        Ok(Laps { seconds })
+    }
+
+    /// Inserts keys in batches, and times each part of them.
+    pub fn fill_in_batches<E>(keys: &[u64], mut insert: impl FnMut(&[u64]) -> Result<(), E>) -> Result<Laps, E> {
+        let mut seconds = Vec::with_capacity(PARTS);
+        for part in keys.chunks(keys.len().div_ceil(PARTS).max(1)) {
+            let begun = Instant::now();
+            part.chunks(BATCH).try_for_each(&mut insert)?;
             seconds.push(begun.elapsed().as_secs_f64());
         }
         Ok(Laps { seconds })

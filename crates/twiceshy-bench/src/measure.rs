@@ -125,7 +125,9 @@ fn fill(
 
 impl Entry {
     fn new(contestant: &Contestant, keys: u64, filled: Filled, fills: Vec<Laps>) -> Entry {
-        let Filled { fresh, adapted, remote, .. } = filled;
+        let Filled { fresh, adapted, remote, batch, .. } = filled;
+        let once =
+            |laps: Option<Laps>| laps.and_then(|laps| Figure::of_fills(keys, &[laps])).map(|figure| figure.median);
         let row = Row {
             name: contestant.name.clone(),
             ours: contestant.ours,
@@ -133,7 +135,8 @@ impl Entry {
             keys,
             load: fresh.cells().map(|cells| keys as f64 / cells as f64),
             mistakes_adapted: adapted.as_ref().map(|adapted| adapted.mistakes),
-            remote_insert_mops: remote.and_then(|laps| Figure::of_fills(keys, &[laps])).map(|figure| figure.median),
+            remote_insert_mops: once(remote),
+            insert_batch_mops: once(batch),
             ..Row::default()
         };
         let adapted = adapted.map(|adapted| adapted.filter);
@@ -157,7 +160,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Times some chunks of each sort of question. The first ones, after another filter was in the caches, do not count.
+    /// Times some chunks of each sort of question. The first questions, after another filter was in the caches, do not count.
     fn visit(&mut self, questions: &mut Questions, settings: &Settings) {
         let (times, is_floor) = (&mut self.times, self.fills.is_empty());
         let (mut asked, mut found) = (Vec::with_capacity(settings.chunk), Vec::with_capacity(settings.chunk));
@@ -218,10 +221,18 @@ fn false_positives(filter: &dyn Asked, settings: &Settings) -> u64 {
     present
 }
 
+/// Asks until the table is back in the caches, as far as it fits: seven chunks of 2^17 questions at 15.9 million keys, seen as
+/// times that no longer fall.
 fn warm(filter: &dyn Asked, questions: &mut Questions, settings: &Settings) {
-    let mut asked = Vec::new();
-    questions.fill(Ask::Mixed, settings.chunk, &mut asked);
-    black_box(filter.ask(&asked));
+    let (mut asked, mut left) = (Vec::new(), questions.stored() / 16);
+    loop {
+        questions.fill(Ask::Mixed, settings.chunk, &mut asked);
+        black_box(filter.ask(&asked));
+        left = match left.checked_sub(settings.chunk as u64) {
+            Some(left) => left,
+            None => return,
+        };
+    }
 }
 
 fn timed(filter: &dyn Asked, asked: &[u64]) -> f64 {

@@ -1,7 +1,7 @@
 //! The filters of twiceshy.
 
 use crate::keys;
-use crate::laps::Laps;
+use crate::laps::{BATCH, Laps};
 use crate::remote::{CellMirror, FlatByHash, Lean};
 use crate::subject::{Adapted, Contestant, Fill, Filled, Subject, Task};
 use anyhow::{Context, anyhow};
@@ -22,9 +22,6 @@ const REMAINDER: u32 = 8;
 /// A table this full may, seldom and if it is small, have no place for one of the keys. Then it gets another hash key.
 const HASH_KEYS: u64 = 8;
 
-/// The keys of a batch.
-const AT_ONCE: usize = 256;
-
 /// The commits that are made before they are timed, in one part.
 const COMMITS: usize = 1 << 15;
 
@@ -37,10 +34,10 @@ impl<F: Filter> Subject for Box<F> {
     /// As a user with a list of numbers would: the bytes of some keys, and a slice for each.
     fn contains_batch(&self, keys: &[u64], found: &mut Vec<bool>) -> Option<()> {
         found.resize(keys.len(), false);
-        for (keys, found) in keys.chunks(AT_ONCE).zip(found.chunks_mut(AT_ONCE)) {
-            let mut bytes = [[0; 8]; AT_ONCE];
+        for (keys, found) in keys.chunks(BATCH).zip(found.chunks_mut(BATCH)) {
+            let mut bytes = [[0; 8]; BATCH];
             bytes.iter_mut().zip(keys).for_each(|(bytes, key)| *bytes = key.to_be_bytes());
-            let mut slices: [&[u8]; AT_ONCE] = [&[]; AT_ONCE];
+            let mut slices: [&[u8]; BATCH] = [&[]; BATCH];
             slices.iter_mut().zip(&bytes).for_each(|(slice, bytes)| *slice = bytes);
             Filter::contains_batch(&**self, &slices[..keys.len()], found);
         }
@@ -109,7 +106,9 @@ fn partial_key(task: Task<'_>, hash: HashKind) -> anyhow::Result<Filled> {
     fitting(hash, |hash| {
         let mut filter = Box::new(CuckooFilter::with_cells(task.cells(), TWO_BY_FOUR).build(hash)?);
         let laps = Laps::fill(task.keys, |key| filter.insert(&key))?;
-        Ok(Filled::plain(laps, filter))
+        let mut again = CuckooFilter::with_cells(task.cells(), TWO_BY_FOUR).build(hash)?;
+        let batch = in_batches(task, |keys| again.insert_batch(keys))?;
+        Ok(Filled { batch, ..Filled::plain(laps, filter) })
     })
 }
 
@@ -118,8 +117,15 @@ fn keyless(task: Task<'_>, hash: HashKind) -> anyhow::Result<Filled> {
     fitting(hash, |hash| {
         let mut filter = QuotientFilter::with_slots(task.cells(), REMAINDER).build(hash, ByHash::new())?.into_filter();
         let laps = Laps::fill(task.keys, |key| filter.insert(&key).map(drop))?;
-        Ok(Filled::plain(laps, filter))
+        let mut again = QuotientFilter::with_slots(task.cells(), REMAINDER).build(hash, ByHash::new())?.into_filter();
+        let batch = in_batches(task, |keys| again.insert_batch(keys))?;
+        Ok(Filled { batch, ..Filled::plain(laps, filter) })
     })
+}
+
+/// Times insertions in batches into another filter, in the last turn.
+fn in_batches(task: Task<'_>, insert: impl FnMut(&[u64]) -> Result<(), Error>) -> Result<Option<Laps>, Error> {
+    task.adapt.map(|_| Laps::fill_in_batches(task.keys, insert)).transpose()
 }
 
 fn backed<F: Backed + Clone, R: Lean>(
@@ -146,7 +152,7 @@ fn backed<F: Backed + Clone, R: Lean>(
         }
     }
     let adapted = Some(Adapted { filter: Box::new(pair.into_filter()), mistakes });
-    Ok(Filled { laps, fresh: Box::new(fresh), adapted, remote })
+    Ok(Filled { laps, fresh: Box::new(fresh), adapted, remote, batch: None })
 }
 
 /// Times the additions of a full remote to an empty one, without a filter: the same keys, words and cells, in random order.

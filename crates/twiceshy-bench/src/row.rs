@@ -24,6 +24,8 @@ pub struct Row {
     pub fpr: Option<f64>,
     /// Insertions, including those into the remote where the filter needs one.
     pub insert_mops: Option<f64>,
+    /// Insertions in batches, for filters without keys behind them.
+    pub insert_batch_mops: Option<f64>,
     /// Look-ups of absent keys.
     pub negative_mops: Option<f64>,
     /// Look-ups of stored keys.

@@ -97,12 +97,14 @@ pub struct Filled {
     pub adapted: Option<Adapted>,
     /// The time of the same additions to the remote alone, if there is one.
     pub remote: Option<Laps>,
+    /// The time of the same insertions in batches, if the filter has them. Only if the task asked for more than the time.
+    pub batch: Option<Laps>,
 }
 
 impl Filled {
     /// A filter that does not adapt and has no remote.
     pub fn plain(laps: Laps, fresh: impl Subject + 'static) -> Filled {
-        Filled { laps, fresh: Box::new(fresh), adapted: None, remote: None }
+        Filled { laps, fresh: Box::new(fresh), adapted: None, remote: None, batch: None }
     }
 }
 

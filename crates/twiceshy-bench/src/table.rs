@@ -8,19 +8,21 @@ use std::path::Path;
 /// A column: its heading in two lines, and its text for a row.
 type Column = (&'static str, &'static str, fn(&Row) -> String);
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 16] = [
     ("", "bits/key", |row| number(row.bits_per_key, 2)),
     ("", "load", |row| number(row.load, 3)),
     ("false", "positive", |row| percent(row.fpr)),
     ("", "insert", |row| number(row.insert_mops, 2)),
     ("insert", "spread", |row| percent(row.insert_spread)),
+    ("insert", "batch", |row| number(row.insert_batch_mops, 2)),
     ("remote", "alone", |row| number(row.remote_insert_mops, 2)),
     ("", "positive", |row| number(row.positive_mops, 1)),
     ("", "mixed", |row| number(row.mixed_mops, 1)),
     ("", "negative", |row| number(row.negative_mops, 1)),
     ("negative", "spread", |row| percent(row.negative_spread)),
-    ("", "batch", |row| number(row.negative_batch_mops, 1)),
-    ("", "adapted", |row| number(row.negative_adapted_mops, 1)),
+    ("negative", "batch", |row| number(row.negative_batch_mops, 1)),
+    ("negative", "adapted", |row| number(row.negative_adapted_mops, 1)),
+    ("positive", "adapted", |row| number(row.positive_adapted_mops, 1)),
     ("negative", "to floor", |row| number(row.negative_to_floor, 2)),
     ("negative", "to qfilter", |row| number(row.negative_to_qfilter, 2)),
 ];
@@ -42,7 +44,7 @@ pub fn table(rows: &[Row]) -> String {
         let cells = rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
         cells.max(first.len()).max(second.len())
     });
-    let mut line = |name: &str, cells: [String; 14]| {
+    let mut line = |name: &str, cells: [String; COLUMNS.len()]| {
         let cells = cells.iter().zip(widths).map(|(cell, width)| format!("  {cell:>width$}"));
         let line = format!("{name:<name_width$}{}", cells.collect::<String>());
         text.push_str(line.trim_end());

@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// **Cost.** A slot takes the remainder and 3 bits. A look-up reads the code only if quotient and remainder match, one time
 /// in 2^w, and only as far as that slot.
 ///
-/// **Layout.** The remainder is the first w bits of the string of hash words 1, 2, …; a slot's extension is the bits that
-/// follow. The extensions of 64 slots share a code of 56 bits.
+/// **Layout.** The remainder is the first w bits of the key's string: the lowest 24 bits of hash word 0, then the words 1, 2, …
+/// A slot's extension is the bits that follow. The extensions of 64 slots share a code of 56 bits.
 ///
 /// **Adapting.** The fingerprint of every colliding key is extended up to the first bit in which the query differs. A block
 /// whose code overflows is reset and then learns about the query again. Remainders do not change, since an extension only

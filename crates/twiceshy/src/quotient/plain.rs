@@ -21,7 +21,8 @@ use std::ops::Range;
 
 /// The rank-and-select quotient filter (004 section 5): the family's table, without learning.
 ///
-/// **Cost.** A slot takes the remainder and 2.125 bits. A look-up computes two hash words. It touches the block's metadata and the remainders of one run, one or two cache lines. An insertion
+/// **Cost.** A slot takes the remainder and 2.125 bits. A look-up computes one hash word (two for remainders of more than 24
+/// bits). It touches the metadata of two blocks and the remainders of one run, two or three neighbouring cache lines. An insertion
 /// moves the slots between its run and the next free one. The remote gets one entry, and is told of no move.
 ///
 /// **Rate.** 1 − exp(−load · 2^−w) with remainders of w bits.

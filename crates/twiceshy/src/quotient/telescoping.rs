@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// plain quotient filter. In other blocks, a slot's remainder is first compared with all that the alphabet allows. The code
 /// is read only if one of them matches, and only as far as that slot.
 ///
-/// **Layout.** Remainder i of a key is bits i·w to (i + 1)·w of the string of its hash words 1, 2, …; selector i says that
-/// the slot holds remainder i. The code of a block is the low end of its interval, so that 64 zeros are 0. Besides its
+/// **Layout.** Remainder i of a key is bits i·w to (i + 1)·w of its string: the lowest 24 bits of hash word 0, then the words 1,
+/// 2, … Selector i says that the slot holds remainder i. The code of a block is the low end of its interval, so that 64 zeros are 0. Besides its
 /// slots a filter has √(11·slots) spare ones, at most 896, and 1.3 KB.
 ///
 /// **Adapting.** The selector of every colliding key moves on until the query no longer matches. A block whose code

@@ -3,7 +3,7 @@
 use super::GuardedError;
 use super::absent_cache::AbsentCache;
 use super::clock::{Ask, Lap, Stretch};
-use super::comparing::{Row, Settings};
+use super::comparing::Settings;
 use super::delayed::Delayed;
 use super::keys::{key, value};
 use super::subject::Subject;
@@ -30,10 +30,11 @@ pub(crate) struct Filled {
 /// The result of one stretch.
 pub(crate) struct Measured {
     pub(crate) lap: Lap,
-    asked: u64,
-    index_reads: u64,
-    adapted: u64,
-    local_bits: u64,
+    /// Look-ups that reached the store.
+    pub(crate) asked: u64,
+    pub(crate) index_reads: u64,
+    pub(crate) adapted: u64,
+    pub(crate) local_bits: u64,
 }
 
 impl Filled {
@@ -124,27 +125,5 @@ impl Filled {
         });
         far.set_far(true);
         slow
-    }
-}
-
-impl Measured {
-    pub(crate) fn row(&self, delay: Duration, stretch: &Stretch, subject: Subject, keys: u64) -> Row {
-        let times = &self.lap.times;
-        Row {
-            delay_us: delay.as_micros() as u64,
-            traffic: stretch.traffic,
-            threads: stretch.threads,
-            subject,
-            lookups: times.len(),
-            lookups_per_second: self.lap.lookups_per_second,
-            ratio_to_plain: f64::NAN,
-            p50_ns: times.value_at_quantile(0.5),
-            p99_ns: times.value_at_quantile(0.99),
-            p999_ns: times.value_at_quantile(0.999),
-            asked: self.asked as f64 / times.len().max(1) as f64,
-            index_reads: self.index_reads as f64 / times.len().max(1) as f64,
-            adapted: self.adapted,
-            local_bits_per_key: self.local_bits as f64 / keys as f64,
-        }
     }
 }

@@ -9,6 +9,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 use twiceshy_lab::guarded::{Comparison, Row, Settings, Spread, Subject, Traffic, compare};
+use twiceshy_store::RedbOptions;
 
 /// Compare what can stand in front of a redb store: nothing, a plain filter, one with a cache of its mistakes, an
 /// adaptive one.
@@ -48,6 +49,9 @@ pub(crate) struct Args {
     /// The random seed of the traffic
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The size of redb's cache in bytes. The rest is read from files, which the system keeps in memory if there is room
+    #[arg(long, default_value_t = RedbOptions::CACHE, value_parser = numbers::count::<usize>)]
+    cache: usize,
     /// The folder to make the stores in [default: the temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
@@ -108,6 +112,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         traffic: args.traffic.iter().copied().map(Traffic::from).collect(),
         subjects: args.subjects.iter().copied().map(Subject::from).collect(),
         runs: args.runs,
+        cache: args.cache,
     };
     let folder = temporary::folder(args.folder.as_deref())?;
     let bar = progress_bar(0, "filling two stores");
@@ -124,12 +129,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 /// The comparison as text: a table for each store.
 fn words(comparison: &Comparison) -> String {
     let mut text = format!(
-        "{} keys, filters for a false-positive rate of {}, {} s each, {}seed {}; the store answers an absent key in {}\n",
+        "{} keys, filters for a false-positive rate of {}, {} s each, {}seed {}; the store, with a cache of {} MB, answers \
+         an absent key in {}\n",
         grouped(comparison.keys),
         rate(comparison.rate),
         comparison.seconds,
         if comparison.runs > 1 { format!("the median of {} runs, first ", comparison.runs) } else { String::new() },
         comparison.seed,
+        grouped(comparison.cache_bytes >> 20),
         time(comparison.store_ns)
     );
     let mut delays: Vec<u64> = comparison.rows.iter().map(|row| row.delay_us).collect();

@@ -33,6 +33,8 @@ pub struct Settings {
     pub subjects: Vec<Subject>,
     /// How often each measurement is made. The runs of all threads and subjects under one traffic take turns.
     pub runs: NonZeroU64,
+    /// The size of redb's cache in bytes, for each of the two stores.
+    pub cache: usize,
 }
 
 /// A line of the comparison.
@@ -87,6 +89,8 @@ pub struct Comparison {
     pub seed: u64,
     /// The number of runs.
     pub runs: u64,
+    /// The size of redb's cache in bytes.
+    pub cache_bytes: u64,
     /// The median time of the store without delay to answer an absent key.
     pub store_ns: u64,
     /// All lines.
@@ -134,9 +138,9 @@ pub fn compare(
             rows.push(runs.row(delay, traffic, settings.keys.get(), &all)?);
         }
     }
-    let Settings { keys, rate, time, seed, runs, .. } = settings;
-    let (keys, runs, seconds) = (keys.get(), runs.get(), time.as_secs_f64());
-    Ok(Comparison { keys, rate: *rate, seconds, seed: *seed, runs, store_ns, rows })
+    let Settings { keys, rate, time, seed, runs, cache, .. } = settings;
+    let (keys, runs, seconds, cache_bytes) = (keys.get(), runs.get(), time.as_secs_f64(), *cache as u64);
+    Ok(Comparison { keys, rate: *rate, seconds, seed: *seed, runs, cache_bytes, store_ns, rows })
 }
 
 impl Settings {

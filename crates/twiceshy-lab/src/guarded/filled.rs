@@ -13,7 +13,7 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use twiceshy_store::{Durability, Kind, Options, RedbError, RedbStore, Space, Store};
+use twiceshy_store::{Durability, Kind, Options, RedbError, RedbOptions, RedbStore, Space, Store};
 
 /// Stored keys per slow key that the replaying attacker has found.
 const KEYS_PER_SLOW: u64 = 20;
@@ -39,7 +39,8 @@ pub(crate) struct Measured {
 
 impl Filled {
     pub(crate) fn new(kind: Kind, settings: &Settings, folder: &Path) -> Result<Filled, GuardedError> {
-        let store = Arc::new(RedbStore::open(folder.join(format!("{kind}.redb")))?);
+        let cache = RedbOptions::new().cache(settings.cache);
+        let store = Arc::new(RedbStore::open_with(folder.join(format!("{kind}.redb")), &cache)?);
         let pristine = folder.join(format!("{kind}.pristine"));
         let options = Options::new().filter(kind).false_positive_rate(settings.rate);
         let options = options.expected_keys(settings.keys.get()).durability(Durability::Seen).snapshot(&pristine);
@@ -47,8 +48,10 @@ impl Filled {
         guard.insert_all((0..settings.keys.get()).map(|number| (key(number), value(number))))?;
         let local_bits = guard.stats()?.local_bits;
         guard.close()?;
-        // Warm up: read every value.
-        store.scan(Space::Values, Bound::Unbounded, &mut |_, _| true)?;
+        // Warm up: read all that look-ups and learning read.
+        for space in [Space::Index, Space::Values] {
+            store.scan(space, Bound::Unbounded, &mut |_, _| true)?;
+        }
         Ok(Filled { kind, store, pristine, keys: settings.keys, local_bits })
     }
 

@@ -272,3 +272,53 @@ impl<S: Store> Inner<S> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryStore;
+    use crate::options::Options;
+
+    #[test]
+    fn a_caller_learns_from_nothing_that_has_changed_or_waits_and_from_nothing_while_another_has_the_lock() {
+        let guard = Options::new().open(MemoryStore::new()).expect("an empty store");
+        guard.insert(b"stored", b"").expect("memory");
+        let inner = guard.inner();
+        inner.queue.wait_until_asleep();
+        let counts = || {
+            let stats = guard.stats().expect("memory");
+            (stats.adapted + stats.not_adapted, stats.disagreements)
+        };
+        let mark = inner.pending.mark(b"query").expect("no change of it is under way");
+        let writer = inner.lock().expect("memory");
+        assert!(!inner.learn_here(b"query", mark), "another has the lock");
+        drop(writer);
+        assert_eq!(inner.queue.enter(b"query", || true), Queued::Waits);
+        assert!(!inner.learn_here(b"query", mark), "it is learned from when its turn comes");
+        inner.queue.take_out(&[Key::from(&b"query"[..])]);
+        let before = counts();
+        assert!(inner.learn_here(b"query", mark), "nothing has changed");
+        assert_eq!(counts(), (before.0 + 1, 0), "it is learned from, or need not be");
+        guard.insert(b"query", b"").expect("memory");
+        assert!(inner.learn_here(b"query", mark), "there is nothing to learn");
+        assert_eq!(counts(), (before.0 + 2, 0), "a stored key is no mistake");
+        assert!(guard.contains(b"query").expect("memory"));
+    }
+
+    #[test]
+    fn a_caller_learns_from_what_others_enter_meanwhile() {
+        let guard = Options::new().open(MemoryStore::new()).expect("an empty store");
+        let inner = guard.inner();
+        inner.queue.wait_until_asleep();
+        let mark = inner.pending.mark(b"query").expect("no change of it is under way");
+        // So the learner sleeps on.
+        let attending = inner.queue.attend();
+        for number in 0..LEARNED_BY_CALLER as u64 {
+            inner.queue.enter(&number.to_be_bytes(), || true);
+            inner.queue.ring_for_query();
+        }
+        assert!(inner.learn_here(b"query", mark));
+        assert_eq!(inner.queue.len(), 0);
+        drop(attending);
+    }
+}

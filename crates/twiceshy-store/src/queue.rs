@@ -179,6 +179,16 @@ impl Queue {
         self.asleep.store(false, Ordering::SeqCst);
     }
 
+    /// Waits until the learner has found the list empty and sleeps.
+    #[cfg(test)]
+    pub(crate) fn wait_until_asleep(&self) {
+        while !self.asleep.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        // It holds this lock until it sleeps.
+        drop(self.bell.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// Its memory, approximately.
     pub(crate) fn local_bits(&self) -> u64 {
         let list = self.read();
@@ -253,5 +263,51 @@ mod tests {
         queue.clear();
         assert!(!queue.holds(b"a") && queue.first(1).is_empty());
         assert_eq!(Queue::new(0).enter(b"a", || true), Queued::Skipped);
+    }
+
+    /// Ends the learner, even if a test fails.
+    struct Ends<'a>(&'a Queue, &'a AtomicBool);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.1.store(true, Ordering::SeqCst);
+            self.0.ring();
+        }
+    }
+
+    #[test]
+    fn the_learner_is_woken_for_a_query_unless_somebody_else_will_see_it() {
+        let queue = Queue::new(9);
+        let ended = AtomicBool::new(false);
+        let soon = |what: &dyn Fn() -> bool| {
+            let began = std::time::Instant::now();
+            while !what() && began.elapsed() < Duration::from_secs(20) {
+                std::thread::yield_now();
+            }
+            what()
+        };
+        let closing = || ended.load(Ordering::SeqCst);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !closing() {
+                    queue.sleep(Duration::ZERO, closing);
+                    queue.take_out(&queue.first(9));
+                }
+            });
+            let _ends = Ends(&queue, &ended);
+            for number in 0..2_000u32 {
+                queue.enter(&number.to_be_bytes(), || true);
+                queue.ring_for_query();
+                assert!(soon(&|| queue.len() == 0), "query {number} was not seen");
+            }
+            queue.wait_until_asleep();
+            let attending = queue.attend();
+            queue.enter(b"query", || true);
+            queue.ring_for_query();
+            std::thread::sleep(Duration::from_millis(20));
+            assert_eq!(queue.len(), 1, "the learner was woken, but a caller will see it");
+            drop(attending);
+            assert!(soon(&|| queue.len() == 0), "the caller has left it, and nobody was woken");
+        });
     }
 }

@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 /// The comparison as text: a table for each store.
 fn words(comparison: &Comparison) -> String {
     let mut text = format!(
-        "{} keys, filters for a false-positive rate of {}, {} s each, {}seed {}; the store, with a cache of {} MB, answers \
+        "{} keys, filters for a false-positive rate of {}, {} s each, {}seed {}; the store, with a cache of {} MiB, answers \
          an absent key in {}\n",
         grouped(comparison.keys),
         rate(comparison.rate),

@@ -105,13 +105,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Without --values, an existing key keeps its value.
 fn insert_absent(guard: &Guard<RedbStore>, entries: Vec<Entry>) -> Result<u64, Error<RedbError>> {
-    let mut unknown = Vec::new();
-    for (key, value) in entries {
-        if !guard.contains(&key)? {
-            unknown.push((key, value));
-        }
-    }
-    guard.insert_all(unknown)
+    let keys: Vec<&[u8]> = entries.iter().map(|(key, _)| key.as_slice()).collect();
+    let stored = guard.contains_all(&keys)?;
+    let unknown = entries.into_iter().zip(stored).filter(|(_, stored)| !stored);
+    guard.insert_all(unknown.map(|(entry, _)| entry))
 }
 
 fn key_alone(line: &[u8]) -> anyhow::Result<Entry> {

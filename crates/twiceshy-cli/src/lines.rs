@@ -195,6 +195,19 @@ impl Lines {
         Ok(Some(self.reader.key()))
     }
 
+    /// The next key if it was read already: never waits for input. After `None` there may be more.
+    pub(crate) fn next_at_hand(&mut self) -> anyhow::Result<Option<&[u8]>> {
+        if self.given.is_some() {
+            return self.next();
+        }
+        if !(self.is_open && self.reader.advance_at_hand()?) {
+            return Ok(None);
+        }
+        self.keys += 1;
+        self.show();
+        Ok(Some(self.reader.key()))
+    }
+
     fn open(&mut self, file: &Path) -> anyhow::Result<()> {
         self.is_open = false;
         if is_stdin(file) {

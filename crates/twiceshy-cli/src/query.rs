@@ -134,7 +134,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     }
 }
 
-/// Asks for every key, and prints those that are selected.
+/// Asks for every key, and prints those that are selected. Keys whose lines were read already are asked for together; none
+/// waits for a line that has yet to come.
 fn ask_all(
     args: &Args,
     guard: &Guard<RedbStore>,
@@ -142,23 +143,122 @@ fn ask_all(
     selected: &mut Selected<impl Write>,
     found: &mut Found,
 ) -> anyhow::Result<()> {
-    while let Some(key) = lines.next()? {
-        let (is_present, value) = ask(guard, key, args.values).map_err(|error| refusal(&args.path, error))?;
-        found.asked += 1;
-        found.present += u64::from(is_present);
-        let has_tab = key.contains(&b'\t');
-        let is_selected = is_present != args.absent;
-        if is_selected {
-            selected.line(key, value.as_deref()).context(CANNOT_WRITE)?;
+    // One that stops at the first key need not know of the lines after it.
+    let stops = args.form() == Form::Nothing;
+    let mut asked = Asked::new(if stops { 1 } else { KEYS_AT_ONCE });
+    let mut read = Ok(Read::Some);
+    while matches!(read, Ok(Read::Some)) {
+        read = asked.fill(lines, found);
+        let some = answer(args, guard, &mut asked, selected, found)?;
+        if some && stops {
+            return Ok(());
         }
-        if has_tab && !is_present {
-            found.count_tab(|| lines.place());
-        }
-        if is_selected && args.form() == Form::Nothing {
-            break;
+        if asked.waits {
+            selected.flush().context(CANNOT_WRITE)?;
         }
     }
-    Ok(())
+    read.map(drop)
+}
+
+/// Answers for all keys that were read. `true` if one was selected.
+fn answer(
+    args: &Args,
+    guard: &Guard<RedbStore>,
+    asked: &mut Asked,
+    selected: &mut Selected<impl Write>,
+    found: &mut Found,
+) -> anyhow::Result<bool> {
+    let mut some = false;
+    let mut tell = |query: &Query, is_present: bool, value: Option<Vec<u8>>| {
+        found.asked += 1;
+        found.present += u64::from(is_present);
+        if is_present != args.absent {
+            some = true;
+            selected.line(&query.key, value.as_deref()).context(CANNOT_WRITE)?;
+        }
+        if !is_present && query.has_tab() {
+            found.count_tab(|| query.place.clone().unwrap_or_default());
+        }
+        anyhow::Ok(())
+    };
+    let refused = |error: Error<RedbError>| refusal(&args.path, error);
+    if args.values {
+        for (query, value) in asked.queries.iter().zip(guard.get_all(&asked.queries)) {
+            let value = value.map_err(refused)?;
+            tell(query, value.is_some(), value)?;
+        }
+    } else if let Ok(present) = guard.contains_all(&asked.queries) {
+        asked.queries.iter().zip(present).try_for_each(|(query, is_present)| tell(query, is_present, None))?;
+    } else {
+        // The keys before the one that fails have their answers.
+        for query in &asked.queries {
+            tell(query, guard.contains(&query.key).map_err(refused)?, None)?;
+        }
+    }
+    asked.queries.clear();
+    Ok(some)
+}
+
+/// The most keys, and about the most bytes, that are asked for together.
+const KEYS_AT_ONCE: usize = 1_024;
+const BYTES_AT_ONCE: usize = 1 << 20;
+
+/// Keys that are asked for together.
+struct Asked {
+    queries: Vec<Query>,
+    most: usize,
+    /// `true` if the next line has yet to come.
+    waits: bool,
+}
+
+struct Query {
+    key: Vec<u8>,
+    /// Where it was read; only of a key with a tab, while no such key is known to be absent.
+    place: Option<String>,
+}
+
+#[derive(PartialEq)]
+enum Read {
+    Some,
+    All,
+}
+
+impl Asked {
+    fn new(most: usize) -> Asked {
+        Asked { queries: Vec::new(), most, waits: false }
+    }
+
+    /// Waits for one key, and reads those that need not be waited for. After an error, the keys before it are there.
+    fn fill(&mut self, lines: &mut Lines, found: &Found) -> anyhow::Result<Read> {
+        let mut bytes = 0;
+        self.waits = false;
+        while self.queries.len() < self.most && bytes < BYTES_AT_ONCE {
+            let key = if self.queries.is_empty() { lines.next()? } else { lines.next_at_hand()? };
+            let Some(key) = key.map(<[u8]>::to_vec) else {
+                self.waits = true;
+                return Ok(if self.queries.is_empty() { Read::All } else { Read::Some });
+            };
+            bytes += key.len();
+            let mut query = Query { key, place: None };
+            if found.absent_with_tab == 0 && query.has_tab() {
+                query.place = Some(lines.place());
+            }
+            self.queries.push(query);
+        }
+        Ok(Read::Some)
+    }
+}
+
+impl Query {
+    fn has_tab(&self) -> bool {
+        self.key.contains(&b'\t')
+    }
+}
+
+impl AsRef<[u8]> for Query {
+    fn as_ref(&self) -> &[u8] {
+        &self.key
+    }
 }
 
 fn filter_counts(stats: &Stats) -> FilterCounts {
@@ -203,13 +303,4 @@ impl Args {
             (false, false, false) => Form::Lines,
         }
     }
-}
-
-/// Looks up a key. Returns whether it is present, and its value if `values` is set.
-fn ask(guard: &Guard<RedbStore>, key: &[u8], values: bool) -> Result<(bool, Option<Vec<u8>>), Error<RedbError>> {
-    if values {
-        let value = guard.get(key)?;
-        return Ok((value.is_some(), value));
-    }
-    Ok((guard.contains(key)?, None))
 }

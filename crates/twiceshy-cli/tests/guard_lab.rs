@@ -38,6 +38,29 @@ fn every_subject_is_measured_under_all_traffic_and_delays() {
 }
 
 #[test]
+fn chosen_subjects_take_turns_and_their_spread_holds_the_median() {
+    let report = run(
+        "guard --keys 2000 --fpr 0.02 --delays 0 --threads 1,2 --seconds 0.02 --traffic uniform,zipf --subjects adaptive \
+         --runs 3 --cache 64M",
+    );
+    assert_eq!((&report["runs"], &report["cache_bytes"]), (&Value::from(3), &Value::from(64_000_000)));
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2 * 2 * 2, "the plain filter is measured too");
+    for row in rows {
+        let is_within = |spread: &Value, median: f64| {
+            let [lowest, highest] = ["lowest", "highest"].map(|end| spread[end].as_f64().expect("a number"));
+            spread["median"] == median && lowest <= median && median <= highest
+        };
+        assert!(is_within(&row["rate_spread"], row["lookups_per_second"].as_f64().expect("a number")), "{row}");
+        assert!(is_within(&row["ratio_spread"], row["ratio_to_plain"].as_f64().expect("a number")), "{row}");
+        assert_eq!(row["ratio_to_one_thread"].is_null(), row["threads"] == 1, "{row}");
+        if row["subject"] == "plain" {
+            assert_eq!((&row["ratio_to_plain"], &row["adapted"]), (&Value::from(1.0), &Value::from(0)), "{row}");
+        }
+    }
+}
+
+#[test]
 fn a_store_is_opened_in_every_way() {
     for filter in ["telescoping", "broom"] {
         let report = run(&format!("opening --keys 4000 --changes 100 --filter {filter}"));

@@ -110,23 +110,47 @@ impl<S: Store> Guard<S> {
         Ok(found)
     }
 
-    /// Asks the filter alone: `found` becomes `false` for keys that are absent without the store. The same steps as in
-    /// [`Guard::look_up`], for all keys together.
+    /// What [`Guard::get`] says of each key, in order. The filter is asked for many keys at once, as by
+    /// [`Guard::contains_all`], and the store when the iterator gets to a key that it lets pass. So a key that is inserted while
+    /// the iterator is in use may still be answered as before.
+    ///
+    /// ```
+    /// # let guard = twiceshy_store::Options::new().open(twiceshy_store::MemoryStore::new())?;
+    /// guard.insert(b"owl", b"hoots")?;
+    /// let values = guard.get_all(&["owl", "wren"]).collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(values, [Some(b"hoots".to_vec()), None]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_all<'a, K: AsRef<[u8]>>(
+        &'a self,
+        keys: &'a [K],
+    ) -> impl Iterator<Item = Result<Option<Vec<u8>>, Error<S::Error>>> + 'a {
+        keys.chunks(AT_ONCE).flat_map(|keys| {
+            let mut passes = [true; AT_ONCE];
+            self.turn_away(keys, &mut passes[..keys.len()]);
+            let passed = keys.iter().zip(passes);
+            passed.map(|(key, passes)| if passes { self.get(key.as_ref()) } else { Ok(None) })
+        })
+    }
+
+    /// Asks the filter alone: `found`, which is `true` for all keys, becomes `false` for those that are absent without the store.
+    /// The same steps as in [`Guard::look_up`], for all keys together, of which there are at most [`AT_ONCE`].
     fn turn_away<K: AsRef<[u8]>>(&self, keys: &[K], found: &mut [bool]) {
         let inner = &*self.inner;
-        let bytes: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let (mut bytes, mut present, mut pending) = ([&[][..]; AT_ONCE], [true; AT_ONCE], [false; AT_ONCE]);
+        let (bytes, present) = (&mut bytes[..keys.len()], &mut present[..keys.len()]);
+        bytes.iter_mut().zip(keys).for_each(|(bytes, key)| *bytes = key.as_ref());
         // In this order: see `Pending`.
         let before = inner.pending.now();
-        let pending: Vec<bool> = bytes.iter().map(|key| inner.pending.holds(key)).collect();
+        bytes.iter().zip(&mut pending).for_each(|(key, pending)| *pending = inner.pending.holds(key));
         let filter = inner.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return };
-        let mut present = vec![true; bytes.len()];
-        filter.contains_batch(&bytes, &mut present);
+        filter.contains_batch(bytes, present);
         if inner.pending.now() != before {
             return;
         }
         for ((found, present), pending) in found.iter_mut().zip(present).zip(pending) {
-            *found = present || pending;
+            *found = *present || pending;
         }
         inner.counters.turned_away.add(found.iter().filter(|found| !**found).count() as u64);
     }
@@ -358,5 +382,49 @@ impl<S: Store> Iterator for Entries<'_, S> {
         }
         let (key, bytes) = self.fetched.pop_front()?;
         Some(self.inner.value(&key, bytes).map(|value| (key, value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryStore;
+    use crate::options::Options;
+    use std::time::Duration;
+
+    type Look = fn(&Guard<MemoryStore>) -> bool;
+
+    /// A change begins after a look-up has found its key not pending, and takes the key out of the filter before the look-up
+    /// asks the filter.
+    #[test]
+    fn a_key_is_found_while_a_change_that_may_fail_has_taken_it_out_of_the_filter() {
+        let guard = || Options::new().open(MemoryStore::new()).expect("an empty store");
+        let (guard, empty) = (guard(), guard());
+        guard.insert(b"key", b"value").expect("memory");
+        let looks: [Look; 3] = [
+            |guard| guard.contains(b"key").expect("memory"),
+            |guard| guard.contains_all(&[b"key"]).expect("memory")[0],
+            |guard| guard.get_all(&[b"key"]).all(|value| value.expect("memory").is_some()),
+        ];
+        for (number, look) in looks.into_iter().enumerate() {
+            let inner = guard.inner();
+            let mut filter = inner.filter.write().expect("no panic");
+            let without = empty.inner().filter.write().expect("no panic").take();
+            let found = std::thread::scope(|threads| {
+                let looking = threads.spawn(|| look(&guard));
+                // It waits for the filter by now.
+                std::thread::sleep(Duration::from_millis(50));
+                let keys = [Key::from(&b"key"[..])];
+                inner.pending.enter(&keys);
+                let whole = std::mem::replace(&mut *filter, without);
+                drop(filter);
+                let found = looking.join().expect("no panic");
+                let mut filter = inner.filter.write().expect("no panic");
+                *empty.inner().filter.write().expect("no panic") = std::mem::replace(&mut *filter, whole);
+                inner.pending.leave(&keys);
+                found
+            });
+            assert!(found, "look-up {number}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Learning from false positives.
 
+use crate::batch::Batch;
 use crate::changing::Draft;
 use crate::entry::Logged;
 use crate::error::Error;
@@ -40,6 +41,15 @@ struct Pace {
     queries: usize,
 }
 
+/// Where queries come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// They wait in the queue.
+    Queue,
+    /// The caller has just asked for them.
+    Caller,
+}
+
 impl Pace {
     fn new() -> Pace {
         Pace { queries: MOST_IN_COMMIT / 16 }
@@ -71,29 +81,45 @@ impl<S: Store> Inner<S> {
         if self.learns_at_once {
             return self.learn_now(query, mark);
         }
-        match self.queue.enter(query, || self.pending.is_unchanged(mark)) {
-            Queued::Waits => {}
-            Queued::Merged => return self.counters.merged.add(1),
-            Queued::Skipped => return self.counters.skipped.add(1),
-            Queued::Changed => return self.counters.not_adapted.add(1),
+        if took < FAST_STORE && !self.learning_writes && self.learn_here(query, mark) {
+            return;
         }
-        if took < FAST_STORE
-            && !self.learning_writes
-            && let Ok(mut writer) = self.writer.try_lock()
-            && writer.doubt.is_none()
-        {
+        match self.queue.enter(query, || self.pending.is_unchanged(mark)) {
+            Queued::Waits => self.queue.ring_for_query(),
+            Queued::Merged => self.counters.merged.add(1),
+            Queued::Skipped => self.counters.skipped.add(1),
+            Queued::Changed => self.counters.not_adapted.add(1),
+        }
+    }
+
+    /// Adapts the filter in the thread that hit the false positive, if the writer's lock is free, and then learns from
+    /// queries that other threads have entered meanwhile. The query itself is not entered: nobody waits for long. `false` if
+    /// it has yet to be learned from.
+    fn learn_here(&self, query: &[u8], mark: Mark) -> bool {
+        let Ok(mut writer) = self.writer.try_lock() else { return false };
+        if writer.doubt.is_some() || self.queue.holds(query) {
+            return false;
+        }
+        // Before the lock: whatever is entered from now on is learned here, or the learner is woken.
+        let _present = self.queue.attend();
+        if !self.pending.is_unchanged(mark) {
+            // Changes begin under the lock, so none begins from here on.
+            self.counters.not_adapted.add(1);
+            return true;
+        }
+        let learned = self.learn_from(&mut writer, &[Key::from(query)], Source::Caller, &mut Pace::new());
+        if learned.is_ok() && self.queue.len() != 0 {
             // If it fails, the next one tries again.
             let _ = self.learn(&mut writer, LEARNED_BY_CALLER, &mut Pace::new());
-        } else {
-            self.queue.ring();
         }
+        learned.is_ok()
     }
 
     /// Adapts the filter before the caller gets its answer. Waits for the writer's lock: the caller holds no lock, and nothing
     /// that runs under that lock looks keys up.
     fn learn_now(&self, query: &[u8], mark: Mark) {
         let learned = self.lock().and_then(|mut writer| match self.pending.is_unchanged(mark) {
-            true => self.learn_from(&mut writer, &[Key::from(query)], &mut Pace::new()).map(drop),
+            true => self.learn_from(&mut writer, &[Key::from(query)], Source::Caller, &mut Pace::new()).map(drop),
             false => {
                 self.counters.not_adapted.add(1);
                 Ok(())
@@ -175,7 +201,7 @@ impl<S: Store> Inner<S> {
             if queries.is_empty() {
                 break;
             }
-            done += self.learn_from(writer, &queries, pace)?;
+            done += self.learn_from(writer, &queries, Source::Queue, pace)?;
         }
         Ok(done)
     }
@@ -185,17 +211,22 @@ impl<S: Store> Inner<S> {
     ///
     /// After an error they still wait, and nothing was applied: nobody has seen the plan, so a broom filter keeps its
     /// functions. If the commit has happened all the same, its plan is applied when that is known.
-    fn learn_from(&self, writer: &mut Writer, queries: &[Key], pace: &mut Pace) -> Result<usize, Error<S::Error>> {
+    fn learn_from(
+        &self,
+        writer: &mut Writer,
+        queries: &[Key],
+        source: Source,
+        pace: &mut Pace,
+    ) -> Result<usize, Error<S::Error>> {
         let began = Instant::now();
-        let draft = Draft::new(&writer.state);
-        let planned = match self.plan(writer, &draft.batch, Operation::Learn(queries)) {
+        let planned = match self.plan(writer, &Batch::default(), Operation::Learn(queries)) {
             Ok(planned) => planned,
             Err(Failure::Store(error)) => return Err(Error::Store(error)),
             Err(failure) => {
                 if matches!(failure, Failure::NoFilter | Failure::Damaged) {
                     self.lose_filter(writer);
                 }
-                self.queue.take_out(queries);
+                self.take_out(queries, source);
                 self.counters.not_adapted.add(queries.len() as u64);
                 return Ok(queries.len());
             }
@@ -209,10 +240,10 @@ impl<S: Store> Inner<S> {
         if planned.plan.writes().is_empty() {
             self.apply(writer, planned);
         } else {
-            self.commit_learned(writer, draft, planned)?;
+            self.commit_learned(writer, planned)?;
             pace.adjust(taken, planning, began.elapsed() - planning);
         }
-        self.queue.take_out(&queries[..taken]);
+        self.take_out(&queries[..taken], source);
         self.counters.adapted.add(learned.fixed);
         self.counters.not_adapted.add(taken as u64 - learned.fixed);
         // No change is under way or in doubt, so the index must not have a key that the values lack.
@@ -220,8 +251,15 @@ impl<S: Store> Inner<S> {
         Ok(taken)
     }
 
-    fn commit_learned(&self, writer: &mut Writer, mut draft: Draft, planned: Planned) -> Result<(), Error<S::Error>> {
+    fn take_out(&self, queries: &[Key], source: Source) {
+        if source == Source::Queue {
+            self.queue.take_out(queries);
+        }
+    }
+
+    fn commit_learned(&self, writer: &mut Writer, planned: Planned) -> Result<(), Error<S::Error>> {
         self.forget_stale_snapshot(writer);
+        let mut draft = Draft::new(&writer.state);
         let tag = writer.tag();
         draft.add(planned, Logged::Other, tag);
         // What was learned need not be synced, since after a crash the filter takes new functions. But the fact that it has
@@ -232,5 +270,55 @@ impl<S: Store> Inner<S> {
         writer.learning_synced = true;
         self.keep_log_short(writer);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryStore;
+    use crate::options::Options;
+
+    #[test]
+    fn a_caller_learns_from_nothing_that_has_changed_or_waits_and_from_nothing_while_another_has_the_lock() {
+        let guard = Options::new().open(MemoryStore::new()).expect("an empty store");
+        guard.insert(b"stored", b"").expect("memory");
+        let inner = guard.inner();
+        inner.queue.wait_until_asleep();
+        let counts = || {
+            let stats = guard.stats().expect("memory");
+            (stats.adapted + stats.not_adapted, stats.disagreements)
+        };
+        let mark = inner.pending.mark(b"query").expect("no change of it is under way");
+        let writer = inner.lock().expect("memory");
+        assert!(!inner.learn_here(b"query", mark), "another has the lock");
+        drop(writer);
+        assert_eq!(inner.queue.enter(b"query", || true), Queued::Waits);
+        assert!(!inner.learn_here(b"query", mark), "it is learned from when its turn comes");
+        inner.queue.take_out(&[Key::from(&b"query"[..])]);
+        let before = counts();
+        assert!(inner.learn_here(b"query", mark), "nothing has changed");
+        assert_eq!(counts(), (before.0 + 1, 0), "it is learned from, or need not be");
+        guard.insert(b"query", b"").expect("memory");
+        assert!(inner.learn_here(b"query", mark), "there is nothing to learn");
+        assert_eq!(counts(), (before.0 + 2, 0), "a stored key is no mistake");
+        assert!(guard.contains(b"query").expect("memory"));
+    }
+
+    #[test]
+    fn a_caller_learns_from_what_others_enter_meanwhile() {
+        let guard = Options::new().open(MemoryStore::new()).expect("an empty store");
+        let inner = guard.inner();
+        inner.queue.wait_until_asleep();
+        let mark = inner.pending.mark(b"query").expect("no change of it is under way");
+        // So the learner sleeps on.
+        let attending = inner.queue.attend();
+        for number in 0..LEARNED_BY_CALLER as u64 {
+            inner.queue.enter(&number.to_be_bytes(), || true);
+            inner.queue.ring_for_query();
+        }
+        assert!(inner.learn_here(b"query", mark));
+        assert_eq!(inner.queue.len(), 0);
+        drop(attending);
     }
 }

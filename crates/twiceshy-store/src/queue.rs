@@ -2,7 +2,7 @@
 
 use crossbeam_utils::sync::ShardedLock;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use twiceshy::remote::Key;
@@ -38,7 +38,14 @@ pub(crate) struct Queue {
     /// The learner sleeps on this bell.
     bell: Mutex<()>,
     rung: Condvar,
+    /// `true` if the learner sleeps, or is about to look at the list once more and then sleep.
+    asleep: AtomicBool,
+    /// `true` if a caller learns, and will look at the list before it gives up the writer's lock.
+    attended: AtomicBool,
 }
+
+/// A caller that learns: see [`Queue::attend`].
+pub(crate) struct Attending<'a>(&'a Queue);
 
 #[derive(Debug, Default)]
 struct List {
@@ -76,6 +83,8 @@ impl Queue {
             most,
             bell: Mutex::new(()),
             rung: Condvar::new(),
+            asleep: AtomicBool::new(false),
+            attended: AtomicBool::new(false),
         }
     }
 
@@ -87,7 +96,7 @@ impl Queue {
     fn change<T>(&self, change: impl FnOnce(&mut List) -> T) -> T {
         let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
         let done = change(&mut list);
-        self.len.store(list.order.len(), Ordering::Release);
+        self.len.store(list.order.len(), Ordering::SeqCst);
         done
     }
 
@@ -126,11 +135,28 @@ impl Queue {
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.len.load(Ordering::Acquire)
+        self.len.load(Ordering::SeqCst)
     }
 
     pub(crate) fn clear(&self) {
         self.change(|list| *list = List { next: list.next, ..List::default() });
+    }
+
+    /// Says that the holder of the writer's lock will look at the list before it gives up the lock. Dropped under that lock.
+    pub(crate) fn attend(&self) -> Attending<'_> {
+        self.attended.store(true, Ordering::SeqCst);
+        Attending(self)
+    }
+
+    /// Wakes the learner because a query was entered, unless somebody sees it anyway: a caller that learns, or the learner
+    /// itself before it sleeps. Waking a thread is a system call.
+    ///
+    /// The query was counted in `len` before, and all of these are sequentially consistent. If a flag that was read here is
+    /// cleared later, or set later, then whoever does so reads `len` afterwards, and sees the query.
+    pub(crate) fn ring_for_query(&self) {
+        if self.asleep.load(Ordering::SeqCst) && !self.attended.load(Ordering::SeqCst) {
+            self.ring();
+        }
     }
 
     /// Wakes the learner.
@@ -147,13 +173,36 @@ impl Queue {
             let paused = self.rung.wait_timeout_while(bell, pause, |()| !end());
             bell = paused.unwrap_or_else(PoisonError::into_inner).0;
         }
+        // Before the list is looked at: see `ring_for_query`.
+        self.asleep.store(true, Ordering::SeqCst);
         drop(self.rung.wait_while(bell, |()| self.len() == 0 && !end()).unwrap_or_else(PoisonError::into_inner));
+        self.asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// Waits until the learner has found the list empty and sleeps.
+    #[cfg(test)]
+    pub(crate) fn wait_until_asleep(&self) {
+        while !self.asleep.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        // It holds this lock until it sleeps.
+        drop(self.bell.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Its memory, approximately.
     pub(crate) fn local_bits(&self) -> u64 {
         let list = self.read();
         (list.bytes + list.numbers.capacity().max(list.order.len()) * BESIDE) as u64 * 8
+    }
+}
+
+impl Drop for Attending<'_> {
+    fn drop(&mut self) {
+        self.0.attended.store(false, Ordering::SeqCst);
+        if self.0.len() != 0 {
+            // More was entered than a caller learns from, or just now.
+            self.0.ring_for_query();
+        }
     }
 }
 
@@ -214,5 +263,51 @@ mod tests {
         queue.clear();
         assert!(!queue.holds(b"a") && queue.first(1).is_empty());
         assert_eq!(Queue::new(0).enter(b"a", || true), Queued::Skipped);
+    }
+
+    /// Ends the learner, even if a test fails.
+    struct Ends<'a>(&'a Queue, &'a AtomicBool);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.1.store(true, Ordering::SeqCst);
+            self.0.ring();
+        }
+    }
+
+    #[test]
+    fn the_learner_is_woken_for_a_query_unless_somebody_else_will_see_it() {
+        let queue = Queue::new(9);
+        let ended = AtomicBool::new(false);
+        let soon = |what: &dyn Fn() -> bool| {
+            let began = std::time::Instant::now();
+            while !what() && began.elapsed() < Duration::from_secs(20) {
+                std::thread::yield_now();
+            }
+            what()
+        };
+        let closing = || ended.load(Ordering::SeqCst);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !closing() {
+                    queue.sleep(Duration::ZERO, closing);
+                    queue.take_out(&queue.first(9));
+                }
+            });
+            let _ends = Ends(&queue, &ended);
+            for number in 0..2_000u32 {
+                queue.enter(&number.to_be_bytes(), || true);
+                queue.ring_for_query();
+                assert!(soon(&|| queue.len() == 0), "query {number} was not seen");
+            }
+            queue.wait_until_asleep();
+            let attending = queue.attend();
+            queue.enter(b"query", || true);
+            queue.ring_for_query();
+            std::thread::sleep(Duration::from_millis(20));
+            assert_eq!(queue.len(), 1, "the learner was woken, but a caller will see it");
+            drop(attending);
+            assert!(soon(&|| queue.len() == 0), "the caller has left it, and nobody was woken");
+        });
     }
 }

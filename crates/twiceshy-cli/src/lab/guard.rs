@@ -4,10 +4,12 @@ use crate::numbers;
 use crate::output::{columns, grouped, print, print_json, progress_bar, rate, time};
 use crate::temporary;
 use anyhow::ensure;
+use clap::ValueEnum;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
-use twiceshy_lab::guarded::{Comparison, Row, Settings, Subject, compare};
+use twiceshy_lab::guarded::{Comparison, Row, Settings, Spread, Subject, Traffic, compare};
+use twiceshy_store::RedbOptions;
 
 /// Compare what can stand in front of a redb store: nothing, a plain filter, one with a cache of its mistakes, an
 /// adaptive one.
@@ -31,18 +33,71 @@ pub(crate) struct Args {
     /// The number of threads that ask; one run for each value
     #[arg(long, value_delimiter = ',', default_value = "1,2", value_parser = numbers::count::<usize>)]
     threads: Vec<usize>,
+    /// The kinds of traffic
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "uniform,zipf,hunt,replay")]
+    traffic: Vec<TrafficArg>,
+    /// What to put in front of the store, besides the plain filter
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "bare,plain,plain-and-cache,adaptive,sparing")]
+    subjects: Vec<SubjectArg>,
+    /// How often to make each measurement. The runs of all subjects and threads take turns, each round with the next
+    /// seed. Printed are the median rate, the median of the rounds' ratios, and the lowest and highest
+    #[arg(long, default_value = "1", value_parser = numbers::count::<NonZeroU64>)]
+    runs: NonZeroU64,
     /// Seconds per measurement
     #[arg(long, default_value_t = 2.0, value_parser = numbers::fraction)]
     seconds: f64,
     /// The random seed of the traffic
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The size of redb's cache in bytes. The rest is read from files, which the system keeps in memory if there is room
+    #[arg(long, default_value_t = RedbOptions::CACHE, value_parser = numbers::count::<usize>)]
+    cache: usize,
     /// The folder to make the stores in [default: the temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TrafficArg {
+    Uniform,
+    Zipf,
+    Hunt,
+    Replay,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SubjectArg {
+    Bare,
+    Plain,
+    PlainAndCache,
+    Adaptive,
+    Sparing,
+}
+
+impl From<TrafficArg> for Traffic {
+    fn from(arg: TrafficArg) -> Traffic {
+        match arg {
+            TrafficArg::Uniform => Traffic::Uniform,
+            TrafficArg::Zipf => Traffic::Zipf,
+            TrafficArg::Hunt => Traffic::Hunt,
+            TrafficArg::Replay => Traffic::Replay,
+        }
+    }
+}
+
+impl From<SubjectArg> for Subject {
+    fn from(arg: SubjectArg) -> Subject {
+        match arg {
+            SubjectArg::Bare => Subject::Bare,
+            SubjectArg::Plain => Subject::Plain,
+            SubjectArg::PlainAndCache => Subject::PlainAndCache,
+            SubjectArg::Adaptive => Subject::Adaptive,
+            SubjectArg::Sparing => Subject::Sparing,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
@@ -54,6 +109,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         delays: args.delays.iter().copied().map(Duration::from_micros).collect(),
         threads: args.threads.clone(),
         seed: args.seed,
+        traffic: args.traffic.iter().copied().map(Traffic::from).collect(),
+        subjects: args.subjects.iter().copied().map(Subject::from).collect(),
+        runs: args.runs,
+        cache: args.cache,
     };
     let folder = temporary::folder(args.folder.as_deref())?;
     let bar = progress_bar(0, "filling two stores");
@@ -70,41 +129,73 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 /// The comparison as text: a table for each store.
 fn words(comparison: &Comparison) -> String {
     let mut text = format!(
-        "{} keys, filters for a false-positive rate of {}, {} s each, seed {}; the store answers an absent key in {}\n",
+        "{} keys, filters for a false-positive rate of {}, {} s each, {}seed {}; the store, with a cache of {} MiB, answers \
+         an absent key in {}\n",
         grouped(comparison.keys),
         rate(comparison.rate),
         comparison.seconds,
+        if comparison.runs > 1 { format!("the median of {} runs, first ", comparison.runs) } else { String::new() },
         comparison.seed,
+        grouped(comparison.cache_bytes >> 20),
         time(comparison.store_ns)
     );
     let mut delays: Vec<u64> = comparison.rows.iter().map(|row| row.delay_us).collect();
     delays.dedup();
     for delay in delays {
         let store = if delay == 0 { "redb, warm".into() } else { format!("redb, plus {delay} µs") };
-        let head = ["", "threads", "", "look-ups/s", "to plain", "median", "99 %", "99.9 %", "asked", "bits a key"];
-        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let mut rows = vec![head(comparison)];
+        let mut last = None;
         for row in comparison.rows.iter().filter(|row| row.delay_us == delay) {
-            if row.subject == Subject::Bare {
+            if last.replace((row.traffic, row.threads)) != Some((row.traffic, row.threads)) {
                 rows.push(Vec::new());
             }
-            rows.push(line(row));
+            rows.push(line(row, comparison));
         }
         text += &format!("\n{store}\n\n{}", columns(&rows));
     }
     text
 }
 
-fn line(row: &Row) -> Vec<String> {
-    vec![
+fn head(comparison: &Comparison) -> Vec<String> {
+    let mut head = vec!["", "threads", "", "look-ups/s", "to plain", "median", "99 %", "99.9 %", "asked", "bits a key"];
+    if shows_threads(comparison) {
+        head.push("to 1 thread");
+    }
+    if comparison.runs > 1 {
+        head.extend(["look-ups/s, all runs", "to plain, all runs"]);
+    }
+    head.into_iter().map(str::to_owned).collect()
+}
+
+fn line(row: &Row, comparison: &Comparison) -> Vec<String> {
+    let ratio = |ratio: f64| format!("{ratio:.2}");
+    let mut line = vec![
         row.traffic.to_string(),
         row.threads.to_string(),
         row.subject.to_string(),
         grouped(row.lookups_per_second as u64),
-        format!("{:.2}", row.ratio_to_plain),
+        ratio(row.ratio_to_plain),
         time(row.p50_ns),
         time(row.p99_ns),
         time(row.p999_ns),
         rate(row.asked),
         format!("{:.2}", row.local_bits_per_key),
-    ]
+    ];
+    if shows_threads(comparison) {
+        line.push(row.ratio_to_one_thread.map_or_else(String::new, |to_one| ratio(to_one.median)));
+    }
+    if comparison.runs > 1 {
+        line.push(spread(row.rate_spread, |rate| grouped(rate as u64)));
+        line.push(row.ratio_spread.map_or_else(String::new, |all| spread(all, ratio)));
+    }
+    line
+}
+
+/// `true` if some numbers of threads are compared with one thread.
+fn shows_threads(comparison: &Comparison) -> bool {
+    comparison.rows.iter().any(|row| row.ratio_to_one_thread.is_some())
+}
+
+fn spread(spread: Spread, word: impl Fn(f64) -> String) -> String {
+    format!("{} to {}", word(spread.lowest), word(spread.highest))
 }

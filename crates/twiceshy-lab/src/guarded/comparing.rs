@@ -3,6 +3,7 @@
 use super::GuardedError;
 use super::clock::Stretch;
 use super::filled::Filled;
+use super::runs::{Runs, Spread};
 use super::subject::Subject;
 use super::traffic::Traffic;
 use serde::Serialize;
@@ -24,8 +25,16 @@ pub struct Settings {
     pub delays: Vec<Duration>,
     /// Numbers of asking threads, one run each.
     pub threads: Vec<usize>,
-    /// The random seed of the traffic.
+    /// The random seed of the traffic in the first run. Each further run has the next seed, so other keys are popular.
     pub seed: u64,
+    /// The kinds of traffic.
+    pub traffic: Vec<Traffic>,
+    /// What is compared. The plain filter is always measured.
+    pub subjects: Vec<Subject>,
+    /// How often each measurement is made. The runs of all threads and subjects under one traffic take turns.
+    pub runs: NonZeroU64,
+    /// The size of redb's cache in bytes, for each of the two stores.
+    pub cache: usize,
 }
 
 /// A line of the comparison.
@@ -39,12 +48,18 @@ pub struct Row {
     pub threads: usize,
     /// What is in front of the store.
     pub subject: Subject,
-    /// The number of look-ups.
+    /// The number of look-ups, of all runs together.
     pub lookups: u64,
-    /// Look-ups per second, of all threads together.
+    /// Look-ups per second, of all threads together: the median of the runs.
     pub lookups_per_second: f64,
-    /// The same, divided by the rate of the plain filter.
+    /// The same, divided by the rate of the plain filter in the same run: the median of the runs.
     pub ratio_to_plain: f64,
+    /// The look-ups per second of all runs.
+    pub rate_spread: Spread,
+    /// The ratio to the plain filter, of all runs.
+    pub ratio_spread: Option<Spread>,
+    /// The rate divided by the rate of one thread in the same run; `None` for one thread, and if that was not measured.
+    pub ratio_to_one_thread: Option<Spread>,
     /// The median look-up.
     pub p50_ns: u64,
     /// The 99th percentile.
@@ -55,7 +70,7 @@ pub struct Row {
     pub asked: f64,
     /// Index reads for learning, per look-up.
     pub index_reads: f64,
-    /// Adaptations.
+    /// Adaptations, of all runs together.
     pub adapted: u64,
     /// The subject's memory in bits, per stored key.
     pub local_bits_per_key: f64,
@@ -70,8 +85,12 @@ pub struct Comparison {
     pub rate: f64,
     /// The time of each stretch of look-ups.
     pub seconds: f64,
-    /// The random seed of the traffic.
+    /// The random seed of the traffic in the first run.
     pub seed: u64,
+    /// The number of runs.
+    pub runs: u64,
+    /// The size of redb's cache in bytes.
+    pub cache_bytes: u64,
     /// The median time of the store without delay to answer an absent key.
     pub store_ns: u64,
     /// All lines.
@@ -91,27 +110,43 @@ pub fn compare(
     let adaptive = Filled::new(Kind::Telescoping, settings, folder)?;
     let cache_bytes = adaptive.local_bits.saturating_sub(plain.local_bits) / 8;
     let store_ns = plain.answers_in()?;
-    let mut rows: Vec<Row> = Vec::new();
-    let of = settings.delays.len() * Traffic::ALL.len() * settings.threads.len() * Subject::ALL.len();
-    for delay in &settings.delays {
+    let subjects = settings.subjects();
+    let (mut rows, mut ended) = (Vec::new(), 0);
+    let each = settings.threads.len() * subjects.len() * settings.runs.get() as usize;
+    let of = settings.delays.len() * settings.traffic.len() * each;
+    for (delay, traffic) in settings.delays.iter().flat_map(|on| settings.traffic.iter().map(move |of| (*on, *of))) {
         // A look-up that takes at least half the store's own time has reached the store.
-        let slow = (*delay + Duration::from_nanos(store_ns)) / 2;
-        for (traffic, threads) in Traffic::ALL.iter().flat_map(|of| settings.threads.iter().map(move |on| (*of, *on))) {
-            let stretch = Stretch { traffic, threads, time: settings.time, seed: settings.seed };
-            let mut plain_rate = f64::NAN;
-            for subject in Subject::ALL {
-                let filled = if subject.kind() == plain.kind { &plain } else { &adaptive };
-                let measured = filled.measure(subject, *delay, cache_bytes, &stretch, slow)?;
-                if subject == Subject::Plain {
-                    plain_rate = measured.lap.lookups_per_second;
-                }
-                rows.push(measured.row(*delay, &stretch, subject, settings.keys.get()));
-                progress(rows.len(), of);
+        let slow = (delay + Duration::from_nanos(store_ns)) / 2;
+        let pairs = settings.threads.iter().flat_map(|on| subjects.iter().map(move |of| (*on, *of)));
+        let mut all: Vec<Runs> = pairs.map(|(threads, subject)| Runs::new(threads, subject)).collect();
+        for run in 0..settings.runs.get() {
+            let mut turns: Vec<&mut Runs> = all.iter_mut().collect();
+            if run % 2 == 1 {
+                // Nobody is always the first, or always after the same one.
+                turns.reverse();
             }
-            let own = rows.len() - Subject::ALL.len();
-            rows[own..].iter_mut().for_each(|row| row.ratio_to_plain = row.lookups_per_second / plain_rate);
+            for runs in turns {
+                let filled = if runs.subject.kind() == plain.kind { &plain } else { &adaptive };
+                let seed = settings.seed.wrapping_add(run);
+                let stretch = Stretch { traffic, threads: runs.threads, time: settings.time, seed };
+                runs.measured.push(filled.measure(runs.subject, delay, cache_bytes, &stretch, slow)?);
+                ended += 1;
+                progress(ended, of);
+            }
+        }
+        for runs in &all {
+            rows.push(runs.row(delay, traffic, settings.keys.get(), &all)?);
         }
     }
-    let Settings { keys, rate, time, seed, .. } = settings;
-    Ok(Comparison { keys: keys.get(), rate: *rate, seconds: time.as_secs_f64(), seed: *seed, store_ns, rows })
+    let Settings { keys, rate, time, seed, runs, cache, .. } = settings;
+    let (keys, runs, seconds, cache_bytes) = (keys.get(), runs.get(), time.as_secs_f64(), *cache as u64);
+    Ok(Comparison { keys, rate: *rate, seconds, seed: *seed, runs, cache_bytes, store_ns, rows })
+}
+
+impl Settings {
+    /// What is measured, each once.
+    fn subjects(&self) -> Vec<Subject> {
+        let wanted = |subject: &Subject| *subject == Subject::Plain || self.subjects.contains(subject);
+        Subject::ALL.into_iter().filter(wanted).collect()
+    }
 }

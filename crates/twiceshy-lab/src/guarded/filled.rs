@@ -3,7 +3,7 @@
 use super::GuardedError;
 use super::absent_cache::AbsentCache;
 use super::clock::{Ask, Lap, Stretch};
-use super::comparing::{Row, Settings};
+use super::comparing::Settings;
 use super::delayed::Delayed;
 use super::keys::{key, value};
 use super::subject::Subject;
@@ -13,7 +13,7 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use twiceshy_store::{Durability, Kind, Options, RedbError, RedbStore, Space, Store};
+use twiceshy_store::{Durability, Kind, Options, RedbError, RedbOptions, RedbStore, Space, Store};
 
 /// Stored keys per slow key that the replaying attacker has found.
 const KEYS_PER_SLOW: u64 = 20;
@@ -30,15 +30,17 @@ pub(crate) struct Filled {
 /// The result of one stretch.
 pub(crate) struct Measured {
     pub(crate) lap: Lap,
-    asked: u64,
-    index_reads: u64,
-    adapted: u64,
-    local_bits: u64,
+    /// Look-ups that reached the store.
+    pub(crate) asked: u64,
+    pub(crate) index_reads: u64,
+    pub(crate) adapted: u64,
+    pub(crate) local_bits: u64,
 }
 
 impl Filled {
     pub(crate) fn new(kind: Kind, settings: &Settings, folder: &Path) -> Result<Filled, GuardedError> {
-        let store = Arc::new(RedbStore::open(folder.join(format!("{kind}.redb")))?);
+        let cache = RedbOptions::new().cache(settings.cache);
+        let store = Arc::new(RedbStore::open_with(folder.join(format!("{kind}.redb")), &cache)?);
         let pristine = folder.join(format!("{kind}.pristine"));
         let options = Options::new().filter(kind).false_positive_rate(settings.rate);
         let options = options.expected_keys(settings.keys.get()).durability(Durability::Seen).snapshot(&pristine);
@@ -46,8 +48,10 @@ impl Filled {
         guard.insert_all((0..settings.keys.get()).map(|number| (key(number), value(number))))?;
         let local_bits = guard.stats()?.local_bits;
         guard.close()?;
-        // Warm up: read every value.
-        store.scan(Space::Values, Bound::Unbounded, &mut |_, _| true)?;
+        // Warm up: read all that look-ups and learning read.
+        for space in [Space::Index, Space::Values] {
+            store.scan(space, Bound::Unbounded, &mut |_, _| true)?;
+        }
         Ok(Filled { kind, store, pristine, keys: settings.keys, local_bits })
     }
 
@@ -124,27 +128,5 @@ impl Filled {
         });
         far.set_far(true);
         slow
-    }
-}
-
-impl Measured {
-    pub(crate) fn row(&self, delay: Duration, stretch: &Stretch, subject: Subject, keys: u64) -> Row {
-        let times = &self.lap.times;
-        Row {
-            delay_us: delay.as_micros() as u64,
-            traffic: stretch.traffic,
-            threads: stretch.threads,
-            subject,
-            lookups: times.len(),
-            lookups_per_second: self.lap.lookups_per_second,
-            ratio_to_plain: f64::NAN,
-            p50_ns: times.value_at_quantile(0.5),
-            p99_ns: times.value_at_quantile(0.99),
-            p999_ns: times.value_at_quantile(0.999),
-            asked: self.asked as f64 / times.len().max(1) as f64,
-            index_reads: self.index_reads as f64 / times.len().max(1) as f64,
-            adapted: self.adapted,
-            local_bits_per_key: self.local_bits as f64 / keys as f64,
-        }
     }
 }

@@ -9,6 +9,7 @@ mod filled;
 mod growing;
 mod keys;
 mod opening;
+mod runs;
 mod subject;
 mod traffic;
 
@@ -18,6 +19,7 @@ pub use delayed::Delayed;
 pub use growing::{Growth, Waits, grow};
 pub use keys::{key, value};
 pub use opening::{Opening, open};
+pub use runs::Spread;
 pub use subject::Subject;
 pub use traffic::Traffic;
 

@@ -111,7 +111,17 @@ impl KeyReader {
     /// Advances to the next key of the current input. Returns `false` at its end, and without an input. After an error
     /// the input is at its end.
     pub fn advance(&mut self) -> Result<bool, InputError> {
-        let more = self.find_key();
+        self.advance_if(|_| true)
+    }
+
+    /// Advances to the next key if the rest of its line was read already: never waits for the input, and never reaches its
+    /// end. Returns `false` if it would have to.
+    pub fn advance_at_hand(&mut self) -> Result<bool, InputError> {
+        self.advance_if(Source::has_line_at_hand)
+    }
+
+    fn advance_if(&mut self, may_read: fn(&Source) -> bool) -> Result<bool, InputError> {
+        let more = self.find_key(may_read);
         match more {
             Ok(true) => self.counts.keys += 1,
             Ok(false) | Err(_) => (self.names, self.key) = (None, 0..0),
@@ -142,12 +152,13 @@ impl KeyReader {
         self.oddities.as_ref().map_or_else(Vec::new, |oddities| oddities.warnings(&self.format))
     }
 
-    fn find_key(&mut self) -> Result<bool, InputError> {
+    /// Reads lines until one has a key, as long as the next one may be read.
+    fn find_key(&mut self, may_read: fn(&Source) -> bool) -> Result<bool, InputError> {
         loop {
             if self.next_name() {
                 return Ok(true);
             }
-            let Some(source) = &mut self.source else { return Ok(false) };
+            let Some(source) = self.source.as_mut().filter(|source| may_read(source)) else { return Ok(false) };
             if !source.read_line(&mut self.line, &self.format)? {
                 return Ok(false);
             }
@@ -252,6 +263,11 @@ impl KeyReader {
 impl Source {
     fn place(&self) -> String {
         format!("{}, line {}", self.name, self.lines)
+    }
+
+    /// `true` if the next line is in the buffer, with its end.
+    fn has_line_at_hand(&self) -> bool {
+        self.reader.buffer().contains(&b'\n')
     }
 
     /// Reads the next line without its end. Returns `false` at the end of the input. Never reads much more than the

@@ -12,6 +12,7 @@ mod overlay;
 mod pages;
 mod system_tables;
 mod tree;
+mod view;
 
 pub use caught::panics_become_errors;
 pub use error::RedbError;
@@ -33,6 +34,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use view::Views;
 
 const fn table(space: Space) -> TableDefinition<'static, &'static [u8], &'static [u8]> {
     TableDefinition::new(space.name())
@@ -60,6 +62,8 @@ pub struct RedbStore {
     path: PathBuf,
     /// `None` only while the store is dropped. A scan does not hold the lock while it calls its caller.
     database: ShardedLock<Option<Database>>,
+    /// The tables as the last commit left them. Only used while the lock above is held.
+    views: Views,
     fence: Arc<Fence>,
     read_only: bool,
     /// Commits come one at a time. One that waits inside redb for another that has panicked would wait for ever.
@@ -183,6 +187,7 @@ impl RedbStore {
         let store = RedbStore {
             path: path.to_owned(),
             database: ShardedLock::new(Some(database)),
+            views: Views::default(),
             fence: Arc::clone(fence),
             read_only,
             committing: Mutex::new(()),
@@ -254,7 +259,9 @@ impl RedbStore {
         refuse(&self.no_commits).and_then(|()| self.refuse_damage()).map_err(CommitError::Failed)?;
         let database = self.database();
         let database = database.as_ref().ok_or_else(closed).map_err(CommitError::Failed)?;
+        let (_commit, view) = self.views.commit();
         let begun = caught(|| -> Result<WriteTransaction, RedbError> {
+            drop(view);
             let mut transaction = database.begin_write()?;
             transaction.set_durability(match durability {
                 Durability::Synced => redb::Durability::Immediate,
@@ -320,13 +327,14 @@ fn redb_call<T>(call: impl FnOnce() -> Result<T, RedbError>) -> Result<T, RedbEr
 
 impl Drop for RedbStore {
     fn drop(&mut self) {
+        let view = self.views.take();
         let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if self.no_commits.get().is_some() {
             // redb's memory cannot be trusted. It is not freed, since that would run redb's code.
-            std::mem::forget(database);
+            std::mem::forget((view, database));
         } else {
             self.fence.commits();
-            if caught(move || drop(database)).is_err() {
+            if caught(move || drop((view, database))).is_err() {
                 self.fence.stop();
             }
         }
@@ -339,16 +347,14 @@ impl Store for RedbStore {
 
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, RedbError> {
         self.read(|database| {
-            let table = database.begin_read()?.open_table(table(space))?;
+            let view = self.views.last(database)?;
+            let table = view.table(space)?;
             Ok(table.get(key)?.map(|value| value.value().to_vec()))
         })
     }
 
     fn contains(&self, space: Space, key: &[u8]) -> Result<bool, RedbError> {
-        self.read(|database| {
-            let table = database.begin_read()?.open_table(table(space))?;
-            Ok(table.get(key)?.is_some())
-        })
+        self.read(|database| Ok(self.views.last(database)?.table(space)?.get(key)?.is_some()))
     }
 
     fn scan(
@@ -358,8 +364,7 @@ impl Store for RedbStore {
         found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), RedbError> {
         let mut range = self.read(|database| {
-            let table = database.begin_read()?.open_table(table(space))?;
-            Ok(table.range::<&[u8]>((from, Bound::Unbounded))?)
+            Ok(self.views.last(database)?.table(space)?.range::<&[u8]>((from, Bound::Unbounded))?)
         })?;
         let mut entry = None;
         // `found` is the caller's: its panics are not redb's, and go on once redb's values are gone.
@@ -385,7 +390,12 @@ impl Store for RedbStore {
             let checked = {
                 let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
                 let database = database.as_mut().ok_or_else(closed)?;
-                caught(|| database.check_integrity())
+                // redb refuses while a table is open.
+                let view = self.views.take();
+                caught(|| {
+                    drop(view);
+                    database.check_integrity()
+                })
             };
             if matches!(checked, Ok(Ok(_))) {
                 // A repair is a commit, and so is what was only seen before.

@@ -212,3 +212,23 @@ fn a_line_of_a_slow_pipe_is_returned_before_the_next_arrives() {
     let error = reader.advance().expect_err("no more").to_string();
     assert_eq!(error, "cannot read pipe after line 2: it would have to wait");
 }
+
+#[test]
+fn keys_at_hand_end_where_the_reader_would_have_to_wait_even_after_lines_without_a_key() {
+    let mut format = plain();
+    format.comments = true;
+    let mut reader = KeyReader::new(format);
+    // The first bytes are looked at before, and are a piece of their own.
+    reader.open("pipe", Pieces([b"a\nb\n# no key\n\nc".as_slice(), b"d\n"].into())).expect("text");
+    assert!(!reader.advance_at_hand().expect("nothing was read"), "a pipe that is not waited for has no line");
+    let mut found = Vec::new();
+    assert!(reader.advance().expect("a line"));
+    found.push(reader.key().to_vec());
+    while reader.advance_at_hand().expect("it does not wait") {
+        found.push(reader.key().to_vec());
+    }
+    assert_eq!(found, [b"a", b"b"]);
+    assert!(reader.advance().expect("the rest of the line"));
+    assert_eq!((reader.key(), reader.counts().keys, reader.counts().comments), (&b"cd"[..], 3, 1));
+    assert!(!reader.advance_at_hand().expect("it does not wait"));
+}

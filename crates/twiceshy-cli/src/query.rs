@@ -153,7 +153,8 @@ fn ask_all(
         if some && stops {
             return Ok(());
         }
-        if asked.waits {
+        // What is not a line of the output has time, and a progress bar may be on the screen.
+        if asked.waits && args.form().prints_lines() {
             selected.flush().context(CANNOT_WRITE)?;
         }
     }

@@ -174,12 +174,13 @@ fn a_fast_look_up_agrees_about_codes_that_no_encoder_wrote() {
         let (mut telescoping, _) =
             full(200, width, TelescopingFilter::with_slots(1, width).spec.rule(width).unwrap(), 5, 1);
         let (mut extension, _) = full(200, width, ExtensionSpec.rule(width).unwrap(), 5, 1);
-        (telescoping.marked.is_taught, extension.marked.is_taught) = (true, true);
         for turn in 0..30 {
             for block in (0..3).map(Block) {
                 let code = (random.next() >> 8 >> random.below(50)).min(crate::codes::ESCAPE - 1);
                 telescoping.marked.table.blocks.set_code(block, code);
                 extension.marked.table.blocks.set_code(block, code);
+                telescoping.note_marks(block, &telescoping.marks(block));
+                extension.note_marks(block, &extension.marks(block));
             }
             for number in 0..200 {
                 agreed(&telescoping, &key(number), &format!("turn {turn}, telescoping, {width} bits"));

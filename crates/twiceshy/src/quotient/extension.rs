@@ -1,7 +1,7 @@
 //! The extension filter: a false positive makes its key's fingerprint longer.
 
 use super::block::Annex;
-use super::local::Marked;
+use super::local::{Marked, Probe};
 use super::near::Near;
 use super::numbers::{Block, Slot};
 use super::options::{Coded, RuleSpec};
@@ -129,19 +129,8 @@ impl Marking for Extensions {
     }
 
     #[inline(always)]
-    fn glance<'k, W: Word64>(
-        &self,
-        table: &Marked,
-        near: &Near,
-        remainder: u32,
-        _: impl FnOnce() -> Strand<'k>,
-    ) -> bool {
-        near.holds::<W>(table.reach, remainder)
-    }
-
-    #[inline(always)]
-    fn confirm<'k>(&self, table: &Marked, near: &Near, key: impl FnOnce() -> Strand<'k>) -> bool {
-        near.code == 0 || self.matches(table, near.run(), &key())
+    fn glance<'k, W: Word64>(&self, table: &Marked, near: &Near, probe: Probe, _: impl FnOnce() -> Strand<'k>) -> bool {
+        near.holds::<W>(table.reach, probe.remainder)
     }
 
     #[inline(always)]

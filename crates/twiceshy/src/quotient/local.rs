@@ -1,6 +1,7 @@
 //! L: the table, its marks, and look-ups.
 
 use super::block::{Annex, Layout, SLOTS};
+use super::deep::Deep;
 use super::near::{Near, Reach};
 use super::numbers::{Block, Quotient, Slot};
 use super::rule::Rule;
@@ -23,14 +24,24 @@ pub struct Marked {
     pub(crate) table: Table,
     pub(crate) side: Side,
     pub(crate) reach: Reach,
+    /// The remainders of a key that a look-up compares at a glance, beyond the first only once something was learned; 0 if
+    /// word 0 does not give even the first.
+    pub(crate) glanced: u32,
     /// `false` if no slot has ever had a mark.
     pub(crate) is_taught: bool,
+    /// The blocks with marks that a glance does not know.
+    pub(crate) deep: Deep,
 }
 
+/// The most remainders of a key that a look-up compares at a glance.
+pub(crate) const GLANCED: u32 = 3;
+
 impl Marked {
-    pub(crate) fn new(table: Table, side: Side, is_taught: bool) -> Marked {
-        let reach = Reach::new(table.blocks.width());
-        Marked { table, side, reach, is_taught }
+    /// A table that has learned nothing.
+    pub(crate) fn new(table: Table, side: Side, head: Head) -> Marked {
+        let width = table.blocks.width();
+        let (glanced, deep) = ((head.bits() / width).min(GLANCED), Deep::new(table.blocks.len()));
+        Marked { reach: Reach::new(width), table, side, glanced, is_taught: false, deep }
     }
 
     #[inline(always)]
@@ -142,7 +153,7 @@ impl<R: Rule> Local<R> {
         generation: Generation,
     ) -> Option<Local<R>> {
         let table = Table::new(slots, Layout::new(width, R::ANNEX))?;
-        let marked = Marked::new(table, Side::new(side), false);
+        let marked = Marked::new(table, Side::new(side), Head::Shared);
         Some(Local { marked, rule, hash, head: Head::Shared, generation, keys: 0 })
     }
 
@@ -308,8 +319,12 @@ impl<R: Rule> Local<R> {
 
     /// Replaces the marks of a block, and returns the old ones.
     fn set_marks(&mut self, block: Block, kept: Kept) -> Before {
-        let Marked { table, side, is_taught, .. } = &mut self.marked;
-        *is_taught = true;
+        match &kept {
+            Kept::Code(0) => {}
+            Kept::Code(code) => self.note_marks(block, &self.rule.decode(*code)),
+            Kept::Plain(marks) => self.note_marks(block, marks),
+        }
+        let Marked { table, side, .. } = &mut self.marked;
         match (R::ANNEX, kept) {
             (Annex::Nothing, _) => Before::Kept(Kept::Code(0)),
             (Annex::Bytes, kept) => {
@@ -351,6 +366,15 @@ impl<R: Rule> Local<R> {
                     }
                 }
             }
+        }
+    }
+
+    /// Remembers for look-ups that a block has these marks.
+    pub(crate) fn note_marks(&mut self, block: Block, marks: &Marks) {
+        self.marked.is_taught |= marks != &UNMARKED;
+        let glanced = self.marked.glanced;
+        if marks.iter().any(|mark| self.rule.is_deep(glanced, *mark)) {
+            self.marked.deep.add(block);
         }
     }
 
@@ -427,7 +451,8 @@ impl<R: Rule> Local<R> {
     pub(crate) fn allocated_bits(&self) -> u64 {
         // Tables share their code's ranges of zeros.
         let shared = if R::ANNEX == Annex::Code { size_of::<Zeros>() as u64 * 8 } else { 0 };
-        self.table().blocks.allocated_bits() + self.marked.side.allocated_bits() + shared
+        let deep = self.marked.deep.allocated_bits();
+        self.table().blocks.allocated_bits() + self.marked.side.allocated_bits() + deep + shared
     }
 }
 
@@ -443,9 +468,7 @@ impl<R: Rule> Work for Lookup<'_, R> {
     #[inline(always)]
     fn run<W: Word64>(self) -> bool {
         with_words!(self.local.hash, self.key, |words| {
-            let word = words.word(0);
-            let probe = Probe::new(self.local, self.key, word);
-            probe.look::<W, R>(self.local, self.key, || Strand::with_word(words, self.local.head, word))
+            Probe::new(self.local, self.key, words.word(0)).look::<W, R>(self.local, self.key)
         })
     }
 }
@@ -462,7 +485,7 @@ impl<R: Rule> Work for Find<'_, R> {
 
     #[inline(always)]
     fn run<W: Word64>(self) -> bool {
-        self.probe.look::<W, R>(self.local, self.key, || self.local.strand(self.key))
+        self.probe.look::<W, R>(self.local, self.key)
     }
 }
 
@@ -486,17 +509,25 @@ impl<R: Rule> Work for Lookups<'_, R> {
                 probe
             })
         };
-        let answer = |key: &[u8], probe: Probe| probe.look::<W, R>(local, key, || local.strand(key));
-        batch::in_groups(self.keys, self.found, Probe { quotient: Quotient(0), remainder: 0 }, prepare, answer);
+        let answer = |key: &[u8], probe: Probe| probe.look::<W, R>(local, key);
+        batch::in_groups(
+            self.keys,
+            self.found,
+            Probe { quotient: Quotient(0), remainder: 0, head: 0 },
+            prepare,
+            answer,
+        );
     }
 }
 
 /// What a look-up needs of its key, unless the table has learned something.
-#[derive(Clone, Copy)]
-pub(crate) struct Probe {
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
     pub(crate) quotient: Quotient,
     /// The key's first remainder.
     pub(crate) remainder: u32,
+    /// The low bits of hash word 0, where strings begin.
+    head: u32,
 }
 
 impl Probe {
@@ -505,19 +536,34 @@ impl Probe {
         let width = local.width();
         let remainder =
             if width <= local.head.bits() { word as u32 & ((1 << width) - 1) } else { local.long_remainder(key) };
-        Probe { quotient: quotient_of(word, local.slots()), remainder }
+        Probe { quotient: quotient_of(word, local.slots()), remainder, head: word as u32 }
     }
 
-    /// `true` if a slot of the quotient's run matches the key, whose string `strand` makes.
+    /// Remainder number `index`, if it lies in the head.
     #[inline(always)]
-    fn look<'k, W: Word64, R: Rule>(self, local: &Local<R>, key: &[u8], strand: impl Fn() -> Strand<'k>) -> bool {
+    pub(crate) fn head_remainder(self, width: u32, index: u32) -> u32 {
+        self.head >> (index * width) & ((1 << width) - 1)
+    }
+
+    /// `true` if a slot of the quotient's run matches the key. Its string is seldom needed, and then hashed again: to keep what
+    /// the probe was made of would cost every look-up some registers.
+    #[inline(always)]
+    fn look<W: Word64, R: Rule>(self, local: &Local<R>, key: &[u8]) -> bool {
         let Local { marked, rule, .. } = local;
         let near = Near::look::<W>(&marked.table.blocks, R::ANNEX, marked.reach, self.quotient);
         if near.is_far() {
             return far(local, self.quotient, key);
         }
-        rule.glance::<W>(marked, &near, self.remainder, &strand) && rule.confirm(marked, &near, strand)
+        let strand = || local.strand(key);
+        let is_taught = R::LEARNS && marked.is_taught;
+        rule.glance::<W>(marked, &near, self, strand) && (!is_taught || confirm(local, near.run(), key))
     }
+}
+
+/// `true` if a slot of a short run matches the key, for which a glance was `true`. Apart, as it is seldom needed.
+#[inline(never)]
+fn confirm<R: Rule>(local: &Local<R>, run: Range<Slot>, key: &[u8]) -> bool {
+    local.rule.matches(&local.marked, run, &local.strand(key))
 }
 
 /// A look-up of a quotient whose run is long or in other blocks. Apart, so that the short way needs few registers.

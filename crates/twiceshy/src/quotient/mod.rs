@@ -12,6 +12,7 @@
 mod agree;
 mod block;
 mod broom;
+mod deep;
 mod edit;
 mod extension;
 mod local;

@@ -28,8 +28,6 @@ pub struct Near {
     occupied: u64,
     /// Not 0 if the run is long, lies in two blocks, or further away.
     far: u64,
-    /// The code of the run's block; 0 if it has none.
-    pub(crate) code: u64,
     remainders: u64,
 }
 
@@ -84,8 +82,7 @@ impl Near {
         let start = start + (is_next.wrapping_neg() as usize & stride);
         let at = first as usize * reach.width as usize;
         let remainders = blocks.word(start + header + 16 + at / 8) >> (at % 8);
-        let code = if annex == Annex::Code { blocks.word(start) >> 8 } else { 0 };
-        Near { block: Block(block.0 + is_next), first, len, occupied, far: far & occupied, code, remainders }
+        Near { block: Block(block.0 + is_next), first, len, occupied, far: far & occupied, remainders }
     }
 
     /// `true` if the run must be looked for in the long way.
@@ -100,11 +97,28 @@ impl Near {
         self.occupied
     }
 
+    /// The block that holds the run. Anything if there is none.
+    #[inline(always)]
+    pub(crate) fn block(&self) -> Block {
+        self.block
+    }
+
+    /// Not 0 if a slot holds this remainder, of the run or behind it: for [`Near::of_run`].
+    #[inline(always)]
+    pub(crate) fn equal(&self, reach: Reach, remainder: u32) -> u64 {
+        reach.lanes.equal(self.remainders, reach.lanes.spread(remainder))
+    }
+
+    /// What [`Near::equal`] says of the slots of a short run.
+    #[inline(always)]
+    pub(crate) fn of_run<W: Word64>(&self, reach: Reach, equal: u64) -> u64 {
+        W::low(equal, (self.len as u32).wrapping_mul(reach.width))
+    }
+
     /// `true` if a slot of a short run holds this remainder.
     #[inline(always)]
     pub(crate) fn holds<W: Word64>(&self, reach: Reach, remainder: u32) -> bool {
-        let equal = reach.lanes.equal(self.remainders, reach.lanes.spread(remainder));
-        W::low(equal, (self.len as u32).wrapping_mul(reach.width)) & self.occupied != 0
+        self.of_run::<W>(reach, self.equal(reach, remainder)) & self.occupied != 0
     }
 
     /// `true` if a slot of a short run has a mark, in blocks that store marks plainly. May be wrongly `true`: only eight marks

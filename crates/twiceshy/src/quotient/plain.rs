@@ -1,7 +1,7 @@
 //! The plain quotient filter: the baseline that does not learn.
 
 use super::block::Annex;
-use super::local::{Marked, UNMARKED};
+use super::local::{Marked, Probe, UNMARKED};
 use super::near::Near;
 use super::numbers::Slot;
 use super::options::RuleSpec;
@@ -138,19 +138,8 @@ impl Marking for PlainRemainders {
     }
 
     #[inline(always)]
-    fn glance<'k, W: Word64>(
-        &self,
-        table: &Marked,
-        near: &Near,
-        remainder: u32,
-        _: impl FnOnce() -> Strand<'k>,
-    ) -> bool {
-        near.holds::<W>(table.reach, remainder)
-    }
-
-    #[inline(always)]
-    fn confirm<'k>(&self, _: &Marked, _: &Near, _: impl FnOnce() -> Strand<'k>) -> bool {
-        true
+    fn glance<'k, W: Word64>(&self, table: &Marked, near: &Near, probe: Probe, _: impl FnOnce() -> Strand<'k>) -> bool {
+        near.holds::<W>(table.reach, probe.remainder)
     }
 
     #[inline(always)]

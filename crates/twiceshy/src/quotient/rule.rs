@@ -1,7 +1,7 @@
 //! What distinguishes the filters of the family: what a slot's mark means, and how marks are stored.
 
 use super::block::Annex;
-use super::local::Marked;
+use super::local::{Marked, Probe};
 use super::near::Near;
 use super::numbers::Slot;
 use super::options::RuleSpec;
@@ -52,21 +52,22 @@ pub trait Marking {
         None
     }
 
-    /// `false` if no slot of a short run matches the key with this first remainder. May be wrongly `true`. Must not branch on
-    /// what was loaded from the table: see [`near`](super::near).
+    /// `true` if [`Marking::glance`] does not know what a slot with this mark holds, in a table that compares this number of
+    /// remainders at a glance.
+    fn is_deep(&self, glanced: u32, mark: Mark) -> bool {
+        let _ = (glanced, mark);
+        false
+    }
+
+    /// `false` if no slot of a short run matches the key with this probe. May be wrongly `true` in a table that has learned
+    /// something. Must not branch on what was loaded from the table: see [`near`](super::near).
     fn glance<'k, W: Word64>(
         &self,
         table: &Marked,
         near: &Near,
-        remainder: u32,
+        probe: Probe,
         key: impl FnOnce() -> Strand<'k>,
     ) -> bool;
-
-    /// `true` if a slot of a short run matches the key, for which [`Marking::glance`] was `true`.
-    #[inline(always)]
-    fn confirm<'k>(&self, table: &Marked, near: &Near, key: impl FnOnce() -> Strand<'k>) -> bool {
-        self.matches(table, near.run(), &key())
-    }
 
     /// `true` if a slot of the run matches the key: the inner loop of every look-up. Agrees with comparing each slot's mark
     /// and remainder one by one, but is faster.

@@ -1,7 +1,7 @@
 //! The telescoping filter: a false positive moves its key's selector on to the next remainder.
 
 use super::block::{Annex, Remainders};
-use super::local::Marked;
+use super::local::{GLANCED, Marked, Probe};
 use super::near::Near;
 use super::numbers::Slot;
 use super::options::{Coded, Options, RuleSpec};
@@ -73,6 +73,8 @@ pub struct Selectors {
     zeros: Arc<Zeros>,
     /// The lowest bit of each remainder that the alphabet allows, in the first 64 bits of a string; 0 if they are longer.
     fields: u64,
+    /// The number of letters in the alphabet; 0 if their remainders are not all in `fields`.
+    letters: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +82,6 @@ enum Code {
     Tuned(Tuned),
     General(General),
 }
-
-/// The slots of a run that a look-up compares without branches. At 95 % load one run in 60 is longer.
-const GLANCED: u64 = 4;
 
 /// The number of selectors in a code for remainders of this width: those whose remainders lie in one hash word, and at
 /// least four.
@@ -99,8 +98,9 @@ impl Selectors {
                 (Code::General(general), Zeros::new(&general), general.letters())
             }
         };
-        let fields = if letters * width <= 64 { (0..letters).map(|i| 1 << (i * width)).sum() } else { 0 };
-        Some(Selectors { code, zeros: Arc::new(zeros), fields })
+        let letters = if letters * width <= 64 { letters } else { 0 };
+        let fields = (0..letters).map(|i| 1 << (i * width)).sum();
+        Some(Selectors { code, zeros: Arc::new(zeros), fields, letters })
     }
 
     /// The code in use.
@@ -112,18 +112,21 @@ impl Selectors {
     }
 
     /// `true` if the key whose string begins with these bits has this remainder under some selector of the alphabet. If not,
-    /// the code need not be read.
+    /// the code need not be read. One subtraction tests all of them: it borrows into a field's highest bit only if a field is 0.
     #[inline(always)]
     fn may_match(&self, width: u32, bits: u64, remainder: u32) -> bool {
-        self.fields == 0 || self.matching(width, bits, remainder) != 0
+        let differences = bits ^ self.fields.wrapping_mul(u64::from(remainder));
+        let highest = self.fields << (width - 1);
+        self.fields == 0 || differences.wrapping_sub(self.fields) & !differences & highest != 0
     }
 
-    /// Not 0 if one of the remainders in `fields` is this one. One subtraction tests all of them: it borrows into a field's
-    /// highest bit only if a field is 0.
-    #[inline(always)]
-    fn matching(&self, width: u32, bits: u64, remainder: u32) -> u64 {
-        let differences = bits ^ self.fields.wrapping_mul(u64::from(remainder));
-        differences.wrapping_sub(self.fields) & !differences & self.fields << (width - 1)
+    /// A glance at a run in a table whose strings begin with word 1, or with remainders that are longer than a head: the first slots
+    /// are compared with all that the alphabet allows.
+    #[inline(never)]
+    fn glance_at_all<'k>(&self, table: &Marked, near: &Near, key: impl FnOnce() -> Strand<'k>) -> bool {
+        let bits = key().first();
+        let may = |at: u64| self.may_match(table.width(), bits, near.remainder(table.reach, at));
+        near.occupied() != 0 && (table.deep.has(near.block()) == 1 || (0..near.len()).any(may))
     }
 
     /// A look-up in a block with this code.
@@ -174,6 +177,11 @@ impl Marking for Selectors {
         mark <= u8::MAX.into()
     }
 
+    fn is_deep(&self, glanced: u32, mark: Mark) -> bool {
+        let known = if glanced == 0 { self.letters } else { glanced };
+        u32::from(mark) >= known
+    }
+
     fn encode(&self, marks: &Marks) -> Option<u64> {
         match &self.code {
             Code::Tuned(model) => codes::encode(model, marks),
@@ -193,28 +201,23 @@ impl Marking for Selectors {
         &self,
         table: &Marked,
         near: &Near,
-        remainder: u32,
+        probe: Probe,
         key: impl FnOnce() -> Strand<'k>,
     ) -> bool {
         if !table.is_taught {
-            return near.holds::<W>(table.reach, remainder);
+            return near.holds::<W>(table.reach, probe.remainder);
+        }
+        if table.glanced == 0 {
+            return self.glance_at_all(table, near, key);
         }
         // A block that has learned nothing is not told apart: that would be a branch on its code.
-        let (bits, width) = (key().first(), table.width());
-        let mut may = 0;
-        for at in 0..GLANCED {
-            // All ones if the run has this slot.
-            let has = (at.wrapping_sub(near.len()) as i64 >> 63) as u64;
-            may |= self.matching(width, bits, near.remainder(table.reach, at)) & has;
+        let mut equal = 0;
+        for selector in 0..GLANCED {
+            if selector < table.glanced {
+                equal |= near.equal(table.reach, probe.head_remainder(table.width(), selector));
+            }
         }
-        // A longer run, or one in the side table, where selectors may be beyond the alphabet.
-        let unknown = GLANCED.wrapping_sub(near.len()) >> 63 | (ESCAPE - 1).wrapping_sub(near.code) >> 63;
-        (may | unknown | u64::from(self.fields == 0)) & near.occupied() != 0
-    }
-
-    #[inline(always)]
-    fn confirm<'k>(&self, table: &Marked, near: &Near, key: impl FnOnce() -> Strand<'k>) -> bool {
-        !table.is_taught || self.matches(table, near.run(), &key())
+        (near.of_run::<W>(table.reach, equal) | table.deep.has(near.block())) & near.occupied() != 0
     }
 
     #[inline(always)]

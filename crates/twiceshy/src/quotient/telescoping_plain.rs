@@ -1,7 +1,7 @@
 //! The telescoping filter with plain selectors.
 
 use super::block::Annex;
-use super::local::{Marked, UNMARKED};
+use super::local::{Marked, Probe, UNMARKED};
 use super::near::Near;
 use super::numbers::Slot;
 use super::options::RuleSpec;
@@ -73,14 +73,8 @@ impl Marking for PlainSelectors {
     }
 
     #[inline(always)]
-    fn glance<'k, W: Word64>(
-        &self,
-        table: &Marked,
-        near: &Near,
-        remainder: u32,
-        _: impl FnOnce() -> Strand<'k>,
-    ) -> bool {
-        (table.is_taught && near.is_marked::<W>(&table.table.blocks)) | near.holds::<W>(table.reach, remainder)
+    fn glance<'k, W: Word64>(&self, table: &Marked, near: &Near, probe: Probe, _: impl FnOnce() -> Strand<'k>) -> bool {
+        (table.is_taught && near.is_marked::<W>(&table.table.blocks)) | near.holds::<W>(table.reach, probe.remainder)
     }
 
     #[inline(always)]

@@ -38,9 +38,10 @@ pub(crate) const GLANCED: u32 = 3;
 
 impl Marked {
     /// A table that has learned nothing.
-    pub(crate) fn new(table: Table, side: Side, head: Head) -> Marked {
+    pub(crate) fn new<R: Rule>(table: Table, side: Side, head: Head) -> Marked {
         let width = table.blocks.width();
-        let (glanced, deep) = ((head.bits() / width).min(GLANCED), Deep::new(table.blocks.len()));
+        let deep = Deep::new(if R::HAS_DEEP { table.blocks.len() } else { 0 });
+        let glanced = (head.bits() / width).min(GLANCED);
         Marked { reach: Reach::new(width), table, side, glanced, is_taught: false, deep }
     }
 
@@ -153,7 +154,7 @@ impl<R: Rule> Local<R> {
         generation: Generation,
     ) -> Option<Local<R>> {
         let table = Table::new(slots, Layout::new(width, R::ANNEX))?;
-        let marked = Marked::new(table, Side::new(side), Head::Shared);
+        let marked = Marked::new::<R>(table, Side::new(side), Head::Shared);
         Some(Local { marked, rule, hash, head: Head::Shared, generation, keys: 0 })
     }
 

@@ -52,6 +52,9 @@ pub trait Marking {
         None
     }
 
+    /// `true` if [`Marking::glance`] asks which blocks have deep marks.
+    const HAS_DEEP: bool = false;
+
     /// `true` if [`Marking::glance`] does not know what a slot with this mark holds, in a table that compares this number of
     /// remainders at a glance.
     fn is_deep(&self, glanced: u32, mark: Mark) -> bool {

@@ -56,7 +56,7 @@ impl<R: Rule> RankSelectFilter<R> {
         let side = read_side(&mut from)?;
         let (sequence, stamp) = (from.sequence(), from.stamp());
         from.finish()?;
-        let mut local = Local { marked: Marked::new(table, side, head), rule, hash, head, generation, keys };
+        let mut local = Local { marked: Marked::new::<R>(table, side, head), rule, hash, head, generation, keys };
         check_marks(&local).map_err(LoadError::invalid)?;
         for block in local.table().blocks.numbers().filter(|block| local.is_marked(*block)).collect::<Vec<_>>() {
             local.note_marks(block, &local.marks(block));

@@ -164,6 +164,7 @@ impl Marking for Selectors {
     const LEARNS: bool = true;
     const ANNEX: Annex = Annex::Code;
     const REMAINDER_FOLLOWS_MARK: bool = true;
+    const HAS_DEEP: bool = true;
 
     fn tell_apart(&self, width: u32, owner: &Strand<'_>, query: &Strand<'_>, mark: Mark) -> Option<Mark> {
         next_selector(width, owner, query, mark)

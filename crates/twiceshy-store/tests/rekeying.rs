@@ -334,15 +334,16 @@ fn a_filter_that_must_grow_while_it_takes_another_hash_key_grows_first() {
     }
 }
 
-/// Pairs of numbers whose keys have the same of `quotients` quotients under the first hash key, and agree in the lowest `bits`
-/// bits of the next word: the closest pairs of four million numbers.
+/// Pairs of numbers whose keys have the same of `quotients` quotients under the first hash key, and agree in the first `bits`
+/// bits of their strings: the closest pairs of four million numbers.
 fn close_pairs(quotients: u64, bits: u32) -> Vec<(u64, u64)> {
     let hash = HashKey::fixed(1);
     let of = |number: u64| {
         let key = key(number);
         let words = hash.words(&key);
         let quotient = ((u128::from(words.word(0)) * u128::from(quotients)) >> 64) as u64;
-        (quotient, words.word(1).reverse_bits() >> (64 - bits), number)
+        let string = words.word(0) & 0xFF_FFFF | words.word(1) << 24;
+        (quotient, string.reverse_bits() >> (64 - bits), number)
     };
     let mut all: Vec<_> = (10_000..10_000 + (1 << 22)).map(of).collect();
     all.sort_unstable();

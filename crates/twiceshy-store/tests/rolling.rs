@@ -122,7 +122,7 @@ fn what_a_filter_has_learned_is_still_known_when_it_is_brought_forward() {
         assert_eq!(guard.stats().expect("memory").rebuilt, 0, "{kind}");
         let again = asked(&guard);
         assert!(
-            wrong >= 8 && again * 4 <= wrong,
+            wrong >= 8 && again * 2 <= wrong,
             "{kind}: wrong about {wrong}, and {again} when it was brought forward"
         );
     }

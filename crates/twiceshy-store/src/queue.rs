@@ -152,7 +152,7 @@ impl Queue {
     /// itself before it sleeps. Waking a thread is a system call.
     ///
     /// The query was counted in `len` before, and all of these are sequentially consistent. If a flag that was read here is
-    /// cleared later, or set later, then whoever does so reads `len` afterwards, and sees the query.
+    /// cleared later, or set later, then the thread that does so reads `len` afterwards, and sees the query.
     pub(crate) fn ring_for_query(&self) {
         if self.asleep.load(Ordering::SeqCst) && !self.attended.load(Ordering::SeqCst) {
             self.ring();

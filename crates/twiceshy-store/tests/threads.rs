@@ -94,7 +94,7 @@ fn nobody_ever_gets_a_wrong_answer() {
                             keys => guard.contains_all(keys).expect("memory"),
                         };
                         for (((number, found), before), after) in numbers.iter().zip(found).zip(before).zip(known()) {
-                            // Whoever is not changed meanwhile is there or is not.
+                            // A key that does not change meanwhile has one right answer.
                             if before == after && before % 3 != 2 {
                                 assert_eq!(found, before % 3 == 1, "{kind}: {number}");
                                 certain.fetch_add(u64::from(number % 4 >= 2), Ordering::Relaxed);

@@ -335,7 +335,7 @@ fn a_filter_that_must_grow_while_it_takes_another_hash_key_grows_first() {
 }
 
 /// Pairs of numbers whose keys have the same of `quotients` quotients under the first hash key, and agree in the first `bits`
-/// bits of their strings: the closest pairs of four million numbers.
+/// bits of their strings: the closest pairs of 2^24 numbers.
 fn close_pairs(quotients: u64, bits: u32) -> Vec<(u64, u64)> {
     let hash = HashKey::fixed(1);
     let of = |number: u64| {
@@ -345,7 +345,7 @@ fn close_pairs(quotients: u64, bits: u32) -> Vec<(u64, u64)> {
         let string = words.word(0) & 0xFF_FFFF | words.word(1) << 24;
         (quotient, string.reverse_bits() >> (64 - bits), number)
     };
-    let mut all: Vec<_> = (10_000..10_000 + (1 << 22)).map(of).collect();
+    let mut all: Vec<_> = (10_000..10_000 + (1 << 24)).map(of).collect();
     all.sort_unstable();
     let close = all.windows(2).filter(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1));
     close.map(|two| (two[0].2, two[1].2)).collect()
@@ -376,8 +376,7 @@ fn a_query_that_the_hash_key_cannot_tell_from_a_key_is_told_apart_under_another(
         assert!(!is_wrong() && guard.contains(&key(stored)).expect("memory"), "it is told apart now");
         agrees_with(&guard, &all);
     }
-    // Few pairs are close enough, and with some hash functions none is. The library tests such queries one by one.
-    println!("{found} pairs were close enough");
+    assert!(found > 5, "{found} pairs of keys are close enough");
 }
 
 fn agrees_with(guard: &Guard<Faulty<MemoryStore>>, exact: &Exact) {

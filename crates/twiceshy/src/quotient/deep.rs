@@ -2,7 +2,7 @@
 
 use super::numbers::Block;
 
-/// A bit for each block; in large tables some blocks share one. A set bit may mean another block's selector. Bits are never cleared.
+/// A bit that four blocks share, in large tables more. A set bit may mean another block's selector. Bits are never cleared.
 ///
 /// A look-up in a table that has learned compares a slot with its key's first few remainders, which one hash word gives. In a
 /// telescoping filter for 8 bits, at ten distinct absent queries for each key, one block in two thousand has a selector beyond
@@ -18,7 +18,7 @@ const MOST: u64 = 1 << 16;
 impl Deep {
     pub(crate) fn new(blocks: u64) -> Deep {
         // A power of two of words.
-        let bits = blocks.min(MOST).next_power_of_two().max(64);
+        let bits = (blocks / 4).min(MOST).next_power_of_two().max(64);
         Deep { words: vec![0; bits as usize / 64] }
     }
 
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_block_that_was_added_is_known_and_few_others_are() {
-        for (blocks, known) in [(1, 1), (64, 1), (65, 1), (70_000, 2), (1 << 20, 16)] {
+        for (blocks, known) in [(1, 1), (64, 1), (65, 2), (70_000, 5), (1 << 20, 16)] {
             for block in [0, blocks / 3, blocks - 1] {
                 let mut deep = Deep::new(blocks);
                 assert!((0..blocks).all(|block| deep.has(Block(block)) == 0));

@@ -24,8 +24,7 @@ pub(crate) struct Reader<'a, M> {
 impl<'a, M: Model> Reader<'a, M> {
     #[inline]
     pub(crate) fn new(model: &'a M, zeros: &'a Zeros, code: u64) -> Self {
-        let next = zeros.first_nonzero(code);
-        Reader { model, zeros, at: code, range: zeros.range_at(next), next, last: 0 }
+        Reader { model, zeros, at: code, range: zeros.range_at(0), next: 0, last: 0 }
     }
 
     /// The letter of `slot`, which must not be below the slot of the previous call.
@@ -34,6 +33,13 @@ impl<'a, M: Model> Reader<'a, M> {
         debug_assert!(slot < SLOTS, "slot {slot}");
         if slot < self.next {
             return self.last;
+        }
+        if self.next == 0 {
+            if self.at < self.zeros.range_at(slot + 1) {
+                return 0;
+            }
+            self.next = self.zeros.first_nonzero(self.at);
+            self.range = self.zeros.range_at(self.next);
         }
         self.read(slot)
     }

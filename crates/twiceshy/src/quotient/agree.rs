@@ -86,7 +86,7 @@ fn full<R: Rule>(slots: u64, width: u32, rule: R, seed: u64, every: u64) -> (Loc
     let empty = local.clone();
     let keys = (0..).map(key).filter(|key| empty.quotient(key).0.is_multiple_of(every));
     for key in keys.take(slots as usize * 19 / 20) {
-        let room = plan::room(&local, &key).unwrap();
+        let room = plan::room(&local, local.quotient(&key)).unwrap();
         let remainder = plan::unmarked(&local, &local.strand(&key));
         local.apply(Change::insert(room, remainder));
         runs.entry(local.quotient(&key)).or_default().push(key[..].into());

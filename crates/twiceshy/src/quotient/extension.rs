@@ -134,39 +134,48 @@ impl Marking for Extensions {
     }
 
     #[inline(always)]
+    fn confirm<'k>(&self, table: &Marked, near: &Near, probe: Probe, key: impl Fn() -> Strand<'k>) -> bool {
+        let mut reader = None;
+        (0..near.len()).any(|at| {
+            near.remainder(table.reach, at) == probe.remainder
+                && self.extension_matches(table, near.block(), near.place(at), &key(), &mut reader)
+        })
+    }
+
+    #[inline(always)]
     fn matches(&self, table: &Marked, run: Range<Slot>, key: &Strand<'_>) -> bool {
         let width = table.width();
         let remainder = key.remainder(width, 0);
         Marked::any_piece(run, |block, places| {
             let remainders = table.table.blocks.remainders(block);
             let mut reader = None;
-            places
-                .into_iter()
-                .any(|at| remainders.get(at) == remainder && self.extension_matches(table, block, at, key, &mut reader))
+            places.into_iter().any(|at| {
+                remainders.get(at) == remainder && self.extension_matches(table, block, at as usize, key, &mut reader)
+            })
         })
     }
 }
 
 impl Extensions {
-    /// `true` if the extension of a slot whose remainder has matched also matches. Rare enough to stay out of the loop.
-    #[inline(never)]
+    /// `true` if the extension of a slot whose remainder has matched also matches.
+    #[inline(always)]
     fn extension_matches<'a>(
         &'a self,
         table: &Marked,
         block: Block,
-        at: u64,
+        at: usize,
         key: &Strand<'_>,
         reader: &mut Option<codes::Reader<'a, ExtensionCode>>,
     ) -> bool {
         let mark = match table.table.blocks.code(block) {
             0 => return true,
             code if code >= ESCAPE => match table.side.get(code) {
-                Some(entry) => entry.marks[at as usize],
+                Some(entry) => entry.marks[at],
                 None => return true,
             },
             code => {
                 let reader = reader.get_or_insert_with(|| codes::Reader::new(&ExtensionCode, &self.zeros, code));
-                reader.mark(at as usize)
+                reader.mark(at)
             }
         };
         self.agrees(table.width(), key, mark)

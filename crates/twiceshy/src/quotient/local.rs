@@ -546,8 +546,7 @@ impl Probe {
         self.head >> (index * width) & ((1 << width) - 1)
     }
 
-    /// `true` if a slot of the quotient's run matches the key. Its string is seldom needed, and then hashed again: to keep what
-    /// the probe was made of would cost every look-up some registers.
+    /// `true` if a slot of the quotient's run matches the key.
     #[inline(always)]
     fn look<W: Word64, R: Rule>(self, local: &Local<R>, key: &[u8]) -> bool {
         let Local { marked, rule, .. } = local;
@@ -557,14 +556,16 @@ impl Probe {
         }
         let strand = || local.strand(key);
         let is_taught = R::LEARNS && marked.is_taught;
-        rule.glance::<W>(marked, &near, self, strand) && (!is_taught || confirm(local, near.run(), key))
+        rule.glance::<W>(marked, &near, self, strand) && (!is_taught || confirm(local, &near, self, key))
     }
 }
 
-/// `true` if a slot of a short run matches the key, for which a glance was `true`. Apart, as it is seldom needed.
+/// `true` if a slot of a short run matches the key, for which a glance was `true`. Apart, as it is seldom needed. The string's head
+/// is known, and is mostly all that it takes: nothing is hashed then.
 #[inline(never)]
-fn confirm<R: Rule>(local: &Local<R>, run: Range<Slot>, key: &[u8]) -> bool {
-    local.rule.matches(&local.marked, run, &local.strand(key))
+fn confirm<R: Rule>(local: &Local<R>, near: &Near, probe: Probe, key: &[u8]) -> bool {
+    let strand = || Strand::with_word(local.hash.words(key), local.head, probe.head.into());
+    local.rule.confirm(&local.marked, near, probe, strand)
 }
 
 /// A look-up of a quotient whose run is long or in other blocks. Apart, so that the short way needs few registers.

@@ -135,6 +135,12 @@ impl Near {
         self.remainders.wrapping_shr(at as u32 * reach.width) as u32 & (u32::MAX >> (32 - reach.width))
     }
 
+    /// The place in the block of a slot of a short run.
+    #[inline(always)]
+    pub(crate) fn place(&self, at: u64) -> usize {
+        (self.first + at) as usize
+    }
+
     /// The number of slots of a short run.
     #[inline(always)]
     pub(crate) fn len(&self) -> u64 {

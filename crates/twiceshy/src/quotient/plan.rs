@@ -1,7 +1,7 @@
 //! Plans: what insertions, removals and adaptations will do to a table.
 
 use super::block::SLOTS;
-use super::local::{Change, Local, Shift, UNMARKED};
+use super::local::{Change, Local, Probe, Shift, UNMARKED};
 use super::numbers::{Block, Quotient, Slot};
 use super::owners::owners_over;
 use super::rule::Rule;
@@ -35,15 +35,15 @@ enum Origin {
     Nobody,
 }
 
-/// Plans an insertion into the run of `key`'s quotient; `None` if the table is full.
+/// Plans an insertion of a key with this probe; `None` if the table is full.
 pub(crate) fn insertion<R: Rule>(
     local: &Local<R>,
     key: &[u8],
+    probe: Probe,
     keys: &dyn Keys,
 ) -> Result<Option<(Change, Cost)>, PlanError> {
-    let Some(room) = room(local, key) else { return Ok(None) };
-    let strand = local.strand(key);
-    let mut change = Change::insert(room, unmarked(local, &strand));
+    let Some(room) = room(local, probe.quotient) else { return Ok(None) };
+    let mut change = Change::insert(room, probe.remainder);
     let mut cost = Cost { shifted: room.free - room.slot, ..Cost::default() };
     let touched = room.slot.block()..room.free.block().next();
     carry_marks(local, &mut change, &mut cost, touched, Some(key), keys, |row, first| {
@@ -53,13 +53,8 @@ pub(crate) fn insertion<R: Rule>(
     Ok(Some((change, cost)))
 }
 
-/// The room for a key; `None` if the table may not hold one more.
-pub(crate) fn room<R: Rule>(local: &Local<R>, key: &[u8]) -> Option<Room> {
-    room_at(local, local.quotient(key))
-}
-
-/// The same for a known quotient.
-pub(crate) fn room_at<R: Rule>(local: &Local<R>, quotient: Quotient) -> Option<Room> {
+/// The room for a key with this quotient; `None` if the table may not hold one more.
+pub(crate) fn room<R: Rule>(local: &Local<R>, quotient: Quotient) -> Option<Room> {
     if local.keys < sizing::quotient_most(local.slots()) { local.table().room(quotient) } else { None }
 }
 

@@ -134,7 +134,7 @@ impl<R: Rule> RankSelectFilter<R> {
 
     /// The same for a key whose place is known.
     pub(super) fn bring_at(&mut self, probe: Probe, word: u64) -> Result<(), PlanError> {
-        let Some(room) = plan::room_at(&self.local, probe.quotient) else { return Err(self.full()) };
+        let Some(room) = plan::room(&self.local, probe.quotient) else { return Err(self.full()) };
         self.local.insert(room, probe.remainder);
         self.stamp = self.stamp.after(FILL, word);
         Ok(())
@@ -150,16 +150,17 @@ impl<R: Rule> RankSelectFilter<R> {
     }
 
     fn plan_insert(&self, key: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
-        if self.local.contains(key) && self.run_of(key, keys)?.1 {
+        let (word, probe) = self.local.probe(key);
+        if self.local.finds(probe, key) && self.run_of(key, keys)?.1 {
             return Ok(Plan::nothing(self.stamp, Outcome::Inserted(Inserted::AlreadyStored)));
         }
-        self.plan_new(Key::from(key), keys)
+        self.plan_new(Key::from(key), word, probe, keys)
     }
 
-    /// Plans a slot for a key that is not in the set.
-    fn plan_new(&self, key: Key, keys: &dyn Keys) -> Result<Plan, PlanError> {
-        let Some((change, cost)) = plan::insertion(&self.local, &key, keys)? else { return Err(self.full()) };
-        let (generation, words) = (self.local.generation, self.local.order_words(&key));
+    /// Plans a slot for a key that is not in the set, given its hash word 0 and its probe.
+    fn plan_new(&self, key: Key, word: u64, probe: Probe, keys: &dyn Keys) -> Result<Plan, PlanError> {
+        let Some((change, cost)) = plan::insertion(&self.local, &key, probe, keys)? else { return Err(self.full()) };
+        let (generation, words) = (self.local.generation, OrderWords::new(&[word]));
         let becomes = self.stamp.after_key(INSERT, &words);
         let writes = vec![Write::Add { generation, key, words, cell: None }];
         Ok(self.plan_of(becomes, Outcome::Inserted(Inserted::New), writes, change, Counted::Insertion(cost)))
@@ -268,7 +269,10 @@ impl<R: Rule> Backed for RankSelectFilter<R> {
             Operation::Remove(key) => self.plan_remove(key, keys),
             Operation::Adapt(query) => self.plan_adapt(query, keys),
             Operation::Learn(queries) => Plan::learn_first(self.stamp, queries, |query| self.plan_adapt(query, keys)),
-            Operation::Bring(at) => self.plan_new(at.key.clone(), keys),
+            Operation::Bring(at) => {
+                let (word, probe) = self.local.probe(&at.key);
+                self.plan_new(at.key.clone(), word, probe, keys)
+            }
             Operation::Begin(_) | Operation::Step(_) => Err(PlanError::NotRebuilding),
         }
     }

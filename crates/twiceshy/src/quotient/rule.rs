@@ -72,6 +72,12 @@ pub trait Marking {
         key: impl FnOnce() -> Strand<'k>,
     ) -> bool;
 
+    /// `true` if a slot of a short run matches the key with this probe, for which a glance was `true`.
+    fn confirm<'k>(&self, table: &Marked, near: &Near, probe: Probe, key: impl Fn() -> Strand<'k>) -> bool {
+        let _ = probe;
+        self.matches(table, near.run(), &key())
+    }
+
     /// `true` if a slot of the run matches the key: the inner loop of every look-up. Agrees with comparing each slot's mark
     /// and remainder one by one, but is faster.
     fn matches(&self, table: &Marked, run: Range<Slot>, key: &Strand<'_>) -> bool;

@@ -140,19 +140,24 @@ impl Selectors {
         width: u32,
         key: &Strand<'_>,
     ) -> bool {
-        let mut reader = None;
+        let mut reader = codes::Reader::new(model, &self.zeros, code);
         let bits = key.first();
-        for at in places {
+        places.into_iter().any(|at| {
             let remainder = remainders.get(at);
-            if self.may_match(width, bits, remainder) {
-                let reader = reader.get_or_insert_with(|| codes::Reader::new(model, &self.zeros, code));
-                let selector = reader.mark(at as usize);
-                if key.remainder(width, selector.into()) == remainder {
-                    return true;
-                }
-            }
-        }
-        false
+            self.may_match(width, bits, remainder) && key.remainder(width, reader.mark(at as usize).into()) == remainder
+        })
+    }
+
+    /// The same for a short run in a block without deep selectors: the remainders of a glance are all that count.
+    #[inline(always)]
+    fn any_near<M: Model>(&self, model: &M, code: u64, table: &Marked, near: &Near, probe: Probe) -> bool {
+        let (width, glanced) = (table.width(), table.glanced);
+        let mut reader = codes::Reader::new(model, &self.zeros, code);
+        (0..near.len()).any(|at| {
+            let remainder = near.remainder(table.reach, at);
+            let may = |selector: u32| probe.head_remainder(width, selector) == remainder;
+            (0..glanced).any(may) && may(reader.mark(near.place(at)).into())
+        })
     }
 }
 
@@ -219,6 +224,18 @@ impl Marking for Selectors {
             }
         }
         (near.of_run::<W>(table.reach, equal) | table.deep.has(near.block())) & near.occupied() != 0
+    }
+
+    #[inline(always)]
+    fn confirm<'k>(&self, table: &Marked, near: &Near, probe: Probe, key: impl Fn() -> Strand<'k>) -> bool {
+        let code = table.table.blocks.code(near.block());
+        if code >= ESCAPE || table.glanced == 0 || table.deep.has(near.block()) == 1 {
+            return self.matches(table, near.run(), &key());
+        }
+        match &self.code {
+            Code::Tuned(model) => self.any_near(model, code, table, near, probe),
+            Code::General(model) => self.any_near(model, code, table, near, probe),
+        }
     }
 
     #[inline(always)]

@@ -97,6 +97,11 @@ impl<S: Store> Inner<S> {
             self.pending.leave(&keys);
         }
         let stored = changed?;
+        let len = writer.state.len;
+        for edit in edits.iter().filter(|edit| edit.value.is_some()) {
+            writer.remembered.inserted(&edit.key, len);
+        }
+        self.teach_if_due(&mut writer);
         self.after_change(&mut writer);
         Ok(stored)
     }

@@ -6,6 +6,7 @@ use crate::index::{Failure, Index};
 use crate::pending::Pending;
 use crate::policy::Policy;
 use crate::queue::Queue;
+use crate::remembered::Remembered;
 use crate::saving::Unsynced;
 use crate::state::{Mark, State, StateError};
 use crate::stats::Counters;
@@ -79,6 +80,9 @@ pub(crate) struct Writer {
     pub(crate) unused_from: Option<Vec<u8>>,
     /// `true` if a test asks for another hash key.
     pub(crate) hash_key_asked: bool,
+    pub(crate) remembered: Remembered,
+    /// `true` if a filter has been made anew that is not yet taught.
+    pub(crate) lesson_due: bool,
 }
 
 /// A commit whose answer was lost.
@@ -300,7 +304,10 @@ impl<S: Store> Inner<S> {
         let Some(growth) = self.set_growth(writer, None) else { return };
         let mut successor = growth.into_filter();
         match self.with_filter(|filter| filter.replace(&mut *successor)) {
-            Some(true) => self.counters.grown.add(1),
+            Some(true) => {
+                self.counters.grown.add(1);
+                self.order_memory(writer);
+            }
             _ => self.lose_filter(writer),
         }
         drop(successor);

@@ -51,6 +51,8 @@ impl<S: Store> Inner<S> {
         writer.learning_synced = false;
         *self.filter.write().unwrap_or_else(PoisonError::into_inner) = Some(filter);
         self.counters.rebuilt.add(1);
+        writer.lesson_due = true;
+        self.teach_if_due(writer);
         // What is left behind now is deleted by later changes.
         let _ = self.delete_unused(writer);
         Ok(())

@@ -205,8 +205,8 @@ impl Plan {
         })
     }
 
-    /// `true` if a block loses what it has learned, since there is no room for more.
-    pub(crate) fn forgets(&self) -> bool {
+    /// `true` if a part of the filter loses what it has learned, since there is no room for more.
+    pub fn forgets(&self) -> bool {
         matches!(&self.edit, Edit::Quotient(edit) if edit.resets() > 0)
     }
 

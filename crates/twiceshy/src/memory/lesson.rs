@@ -8,7 +8,7 @@ const ROUNDS: u32 = 16;
 
 /// How far a table was taught: the newest queries come first. If not all can be fixed, these matter most.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lesson {
+pub struct Lesson {
     /// Queries from this number on were asked in this round.
     before: Option<u64>,
     round: u32,
@@ -17,8 +17,13 @@ pub(crate) struct Lesson {
 }
 
 impl Lesson {
+    /// The beginning.
+    pub fn new() -> Lesson {
+        Lesson::default()
+    }
+
     /// Those of the next `limit` queries that a table gets wrong; `None` after the last round.
-    pub(crate) fn next(&mut self, memory: &Memory, limit: usize, is_wrong: impl Fn(&[u8]) -> bool) -> Option<Vec<Key>> {
+    pub fn next(&mut self, memory: &Memory, limit: usize, is_wrong: impl Fn(&[u8]) -> bool) -> Option<Vec<Key>> {
         let mut next = memory.before(self.before, limit.max(1)).peekable();
         if next.peek().is_none() {
             if !self.was_needed || self.round + 1 >= ROUNDS {

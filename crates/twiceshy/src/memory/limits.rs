@@ -8,7 +8,7 @@ pub struct Limits {
     pub keys_per_query: u64,
     /// The most queries of one key.
     pub per_key: u32,
-    /// The longest query that is remembered, in bytes.
+    /// The longest query that is remembered, and the longest key that it may be remembered for, in bytes.
     pub longest: usize,
 }
 
@@ -44,7 +44,7 @@ impl Limits {
     }
 
     /// The most queries with this many stored keys.
-    pub(super) fn most(&self, keys: u64) -> u64 {
+    pub fn most(&self, keys: u64) -> u64 {
         if self.is_off() { 0 } else { (keys / self.keys_per_query).max(ALWAYS) }
     }
 }

@@ -8,7 +8,7 @@ mod lesson;
 mod limits;
 mod saved;
 
-pub(crate) use lesson::Lesson;
+pub use lesson::Lesson;
 pub use limits::Limits;
 
 use crate::hash::HashKey;
@@ -92,10 +92,11 @@ impl Memory {
 
     /// Remembers that these stored keys, of `stored` in all, were mistaken for a query.
     pub fn remember(&mut self, keys: &[Key], query: &Key, stored: u64) {
-        if self.limits.is_off() || query.len() > self.limits.longest {
+        let longest = self.limits.longest;
+        if self.limits.is_off() || query.len() > longest {
             return;
         }
-        for key in keys.iter().filter(|key| *key != query) {
+        for key in keys.iter().filter(|key| *key != query && key.len() <= longest) {
             self.add(key, query);
         }
         self.forget_above(self.limits.most(stored));
@@ -132,6 +133,16 @@ impl Memory {
             }
             forget_owner(&mut self.taken_for, &query, &at.key);
         }
+    }
+
+    /// How many queries were remembered so far, also if they are forgotten by now.
+    pub fn added(&self) -> u64 {
+        self.next
+    }
+
+    /// The queries that were remembered after the first `added` ones, with their keys, the oldest first.
+    pub fn since(&self, added: u64) -> impl Iterator<Item = (&Key, &Key)> {
+        self.ages.range(added..).map(|(_, (at, query))| (&at.key, query))
     }
 
     /// A key was inserted. If it is a remembered query, it takes over the memory of the keys that it was mistaken for, and

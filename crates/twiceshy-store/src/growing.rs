@@ -145,7 +145,9 @@ impl<S: Store> Inner<S> {
             self.step_within(writer, draft, Operation::Step(keys as usize))?;
             let ended = !self.rebuilds_within();
             self.counters.grown.add(u64::from(ended));
-            writer.lesson_due |= ended;
+            if ended {
+                self.begin_lesson(writer);
+            }
             return Ok(ended);
         };
         let (nothing, len) = (Batch::default(), draft.as_ref().map_or(writer.state.len, |draft| draft.state.len));

@@ -19,6 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use twiceshy::error::StalePlan;
 use twiceshy::filter::{Backed, Operation};
 use twiceshy::growth::{Beside, Growth};
+use twiceshy::memory::Lesson;
 use twiceshy::plan::{Plan, Stamp, Undo};
 use twiceshy::remote::{Key, Write};
 
@@ -81,8 +82,8 @@ pub(crate) struct Writer {
     /// `true` if a test asks for another hash key.
     pub(crate) hash_key_asked: bool,
     pub(crate) remembered: Remembered,
-    /// `true` if a filter has been made anew that is not yet taught.
-    pub(crate) lesson_due: bool,
+    /// Teaches a filter that was made anew.
+    pub(crate) lesson: Option<Lesson>,
 }
 
 /// A commit whose answer was lost.
@@ -304,10 +305,7 @@ impl<S: Store> Inner<S> {
         let Some(growth) = self.set_growth(writer, None) else { return };
         let mut successor = growth.into_filter();
         match self.with_filter(|filter| filter.replace(&mut *successor)) {
-            Some(true) => {
-                self.counters.grown.add(1);
-                self.order_memory(writer);
-            }
+            Some(true) => self.counters.grown.add(1),
             _ => self.lose_filter(writer),
         }
         drop(successor);

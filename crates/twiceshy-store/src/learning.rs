@@ -135,17 +135,23 @@ impl<S: Store> Inner<S> {
     /// turn.
     pub(crate) fn learn_until_closed(&self) {
         let closing = || self.closing.load(Ordering::Relaxed);
-        let (mut pace, mut pause) = (Pace::new(), Duration::ZERO);
+        // The filter may have to be taught at once.
+        let (mut pace, mut pause, mut teaches) = (Pace::new(), Duration::ZERO, true);
         loop {
-            self.queue.sleep(pause, closing);
+            if !teaches {
+                self.queue.sleep(pause, closing);
+            }
             if closing() {
                 return;
             }
             // The store may panic. The learner must survive; the next thread that takes the lock reloads from the store.
             let learned = catch_unwind(AssertUnwindSafe(|| {
                 let mut writer = self.lock()?;
-                self.learn(&mut writer, MOST_IN_COMMIT, &mut pace)
+                self.learn(&mut writer, MOST_IN_COMMIT, &mut pace)?;
+                self.teach(&mut writer, MOST_IN_COMMIT);
+                Ok::<_, Error<S::Error>>(writer.lesson.is_some())
             }));
+            teaches = matches!(learned, Ok(Ok(true)));
             pause = match learned {
                 Ok(Ok(_)) => Duration::ZERO,
                 // The store fails. The queries are answered meanwhile.

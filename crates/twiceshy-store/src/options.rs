@@ -213,7 +213,9 @@ impl Options {
         let cannot = self.read_only && kind.learning_writes();
         let adapt = if kind.learns() && !cannot { self.adapt } else { Adapt::Never };
         let limits = if adapt == Adapt::Never { Limits::OFF } else { self.memory };
-        let remembered = Remembered::open(self.memory_file().as_deref(), limits, state.len, self.read_only);
+        // Of a damaged store it is not known how many keys it has.
+        let keys = if damaged { u64::MAX } else { state.len };
+        let remembered = Remembered::open(self.memory_file().as_deref(), limits, keys, self.read_only);
         let mut inner = Inner {
             store,
             filter: ShardedLock::new(filter),
@@ -234,7 +236,7 @@ impl Options {
                 unused_from: Some(Vec::new()),
                 hash_key_asked: false,
                 remembered,
-                lesson_due: false,
+                lesson: None,
             }),
             turns: Turns::default(),
             queue: Queue::new(self.queue),

@@ -7,22 +7,20 @@
 
 use crate::snapshot::create_private;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use twiceshy::hash::HashKey;
 use twiceshy::memory::{Limits, Memory};
-use twiceshy::plan::Mistake;
 use twiceshy::remote::Key;
 
 const MAGIC: &[u8; 8] = b"TWSYMIST";
 const VERSION: u16 = 1;
 const HEADER: usize = 10;
 
+/// The bytes of a record beside its key and its query.
+const FRAME: u64 = 12;
+
 /// The file is written anew if it has twice as many records as needed, and this many more.
 const SPARE_RECORDS: u64 = 4_096;
-
-/// The most bytes that are read of a file. More would not be one of ours.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// The memory, and its file.
 pub(crate) struct Remembered {
@@ -41,8 +39,7 @@ struct Journal {
 impl Remembered {
     /// The memory in a file, if there is one. `keys` keys are stored.
     pub(crate) fn open(path: Option<&Path>, limits: Limits, keys: u64, read_only: bool) -> Remembered {
-        // Keys are ordered anew when the filter's hash key is known.
-        let mut memory = Memory::new(HashKey::fixed(0), limits);
+        let mut memory = Memory::new(limits);
         let mut journal = path.map(|path| Journal { path: path.to_owned(), file: None, records: 0 });
         if let Some(journal) = &mut journal
             && !limits.is_off()
@@ -56,31 +53,11 @@ impl Remembered {
         &self.memory
     }
 
-    /// Orders the keys by this hash key.
-    pub(crate) fn rekey(&mut self, hash: HashKey) {
-        self.memory.rekey(hash);
-    }
-
-    /// Remembers mistakes among `keys` stored keys.
-    pub(crate) fn add(&mut self, mistakes: &[Mistake], keys: u64) {
-        let before = self.memory.added();
-        for Mistake { key, query } in mistakes {
-            self.memory.remember(std::slice::from_ref(key), query, keys);
-        }
-        self.keep(before);
-    }
-
-    /// A key was inserted.
-    pub(crate) fn inserted(&mut self, key: &Key, keys: u64) {
-        if !self.memory.is_empty() {
-            let before = self.memory.added();
-            self.memory.inserted(key, keys);
-            self.keep(before);
-        }
-    }
-
-    /// Appends what was remembered since. If the file fails, there is none from then on: the next open knows less.
-    fn keep(&mut self, since: u64) {
+    /// Changes the memory, and appends what was remembered to the file. If the file fails, there is none from then on: the next open
+    /// knows less.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Memory)) {
+        let since = self.memory.added();
+        change(&mut self.memory);
         if let Some(journal) = &mut self.file
             && self.memory.added() > since
             && journal.append(&self.memory, since).is_err()
@@ -93,20 +70,32 @@ impl Remembered {
 impl Journal {
     /// Reads all records up to the first that is damaged. Then the file is written anew before the next one.
     fn load(&mut self, memory: &mut Memory, keys: u64) {
-        let is_file = self.path.metadata().is_ok_and(|about| about.is_file());
+        // A link is not followed: it is replaced when the file is written anew.
+        let is_file = self.path.symlink_metadata().is_ok_and(|about| about.is_file());
         let Some(Ok(file)) = is_file.then(|| File::open(&self.path)) else { return };
-        let mut from = BufReader::new(file.take(MOST_BYTES));
+        let Limits { longest, .. } = memory.limits();
+        let (most, bytes) = (memory.limits().most(keys), memory.limits().most_bytes(keys));
+        // More would not be one of ours.
+        let spare = SPARE_RECORDS.saturating_mul(FRAME + 2 * longest as u64);
+        let most_read = bytes.saturating_add(most.saturating_mul(FRAME)).saturating_mul(4).saturating_add(spare);
+        let mut from = BufReader::new(file.take(most_read));
         let mut header = [0; HEADER];
         if from.read_exact(&mut header).is_err() || header[..8] != *MAGIC || header[8..] != VERSION.to_le_bytes() {
             return;
         }
-        let longest = memory.limits().longest;
-        while let Some((key, query)) = read_record(&mut from, longest) {
-            memory.remember(&[key], &query, keys);
-            self.records += 1;
+        loop {
+            match read_record(&mut from, longest) {
+                Ok(Some((key, query))) => {
+                    memory.remember(&[key], &query, keys);
+                    self.records += 1;
+                }
+                Ok(None) => break,
+                Err(Damaged) => return,
+            }
         }
-        let ended = from.into_inner().limit() > 0 && self.len_is(memory);
-        self.file = ended.then(|| OpenOptions::new().append(true).open(&self.path).ok()).flatten();
+        if from.into_inner().limit() > 0 {
+            self.file = OpenOptions::new().append(true).open(&self.path).ok();
+        }
     }
 
     /// `true` if the file has about as many records as the memory needs.
@@ -131,19 +120,25 @@ impl Journal {
         let mut beside = self.path.as_os_str().to_owned();
         beside.push(".new");
         let beside = Path::new(&beside);
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(VERSION.to_le_bytes());
-        self.records = 0;
-        for (key, query) in memory.since(0) {
-            put_record(key, query, &mut bytes);
-            self.records += 1;
-        }
-        let mut file = create_private(beside, &self.path)?;
-        let written = file.write_all(&bytes).and_then(|()| std::fs::rename(beside, &self.path));
+        let mut out = BufWriter::new(create_private(beside, &self.path)?);
+        let mut write = || {
+            out.write_all(MAGIC)?;
+            out.write_all(&VERSION.to_le_bytes())?;
+            let mut bytes = Vec::new();
+            for (key, query) in memory.since(0) {
+                bytes.clear();
+                put_record(key, query, &mut bytes);
+                out.write_all(&bytes)?;
+            }
+            out.flush()?;
+            std::fs::rename(beside, &self.path)
+        };
+        let written = write();
         if written.is_err() {
             drop(std::fs::remove_file(beside));
         }
-        self.file = written.map(|()| Some(file))?;
+        written?;
+        (self.file, self.records) = (Some(out.into_inner()?), memory.len());
         Ok(())
     }
 }
@@ -158,20 +153,29 @@ fn put_record(key: &[u8], query: &[u8], out: &mut Vec<u8>) {
     out.extend(sum.to_le_bytes());
 }
 
-/// The next record; `None` at the end of the file, or if it is damaged.
-fn read_record(from: &mut impl Read, longest: usize) -> Option<(Key, Key)> {
+/// A record that is cut, too long, or has a wrong checksum.
+struct Damaged;
+
+/// The next record; `None` at the end of the file.
+fn read_record(from: &mut impl BufRead, longest: usize) -> Result<Option<(Key, Key)>, Damaged> {
+    if from.fill_buf().map_err(|_| Damaged)?.is_empty() {
+        return Ok(None);
+    }
     let mut lengths = [0; 8];
-    from.read_exact(&mut lengths).ok()?;
+    from.read_exact(&mut lengths).map_err(|_| Damaged)?;
     let len = |at: usize| u32::from_le_bytes([lengths[at], lengths[at + 1], lengths[at + 2], lengths[at + 3]]) as usize;
     let (key, query) = (len(0), len(4));
     if key > longest || query > longest {
-        return None;
+        return Err(Damaged);
     }
     let mut bytes = vec![0; key + query + 4];
-    from.read_exact(&mut bytes).ok()?;
+    from.read_exact(&mut bytes).map_err(|_| Damaged)?;
     let (content, sum) = bytes.split_at(key + query);
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&lengths);
     hasher.update(content);
-    (hasher.finalize().to_le_bytes() == *sum).then(|| (content[..key].into(), content[key..].into()))
+    if hasher.finalize().to_le_bytes() != *sum {
+        return Err(Damaged);
+    }
+    Ok(Some((content[..key].into(), content[key..].into())))
 }

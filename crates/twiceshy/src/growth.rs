@@ -190,21 +190,22 @@ impl Growth {
         Ok(())
     }
 
-    /// Goes on to teach the new filter, once it has all keys: those of the next `limit` remembered queries that it gets wrong.
+    /// Goes on to teach the new filter, once it has all keys: those of the next `limit` remembered queries that it matches.
     /// `None` if it was taught enough.
     pub fn next_lesson(&mut self, limit: usize, memory: &Memory) -> Option<Vec<Key>> {
         let filter = &*self.filter;
         self.lesson.next(memory, limit, |query| filter.contains(query))
     }
 
-    /// Plans to fix a query that the new filter gets wrong; `None` if it cannot be fixed, or only if others are forgotten. The
-    /// remote must commit the plan's writes.
+    /// Plans to fix a query that the new filter gets wrong; `None` if it is stored, or cannot be fixed, or only if others are forgotten.
+    /// The remote must commit the plan's writes.
     pub fn plan_lesson(&self, query: &[u8], keys: &dyn Keys) -> Result<Option<Plan>, PlanError> {
         lesson(&*self.filter, query, &self.cut(keys))
     }
 
     /// Applies a plan of [`Growth::plan_lesson`].
     pub fn learn(&mut self, plan: Plan) -> Result<(), StalePlan> {
+        self.lesson.fixed();
         self.filter.apply(plan).map(drop)
     }
 
@@ -221,7 +222,7 @@ impl Growth {
     }
 }
 
-/// Plans to teach a filter about a query; `None` if it cannot be fixed, or only if others are forgotten.
+/// Plans to teach a filter about a query; `None` if it is stored, or cannot be fixed, or only if others are forgotten.
 pub(crate) fn lesson(
     filter: &(impl Backed + ?Sized),
     query: &[u8],

@@ -11,7 +11,7 @@ use crate::key::AsKey;
 use crate::kind::Kind;
 use crate::memory::{Lesson, Limits, Memory};
 use crate::persist::SaveError;
-use crate::plan::{Learned, Outcome, Plan};
+use crate::plan::{Learned, Mistake, Outcome, Plan};
 use crate::quotient::BroomFilter;
 use crate::remote::{
     ByHash, Commit, CommitError, Frontier, Generation, Key, Phase, Position, Remote, RemoteError, Schema, Write,
@@ -143,7 +143,7 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     }
 
     fn at(filter: Box<F>, remote: R, sequence: u64) -> Self {
-        let memory = Memory::new(filter.layout().1.hash, Limits::default());
+        let memory = Memory::new(Limits::default());
         AdaptiveFilter { filter, remote, sequence, growth: None, doubt: None, memory, lesson: None }
     }
 
@@ -351,6 +351,13 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     }
 
     fn change(&mut self, operation: Operation<'_>) -> Result<Outcome, Error> {
+        let (outcome, mistakes) = self.make(operation)?;
+        self.remember(mistakes);
+        Ok(outcome)
+    }
+
+    /// Makes a change, and returns the mistakes that it was about.
+    fn make(&mut self, operation: Operation<'_>) -> Result<(Outcome, Vec<Mistake>), Error> {
         self.ready()?;
         let mut plan = self.filter.plan(operation, &self.remote)?;
         let (outcome, mistakes) = (plan.outcome(), std::mem::take(&mut plan.mistakes));
@@ -364,8 +371,7 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
             None => None,
         };
         self.commit_plan(plan, beside)?;
-        self.remember(mistakes);
-        Ok(outcome)
+        Ok((outcome, mistakes))
     }
 
     /// Has the remote commit what a plan writes, then applies it.
@@ -449,7 +455,6 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
                 {
                     return Err(Error::Disagree);
                 }
-                self.memory.rekey(self.filter.layout().1.hash);
             }
         }
         Ok(())
@@ -516,6 +521,8 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     fn begin(&mut self, target: Target) -> Result<(), Error> {
         self.ready()?;
         self.in_step()?;
+        // The new table has its own.
+        self.lesson = None;
         match Growth::begin(&*self.filter, target, &self.remote)? {
             Some(growth) => self.commit(growth.opening(self.growth.as_ref()), Then::Begin(growth)),
             None => {
@@ -585,7 +592,6 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
         match outcome {
             Outcome::Rebuild(Progress::GaveUp) => Err(Error::Full { keys: self.len(), cells }),
             Outcome::Rebuild(Progress::Done) if !self.memory.is_empty() => {
-                self.memory.rekey(self.filter.layout().1.hash);
                 self.lesson = Some(Lesson::default());
                 Ok(Progress::More)
             }

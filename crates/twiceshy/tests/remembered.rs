@@ -102,7 +102,7 @@ fn a_filter_that_was_lost_is_taught_from_the_saved_memory() {
         filter.memory().save(&mut saved).expect("memory");
         let remote = filter.into_remote();
         let mut filter = kind.recover(KEYS, 1.0 / 128.0, HashKey::fixed(8), remote).expect("the keys");
-        let memory = Memory::load(&mut &*saved, HashKey::fixed(1), Limits::default(), KEYS).expect("what was saved");
+        let memory = Memory::load(&mut &*saved, Limits::default(), KEYS).expect("what was saved");
         filter.set_memory(memory);
         filter.teach().expect("memory");
         holds(&filter, &fixed, "made anew");
@@ -118,7 +118,7 @@ fn a_mistake_that_is_inserted_stays_in_the_set_and_takes_over_the_memory() {
         let inserted = &fixed[..20];
         for query in inserted {
             assert!(filter.insert(query).expect("there is room"), "{kind}");
-            let queries = filter.memory().queries_of(&query.to_be_bytes()[..].into()).count();
+            let queries = filter.memory().queries_of(&query.to_be_bytes()).count();
             assert!(queries >= 1, "{kind}: the key that it was mistaken for");
         }
         filter.grow(filter.filter().cells() * 2).expect("memory");

@@ -91,12 +91,13 @@ pub(super) fn relearn(
     let (reads, remembered) = (subject.counts().0.reads, subject.remembered());
     let begun = Instant::now();
     subject.afterwards(then, hash)?;
+    let then_seconds = begun.elapsed().as_secs_f64();
     Ok(Relearned {
         then: then.to_string(),
         fixed_before: fixed.len() as u64,
         wrong_again: fixed.iter().filter(|query| subject.contains(query)).count() as u64,
         remembered,
         then_remote_reads: subject.counts().0.reads - reads,
-        then_seconds: begun.elapsed().as_secs_f64(),
+        then_seconds,
     })
 }

@@ -155,6 +155,9 @@ impl Settings {
         if self.trials == 0 {
             return refuse("the number of trials must be at least 1, not 0".into());
         }
+        if self.then.is_some() && (self.filter.partial_key || !matches!(self.filter.name, FilterName::Ours(_))) {
+            return refuse("--then needs a filter that knows its keys: leave it out".into());
+        }
         let zero = |given: Option<u64>| given == Some(0);
         if zero(self.cells) {
             return refuse("the number of cells must be at least 8, not 0".into());

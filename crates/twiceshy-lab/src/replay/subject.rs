@@ -138,7 +138,7 @@ impl Ours {
                 let failed = |error: &dyn std::fmt::Display| ReplayError::Seam(error.to_string());
                 self.filter.memory().save(&mut saved).map_err(|error| failed(&error))?;
                 let (filter, sequence) = self.options.recover(hash, self.filter.remote_mut())?;
-                let memory = Memory::load(&mut &*saved, filter.layout().1.hash, limits, keys);
+                let memory = Memory::load(&mut &*saved, limits, keys);
                 let remote = std::mem::replace(self.filter.remote_mut(), Counting::new(RemoteName::ByHash.open()));
                 self.filter = AnyFilter::from_parts(filter, sequence, remote)?;
                 self.filter.set_memory(memory.map_err(|error| failed(&error))?);

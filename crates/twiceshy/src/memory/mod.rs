@@ -11,16 +11,15 @@ mod saved;
 pub use lesson::Lesson;
 pub use limits::Limits;
 
-use crate::hash::HashKey;
-use crate::remote::{Key, Position};
+use crate::remote::Key;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
 /// For each stored key, the latest queries that it was mistaken for.
 ///
-/// Keys are ordered as a rebuild walks over them: by hash word 0, then by their bytes. If there are too many queries, the oldest
-/// goes. The memory of a removed key stays until it is the oldest: an attacker could make the filter forget otherwise. For
-/// the same reason a query that is inserted takes over the memory of the keys that it was mistaken for, and these keys.
+/// If there are too many queries, or too many bytes of them, the oldest goes. The memory of a removed key stays until it is the oldest:
+/// an attacker could make the filter forget otherwise. For the same reason a query that is inserted takes over the memory of the
+/// keys that it was mistaken for, and these keys.
 ///
 /// ```
 /// use twiceshy::{AdaptiveFilter, HashKey};
@@ -39,14 +38,15 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug)]
 pub struct Memory {
     limits: Limits,
-    hash: HashKey,
-    keys: BTreeMap<Position, Vec<Remembered>>,
+    keys: HashMap<Key, Vec<Remembered>>,
     /// Which keys have a query in their memory.
     taken_for: HashMap<Key, Vec<Key>>,
     /// All remembered queries with their keys by number, the oldest first.
-    ages: BTreeMap<u64, (Position, Key)>,
+    ages: BTreeMap<u64, Pair>,
     /// The number of the next query.
     next: u64,
+    /// The bytes of all queries and of the keys that they are remembered for.
+    bytes: u64,
 }
 
 /// A query in the memory of a key.
@@ -56,10 +56,22 @@ struct Remembered {
     query: Key,
 }
 
+#[derive(Clone, Debug)]
+struct Pair {
+    key: Key,
+    query: Key,
+}
+
+impl Pair {
+    fn bytes(&self) -> u64 {
+        (self.key.len() + self.query.len()) as u64
+    }
+}
+
 impl Memory {
-    /// An empty memory for the keys of a filter under this hash key.
-    pub fn new(hash: HashKey, limits: Limits) -> Memory {
-        Memory { limits, hash, keys: BTreeMap::new(), taken_for: HashMap::new(), ages: BTreeMap::new(), next: 0 }
+    /// An empty memory.
+    pub fn new(limits: Limits) -> Memory {
+        Memory { limits, keys: HashMap::new(), taken_for: HashMap::new(), ages: BTreeMap::new(), next: 0, bytes: 0 }
     }
 
     /// The number of remembered queries. One that was mistaken for several keys counts once for each.
@@ -77,61 +89,67 @@ impl Memory {
         self.limits
     }
 
-    /// Changes what the memory may hold. The oldest queries go if there are too many.
-    pub fn limit(&mut self, limits: Limits, keys: u64) {
-        self.limits = limits;
-        if limits.is_off() {
-            *self = Memory::new(self.hash, limits);
+    /// Changes what the memory may hold. What is too much of `stored` keys' queries is forgotten, the oldest first.
+    pub fn limit(&mut self, limits: Limits, stored: u64) {
+        let before = std::mem::replace(self, Memory::new(limits));
+        for pair in before.ages.into_values() {
+            self.remember(&[pair.key], &pair.query, stored);
         }
-        self.forget_above(limits.most(keys));
     }
 
-    fn position(&self, key: &Key) -> Position {
-        Position { word: self.hash.words(key).word(0), key: key.clone() }
-    }
-
-    /// Remembers that these stored keys, of `stored` in all, were mistaken for a query.
+    /// Remembers that these stored keys, of `stored` in all, were mistaken for a query. Forgets the oldest queries if there is no room.
     pub fn remember(&mut self, keys: &[Key], query: &Key, stored: u64) {
-        let longest = self.limits.longest;
-        if self.limits.is_off() || query.len() > longest {
-            return;
+        for key in keys {
+            if self.limits.allow(key, query) {
+                self.add(key, query);
+            }
         }
-        for key in keys.iter().filter(|key| *key != query && key.len() <= longest) {
+        while self.len() > self.limits.most(stored) || self.bytes > self.limits.most_bytes(stored) {
+            let Some((_, pair)) = self.ages.pop_first() else { return };
+            self.forget(&pair);
+        }
+    }
+
+    /// The same, but forgets nothing: without room, nothing is remembered.
+    pub fn note(&mut self, key: &Key, query: &Key, stored: u64) {
+        let has_room = self.len() < self.limits.most(stored) && self.bytes < self.limits.most_bytes(stored);
+        if has_room && self.limits.allow(key, query) {
             self.add(key, query);
         }
-        self.forget_above(self.limits.most(stored));
     }
 
     fn add(&mut self, key: &Key, query: &Key) {
-        let at = self.position(key);
-        let queries = self.keys.entry(at.clone()).or_default();
-        if let Some(known) = queries.iter().position(|known| known.query == *query) {
-            // Asked again: it counts as new.
-            self.ages.remove(&queries.remove(known).number);
-        } else {
-            if queries.len() >= self.limits.per_key as usize {
-                let oldest = queries.remove(0);
-                self.ages.remove(&oldest.number);
-                forget_owner(&mut self.taken_for, &oldest.query, key);
-            }
-            self.taken_for.entry(query.clone()).or_default().push(key.clone());
+        let queries = self.keys.entry(key.clone()).or_default();
+        let known = queries.iter().position(|known| known.query == *query);
+        // One that is asked again counts as new.
+        let pushed_out = known.or((queries.len() >= self.limits.per_key as usize).then_some(0));
+        if let Some(number) = pushed_out.map(|at| queries[at].number)
+            && let Some(pair) = self.ages.remove(&number)
+        {
+            self.forget(&pair);
         }
-        queries.push(Remembered { number: self.next, query: query.clone() });
-        self.ages.insert(self.next, (at, query.clone()));
+        let (number, pair) = (self.next, Pair { key: key.clone(), query: query.clone() });
+        self.keys.entry(key.clone()).or_default().push(Remembered { number, query: query.clone() });
+        self.taken_for.entry(query.clone()).or_default().push(key.clone());
+        self.bytes += pair.bytes();
+        self.ages.insert(number, pair);
         self.next += 1;
     }
 
-    /// Forgets the oldest queries beyond this number.
-    fn forget_above(&mut self, most: u64) {
-        while self.len() > most {
-            let Some((number, (at, query))) = self.ages.pop_first() else { return };
-            if let Some(queries) = self.keys.get_mut(&at) {
-                queries.retain(|known| known.number != number);
-                if queries.is_empty() {
-                    self.keys.remove(&at);
-                }
+    /// Removes what is no longer among the ages.
+    fn forget(&mut self, pair: &Pair) {
+        self.bytes -= pair.bytes();
+        if let Some(queries) = self.keys.get_mut(&pair.key) {
+            queries.retain(|known| known.query != pair.query);
+            if queries.is_empty() {
+                self.keys.remove(&pair.key);
             }
-            forget_owner(&mut self.taken_for, &query, &at.key);
+        }
+        if let Some(owners) = self.taken_for.get_mut(&pair.query) {
+            owners.retain(|owner| *owner != pair.key);
+            if owners.is_empty() {
+                self.taken_for.remove(&pair.query);
+            }
         }
     }
 
@@ -142,57 +160,27 @@ impl Memory {
 
     /// The queries that were remembered after the first `added` ones, with their keys, the oldest first.
     pub fn since(&self, added: u64) -> impl Iterator<Item = (&Key, &Key)> {
-        self.ages.range(added..).map(|(_, (at, query))| (&at.key, query))
+        self.ages.range(added..).map(|(_, pair)| (&pair.key, &pair.query))
     }
 
-    /// A key was inserted. If it is a remembered query, it takes over the memory of the keys that it was mistaken for, and
-    /// these keys.
+    /// A key was inserted that was not stored. If it is a remembered query, it takes over the memory of the keys that it was mistaken
+    /// for, and these keys, as far as there is room.
     pub fn inserted(&mut self, key: &Key, stored: u64) {
         let Some(owners) = self.taken_for.get(key).cloned() else { return };
         for owner in owners {
             let queries: Vec<Key> = self.queries_of(&owner).filter(|query| *query != key).cloned().collect();
-            queries.iter().chain([&owner]).for_each(|query| self.add(key, query));
+            queries.iter().chain([&owner]).for_each(|query| self.note(key, query, stored));
         }
-        self.forget_above(self.limits.most(stored));
     }
 
     /// The remembered queries of a key, the oldest first.
-    pub fn queries_of<'a>(&'a self, key: &Key) -> impl Iterator<Item = &'a Key> + use<'a> {
-        self.keys.get(&self.position(key)).into_iter().flatten().map(|remembered| &remembered.query)
+    pub fn queries_of<'a>(&'a self, key: &[u8]) -> impl Iterator<Item = &'a Key> + use<'a> {
+        self.keys.get(key).into_iter().flatten().map(|remembered| &remembered.query)
     }
 
-    /// The keys whose hash word lies in an interval, in order, each with its queries.
-    pub fn queries_in(&self, words: RangeInclusive<u64>) -> impl Iterator<Item = (&Key, &Key)> {
-        let first = Position { word: *words.start(), key: Key::from([]) };
-        let found = self.keys.range(first..).take_while(move |(at, _)| at.word <= *words.end());
-        found.flat_map(|(at, queries)| queries.iter().map(|remembered| (&at.key, &remembered.query)))
-    }
-
-    /// Up to `limit` queries that are older than the one with this number, the newest first, each with its number.
-    pub(crate) fn before(&self, number: Option<u64>, limit: usize) -> impl Iterator<Item = (u64, &Key)> {
-        let older = self.ages.range(..number.unwrap_or(u64::MAX)).rev();
-        older.take(limit).map(|(number, (_, query))| (*number, query))
-    }
-
-    /// Orders the keys as a rebuild under another hash key walks over them.
-    pub fn rekey(&mut self, hash: HashKey) {
-        if hash == self.hash {
-            return;
-        }
-        self.hash = hash;
-        let place = |key: Key| Position { word: hash.words(&key).word(0), key };
-        self.keys = std::mem::take(&mut self.keys).into_iter().map(|(at, queries)| (place(at.key), queries)).collect();
-        self.ages.values_mut().for_each(|(at, _)| *at = place(at.key.clone()));
-    }
-}
-
-/// A query is no longer in the memory of this key.
-fn forget_owner(taken_for: &mut HashMap<Key, Vec<Key>>, query: &Key, key: &Key) {
-    if let Some(owners) = taken_for.get_mut(query) {
-        owners.retain(|owner| owner != key);
-        if owners.is_empty() {
-            taken_for.remove(query);
-        }
+    /// Up to `limit` queries with numbers in this range, the newest first, each with its number.
+    fn newest(&self, numbers: Range<u64>, limit: usize) -> impl Iterator<Item = (u64, &Key)> {
+        self.ages.range(numbers).rev().take(limit).map(|(number, pair)| (*number, &pair.query))
     }
 }
 

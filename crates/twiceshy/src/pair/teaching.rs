@@ -2,10 +2,10 @@
 
 use super::{AdaptiveFilter, Then};
 use crate::error::Error;
-use crate::filter::Backed;
+use crate::filter::{Backed, Operation};
 use crate::growth::{Growth, lesson};
 use crate::memory::{Lesson, Limits, Memory};
-use crate::plan::Mistake;
+use crate::plan::{Mistake, Outcome};
 use crate::remote::Remote;
 
 /// The remembered queries per step when the caller gives none.
@@ -23,14 +23,15 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     }
 
     /// Takes over a memory that was [saved](Memory::save). [`AdaptiveFilter::teach`] then makes a recovered filter use it.
-    pub fn set_memory(&mut self, mut memory: Memory) {
-        memory.rekey(self.filter.layout().1.hash);
+    pub fn set_memory(&mut self, memory: Memory) {
         self.memory = memory;
     }
 
     /// Asks every remembered query again, and fixes those that the filter gets wrong: for a filter that was recovered. Rebuilds do
     /// this by themselves.
     pub fn teach(&mut self) -> Result<(), Error> {
+        self.ready()?;
+        self.in_step()?;
         self.lesson = Some(Lesson::default());
         while self.teach_step(BATCH)? {}
         Ok(())
@@ -38,6 +39,8 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
 
     /// Teaches the filter itself about some more queries. `false` if it was taught enough.
     pub(super) fn teach_step(&mut self, limit: usize) -> Result<bool, Error> {
+        self.ready()?;
+        self.in_step()?;
         let (Some(begun), filter) = (&mut self.lesson, &self.filter) else { return Ok(false) };
         let Some(queries) = begun.next(&self.memory, limit, |query| filter.contains(query)) else {
             self.lesson = None;
@@ -47,8 +50,11 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
             // One commit serves many.
             let mut left = &queries[..];
             while !left.is_empty() {
-                let learned = self.learn(left)?.queries.max(1);
-                left = left.get(learned as usize..).unwrap_or_default();
+                let (Outcome::Learned(learned), mistakes) = self.make(Operation::Learn(left))? else {
+                    return Err(Error::Disagree);
+                };
+                left = left.get(learned.queries.max(1) as usize..).unwrap_or_default();
+                self.note_lesson(learned.fixed > 0, mistakes);
             }
             return Ok(true);
         }
@@ -56,7 +62,7 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
             if let Some(mut plan) = lesson(&*self.filter, &query, &self.remote)? {
                 let mistakes = std::mem::take(&mut plan.mistakes);
                 self.commit_plan(plan, None)?;
-                self.remember(mistakes);
+                self.note_lesson(true, mistakes);
             }
         }
         Ok(true)
@@ -73,9 +79,19 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
             let mistakes = std::mem::take(&mut plan.mistakes);
             let writes = std::mem::take(&mut plan.writes);
             self.commit(writes, Then::Teach(Box::new(plan)))?;
-            self.remember(mistakes);
+            self.note_lesson(true, mistakes);
         }
         Ok(true)
+    }
+
+    /// A lesson has fixed something. What it was about is remembered if nothing is forgotten for it.
+    fn note_lesson(&mut self, fixed: bool, mistakes: Vec<Mistake>) {
+        if let Some(lesson) = self.lesson.as_mut().filter(|_| fixed) {
+            lesson.fixed();
+        }
+        for Mistake { key, query } in mistakes {
+            self.memory.note(&key, &query, self.filter.len());
+        }
     }
 
     pub(super) fn remember(&mut self, mistakes: Vec<Mistake>) {

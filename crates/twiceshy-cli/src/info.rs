@@ -38,6 +38,8 @@ struct Report {
     rebuilt: bool,
     /// Commits replayed on top of the snapshot.
     rolled_forward: u64,
+    /// Remembered mistakes.
+    remembered: u64,
     open_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
@@ -68,6 +70,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         snapshot_bytes: size(&args.path.join(SNAPSHOT_FILE))?,
         rebuilt: stats.rebuilt > 0,
         rolled_forward: stats.rolled_forward,
+        remembered: stats.remembered,
         open_seconds,
         warning,
     };
@@ -98,6 +101,7 @@ fn words(report: &Report) -> String {
         row("bits a key", bits_per_key),
         row("bytes of the store", grouped(report.store_bytes)),
         row("bytes of the snapshot", grouped(report.snapshot_bytes)),
+        row("remembered mistakes", grouped(report.remembered)),
         row("opened in", format!("{:.3} s", report.open_seconds)),
     ];
     format!("{}\n\n{}\n{}\n", report.path, columns(&rows), origin(report))

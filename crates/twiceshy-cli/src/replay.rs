@@ -5,10 +5,11 @@ use crate::output::{columns, grouped, print, print_json, progress_bar, rate, war
 use clap::ValueEnum;
 use std::fmt::Write as _;
 use twiceshy::hash::HashKind;
+use twiceshy::memory::Limits;
 use twiceshy::quotient::SelectorCode;
 use twiceshy_lab::replay::{
-    DEFAULT_CELLS, DEFAULT_PER_KEY, FilterName, FilterSpec, Insertion, MovesName, RemoteName, Report, Settings,
-    run as replay,
+    Afterwards, DEFAULT_CELLS, DEFAULT_PER_KEY, FilterName, FilterSpec, Insertion, MovesName, RemoteName, Report,
+    Settings, run as replay,
 };
 use twiceshy_lab::workload::Workload;
 
@@ -101,6 +102,13 @@ pub(crate) struct Args {
     /// cuckoo-cache: bits taken from each cell for the list of mistakes [default: 1]
     #[arg(long)]
     cache_bits: Option<u32>,
+    /// After the queries: grow:N (double the table N times), rebuild, rekey, or recover (lose the filter, and make it anew from its
+    /// keys and its memory). Reports how many of the fixed mistakes are wrong again
+    #[arg(long)]
+    then: Option<Afterwards>,
+    /// Remember one mistake for this many keys, or `off` [default: 4 with --then, else off]
+    #[arg(long, value_parser = memory)]
+    memory: Option<Limits>,
     /// How the filter's keys are found
     #[arg(long, default_value = "by-hash")]
     remote: RemoteArg,
@@ -149,6 +157,15 @@ fn code(text: &str) -> Result<SelectorCode, String> {
         "tuned" => Ok(SelectorCode::Tuned),
         _ => pair().ok_or_else(|| "must be `tuned` or two numbers such as `2,3`".to_owned()),
     }
+}
+
+/// Parses the keys for each remembered mistake.
+fn memory(text: &str) -> Result<Limits, String> {
+    if text == "off" {
+        return Ok(Limits::OFF);
+    }
+    let keys = text.parse().ok().filter(|keys| *keys > 0);
+    keys.map(Limits::one_for).ok_or_else(|| "must be `off` or a number of keys such as `4`".to_owned())
 }
 
 impl Args {
@@ -200,6 +217,8 @@ impl Args {
             workload: self.workload.clone(),
             timed: true,
             jobs: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+            memory: self.memory.unwrap_or(if self.then.is_some() { Limits::default() } else { Limits::OFF }),
+            then: self.then,
         }
     }
 }
@@ -264,6 +283,13 @@ fn words(report: &Report) -> String {
         }
     }
     rows.extend(report.table.iter().map(|count| row(count.words, grouped(count.count))));
+    if let Some(relearned) = &report.relearned {
+        rows.push(row(&format!("fixed mistakes before {}", relearned.then), grouped(relearned.fixed_before)));
+        rows.push(row("  wrong again after it", grouped(relearned.wrong_again)));
+        rows.push(row("  remembered mistakes", grouped(relearned.remembered)));
+        rows.push(row("  remote reads", grouped(relearned.then_remote_reads)));
+        rows.push(row("  seconds", format!("{:.2}", relearned.then_seconds)));
+    }
     text + &columns(&rows)
 }
 

@@ -21,6 +21,9 @@ pub(crate) struct Edit {
 /// How many unneeded log records each commit deletes: more than the one it adds.
 const LOG_DELETIONS: u64 = 16;
 
+/// How many remembered queries a filter that was made anew is asked with each change.
+const LESSON: usize = 64;
+
 /// How often a filter grows for one key before the change fails.
 pub(crate) const MOST_GROWTHS: u32 = 8;
 
@@ -60,11 +63,13 @@ pub(crate) struct Draft {
     pub(crate) state: State,
     pub(crate) batch: Batch,
     pub(crate) work: Work,
+    /// The keys that are new.
+    added: Vec<Key>,
 }
 
 impl Draft {
     pub(crate) fn new(state: &State) -> Draft {
-        Draft { state: state.clone(), batch: Batch::default(), work: Work::default() }
+        Draft { state: state.clone(), batch: Batch::default(), work: Work::default(), added: Vec::new() }
     }
 
     /// Adds a plan, to be applied when the commit has happened.
@@ -98,6 +103,7 @@ impl<S: Store> Inner<S> {
         }
         let stored = changed?;
         self.after_change(&mut writer);
+        self.teach(&mut writer, LESSON.saturating_mul(edits.len()));
         Ok(stored)
     }
 
@@ -107,7 +113,12 @@ impl<S: Store> Inner<S> {
         let mut draft = Draft::new(&writer.state);
         match self.draft_all(writer, &mut draft, edits) {
             Ok(stored) if draft.batch.is_empty() => Ok(stored),
-            Ok(stored) => self.commit(writer, draft, keys, self.durability).map(|()| stored),
+            Ok(stored) => {
+                let added = std::mem::take(&mut draft.added);
+                self.commit(writer, draft, keys, self.durability)?;
+                self.remember_inserted(writer, &added);
+                Ok(stored)
+            }
             Err(error) => {
                 self.take_back(writer, draft.work);
                 Err(error)
@@ -169,6 +180,9 @@ impl<S: Store> Inner<S> {
             // The filter sees nothing to do, but the store does.
             return Err(Failure::NoFilter);
         }
+        if edit.value.is_some() {
+            draft.added.push(edit.key.clone());
+        }
         let tag = writer.tag();
         draft.add(planned, edit.logged(), tag);
         Ok(())
@@ -191,7 +205,7 @@ impl<S: Store> Inner<S> {
         keys: &[Key],
         durability: Durability,
     ) -> Result<(), Error<S::Error>> {
-        let Draft { state: after, mut batch, work } = draft;
+        let Draft { state: after, mut batch, work, .. } = draft;
         after.write(&mut batch);
         match self.commit_batch(writer, batch, durability) {
             Ok(()) => {

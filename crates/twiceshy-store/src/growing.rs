@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::index::{Failure, Index, words_match};
 use crate::inner::{Inner, Work, Writer, capacity};
 use crate::store::{Durability, Store};
+use crate::teaching::teach_growth;
 use std::sync::PoisonError;
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Operation, Progress, Target};
@@ -144,6 +145,9 @@ impl<S: Store> Inner<S> {
             self.step_within(writer, draft, Operation::Step(keys as usize))?;
             let ended = !self.rebuilds_within();
             self.counters.grown.add(u64::from(ended));
+            if ended {
+                self.begin_lesson(writer);
+            }
             return Ok(ended);
         };
         let (nothing, len) = (Batch::default(), draft.as_ref().map_or(writer.state.len, |draft| draft.state.len));
@@ -153,7 +157,10 @@ impl<S: Store> Inner<S> {
             return Err(Failure::Damaged);
         }
         if some.is_empty() {
-            return if growth.filter().len() == len { self.take_over(writer) } else { Err(Failure::Damaged) };
+            if growth.filter().len() != len {
+                return Err(Failure::Damaged);
+            }
+            return if teach_growth(writer, keys as usize, &index)? { Ok(false) } else { self.take_over(writer) };
         }
         if growth.own_generation() {
             // Before the keys are in the table, so that each of its places has all its candidates.

@@ -50,7 +50,9 @@ impl<S: Store> Guard<S> {
         inner.writer.get_mut().unwrap_or_else(PoisonError::into_inner).state.keep_used();
         let inner = Arc::new(inner);
         let mut guard = Guard { inner, threads: Vec::new(), closed: false };
-        if guard.inner.filter.read().unwrap_or_else(PoisonError::into_inner).is_none() {
+        if guard.inner.has_filter() {
+            guard.inner.teach_at_opening();
+        } else {
             // If it fails, the next change tries again and gets the error.
             guard.spawn("rebuilder", |inner| drop(inner.lock()))?;
         }

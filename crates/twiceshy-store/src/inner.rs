@@ -6,6 +6,7 @@ use crate::index::{Failure, Index};
 use crate::pending::Pending;
 use crate::policy::Policy;
 use crate::queue::Queue;
+use crate::remembered::Remembered;
 use crate::saving::Unsynced;
 use crate::state::{Mark, State, StateError};
 use crate::stats::Counters;
@@ -18,6 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use twiceshy::error::StalePlan;
 use twiceshy::filter::{Backed, Operation};
 use twiceshy::growth::{Beside, Growth};
+use twiceshy::memory::Lesson;
 use twiceshy::plan::{Plan, Stamp, Undo};
 use twiceshy::remote::{Key, Write};
 
@@ -79,6 +81,9 @@ pub(crate) struct Writer {
     pub(crate) unused_from: Option<Vec<u8>>,
     /// `true` if a test asks for another hash key.
     pub(crate) hash_key_asked: bool,
+    pub(crate) remembered: Remembered,
+    /// Teaches a filter that was made anew.
+    pub(crate) lesson: Option<Lesson>,
 }
 
 /// A commit whose answer was lost.

@@ -24,7 +24,7 @@ const LEARNED_BY_CALLER: usize = 16;
 const FAST_STORE: Duration = Duration::from_micros(20);
 
 /// The most queries in one commit. More would not be faster, and look-ups wait while its plan is applied.
-const MOST_IN_COMMIT: usize = 64;
+pub(crate) const MOST_IN_COMMIT: usize = 64;
 
 /// How long the learner keeps the writer's lock, approximately. A commit may take longer; then planning may, too.
 const TURN: Duration = Duration::from_millis(10);
@@ -135,17 +135,23 @@ impl<S: Store> Inner<S> {
     /// turn.
     pub(crate) fn learn_until_closed(&self) {
         let closing = || self.closing.load(Ordering::Relaxed);
-        let (mut pace, mut pause) = (Pace::new(), Duration::ZERO);
+        // The filter may have to be taught at once.
+        let (mut pace, mut pause, mut teaches) = (Pace::new(), Duration::ZERO, true);
         loop {
-            self.queue.sleep(pause, closing);
+            if !teaches {
+                self.queue.sleep(pause, closing);
+            }
             if closing() {
                 return;
             }
             // The store may panic. The learner must survive; the next thread that takes the lock reloads from the store.
             let learned = catch_unwind(AssertUnwindSafe(|| {
                 let mut writer = self.lock()?;
-                self.learn(&mut writer, MOST_IN_COMMIT, &mut pace)
+                self.learn(&mut writer, MOST_IN_COMMIT, &mut pace)?;
+                self.teach(&mut writer, MOST_IN_COMMIT);
+                Ok::<_, Error<S::Error>>(writer.lesson.is_some())
             }));
+            teaches = matches!(learned, Ok(Ok(true)));
             pause = match learned {
                 Ok(Ok(_)) => Duration::ZERO,
                 // The store fails. The queries are answered meanwhile.
@@ -237,12 +243,14 @@ impl<S: Store> Inner<S> {
             _ => Learned::default(),
         };
         let taken = (learned.queries as usize).clamp(1, queries.len());
+        let mistakes = planned.plan.mistakes().to_vec();
         if planned.plan.writes().is_empty() {
             self.apply(writer, planned);
         } else {
             self.commit_learned(writer, planned)?;
             pace.adjust(taken, planning, began.elapsed() - planning);
         }
+        self.remember(writer, &mistakes);
         self.take_out(&queries[..taken], source);
         self.counters.adapted.add(learned.fixed);
         self.counters.not_adapted.add(taken as u64 - learned.fixed);
@@ -257,7 +265,7 @@ impl<S: Store> Inner<S> {
         }
     }
 
-    fn commit_learned(&self, writer: &mut Writer, planned: Planned) -> Result<(), Error<S::Error>> {
+    pub(crate) fn commit_learned(&self, writer: &mut Writer, planned: Planned) -> Result<(), Error<S::Error>> {
         self.forget_stale_snapshot(writer);
         let mut draft = Draft::new(&writer.state);
         let tag = writer.tag();

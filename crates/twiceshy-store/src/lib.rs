@@ -53,6 +53,7 @@ mod queue;
 mod rebuilding;
 #[cfg(feature = "redb")]
 mod redb_store;
+mod remembered;
 mod repairing;
 mod rolling;
 #[cfg(feature = "redb")]
@@ -64,6 +65,7 @@ mod stats;
 mod store;
 mod striped;
 mod sum;
+mod teaching;
 mod turns;
 
 pub use checking::Checked;
@@ -81,6 +83,7 @@ pub use repairing::Repaired;
 pub use stats::Stats;
 pub use store::{Change, CommitError, Durability, Space, Store};
 pub use twiceshy::Kind;
+pub use twiceshy::memory::Limits;
 
 /// The code in this crate's README, in that of the crate `twiceshy` and in the repository's is compiled and run. The last two are
 /// links: a packaged crate holds copies.

@@ -9,6 +9,7 @@ use crate::inner::{Inner, Writer, capacity, read_state};
 use crate::pending::Pending;
 use crate::policy::{Adapt, Policy};
 use crate::queue::Queue;
+use crate::remembered::Remembered;
 use crate::rolling;
 use crate::saving::Unsynced;
 use crate::state::{Secret, State};
@@ -24,6 +25,7 @@ use twiceshy::Kind;
 use twiceshy::error::OptionsError;
 use twiceshy::filter::Backed;
 use twiceshy::hash::{HashKey, NoEntropy};
+use twiceshy::memory::Limits;
 
 /// A filter of any kind.
 type Filter = Box<dyn Backed>;
@@ -39,6 +41,7 @@ pub struct Options {
     queue: usize,
     pub(crate) snapshot: Option<PathBuf>,
     hash: Option<HashKey>,
+    memory: Limits,
     background: bool,
     open_damaged: bool,
     pub(crate) read_only: bool,
@@ -65,6 +68,7 @@ impl Options {
             queue: 16_384,
             snapshot: None,
             hash: None,
+            memory: Limits::default(),
             background: true,
             open_damaged: false,
             read_only: false,
@@ -157,6 +161,14 @@ impl Options {
         Options { snapshot: Some(path.into()), ..self }
     }
 
+    /// How many mistakes are remembered, so that a filter which grows or is made anew does not make them again:
+    /// [`Limits::OFF`] for none. With a [snapshot](Options::snapshot) they are also kept in a file beside it, whose name is that of
+    /// the snapshot and `.mistakes`.
+    #[must_use]
+    pub fn memory(self, memory: Limits) -> Self {
+        Options { memory, ..self }
+    }
+
     /// The hash key of a new store, instead of a random one: for tests and experiments.
     #[must_use]
     pub fn hash_key(self, hash: HashKey) -> Self {
@@ -200,6 +212,10 @@ impl Options {
         let Choice { kind, .. } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
         let cannot = self.read_only && kind.learning_writes();
         let adapt = if kind.learns() && !cannot { self.adapt } else { Adapt::Never };
+        let limits = if adapt == Adapt::Never { Limits::OFF } else { self.memory };
+        // Of a damaged store it is not known how many keys it has.
+        let keys = if damaged { u64::MAX } else { state.len };
+        let remembered = Remembered::open(self.memory_file().as_deref(), limits, keys, self.read_only);
         let mut inner = Inner {
             store,
             filter: ShardedLock::new(filter),
@@ -219,6 +235,8 @@ impl Options {
                 // There may be some from before a crash.
                 unused_from: Some(Vec::new()),
                 hash_key_asked: false,
+                remembered,
+                lesson: None,
             }),
             turns: Turns::default(),
             queue: Queue::new(self.queue),
@@ -237,6 +255,13 @@ impl Options {
             inner.find_sums()?;
         }
         Guard::start(inner)
+    }
+
+    /// Where mistakes are kept.
+    fn memory_file(&self) -> Option<PathBuf> {
+        let mut path = self.snapshot.as_ref()?.as_os_str().to_owned();
+        path.push(".mistakes");
+        Some(path.into())
     }
 
     /// The filter of a new store, and the keys that it is sized for: the expected number fits before it begins to grow.

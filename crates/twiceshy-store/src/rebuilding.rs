@@ -41,8 +41,18 @@ impl<S: Store> Inner<S> {
         self.delete_unused(writer)?;
         let Choice { kind, rate } = Choice::from_bytes(&writer.state.choice).ok_or(Error::Damaged)?;
         let (keys, hash, walked) = (capacity(writer.state.len), HashKey::random()?, Cell::new(0));
+        let memory = writer.remembered.memory().clone();
         let recovered = kind.recover(keys, rate, hash, Committing { inner: self, writer, walked: &walked });
-        let filter = recovered.map_err(from_filter)?.into_filter();
+        let mut recovered = recovered.map_err(from_filter)?;
+        if !self.learning_writes {
+            recovered.set_memory(memory);
+            match recovered.teach() {
+                Err(error @ FilterError::Disagree) => return Err(from_filter(error)),
+                // If a read fails, mistakes are learned from when they are made again.
+                _ => self.goes_on().map_err(|_| Error::Interrupted)?,
+            }
+        }
+        let filter = recovered.into_filter();
         if walked.get() != writer.state.len || filter.len() != writer.state.len {
             return Err(Error::Inconsistent);
         }
@@ -51,6 +61,9 @@ impl<S: Store> Inner<S> {
         writer.learning_synced = false;
         *self.filter.write().unwrap_or_else(PoisonError::into_inner) = Some(filter);
         self.counters.rebuilt.add(1);
+        if self.learning_writes {
+            self.begin_lesson(writer);
+        }
         // What is left behind now is deleted by later changes.
         let _ = self.delete_unused(writer);
         Ok(())

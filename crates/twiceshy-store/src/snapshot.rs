@@ -135,7 +135,7 @@ pub(crate) fn write(path: &Path, key: &SnapshotKey, mark: Mark, filter: &[u8]) -
 
 /// Creates a file that only its owner can read, since it holds the hash key. It gets the permissions of the file that it will
 /// replace, if there is one of the same owner. A file or link with this name is deleted, never written to.
-fn create_private(path: &Path, replaced: &Path) -> io::Result<File> {
+pub(crate) fn create_private(path: &Path, replaced: &Path) -> io::Result<File> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -36,6 +36,8 @@ pub(crate) struct Counters {
     pub(crate) rebuilt: Counter,
     pub(crate) rolled_forward: Counter,
     pub(crate) snapshots: Counter,
+    /// Set, not counted.
+    pub(crate) remembered: AtomicU64,
 }
 
 /// Counts since the guard was opened, and what it holds now.
@@ -84,6 +86,8 @@ pub struct Stats {
     pub local_bits: u64,
     /// The filter's cells or slots; 0 while there is no filter.
     pub cells: u64,
+    /// Remembered mistakes, each counted once for every key that it was mistaken for.
+    pub remembered: u64,
 }
 
 impl Counters {
@@ -104,6 +108,7 @@ impl Counters {
             rebuilt: self.rebuilt.get(),
             rolled_forward: self.rolled_forward.get(),
             snapshots: self.snapshots.get(),
+            remembered: self.remembered.load(Ordering::Relaxed),
             ..Stats::default()
         }
     }

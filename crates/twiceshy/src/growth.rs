@@ -1,8 +1,9 @@
 //! L′: a table that is filled beside the one in use.
 
 use crate::error::{PlanError, StalePlan};
-use crate::filter::{Backed, Operation, Removed, Target};
+use crate::filter::{Adapted, Backed, Operation, Removed, Target};
 use crate::hash::HashKey;
+use crate::memory::{Lesson, Memory};
 use crate::plan::{Outcome, Plan, Undo};
 use crate::remote::{Generation, Key, Keys, Place, Position, RemoteError, Write};
 
@@ -20,6 +21,7 @@ pub struct Growth {
     cursor: Option<Position>,
     /// The generation that the keys come from, and the hash key that orders it.
     source: (Generation, HashKey),
+    lesson: Lesson,
 }
 
 /// What a change of the set does to the new filter.
@@ -48,7 +50,12 @@ impl Growth {
         let same_entries = same_hash && !keys.knows_cells();
         let next = Generation(generation.0.saturating_add(u32::from(!same_entries)));
         let filter = filter.successor(target, next)?;
-        Ok(filter.map(|filter| Growth { filter, cursor: None, source: (generation, schema.hash) }))
+        Ok(filter.map(|filter| Growth {
+            filter,
+            cursor: None,
+            source: (generation, schema.hash),
+            lesson: Lesson::default(),
+        }))
     }
 
     /// The filter being filled.
@@ -183,6 +190,25 @@ impl Growth {
         Ok(())
     }
 
+    /// Goes on to teach the new filter, once it has all keys: those of the next `limit` remembered queries that it matches.
+    /// `None` if it was taught enough.
+    pub fn next_lesson(&mut self, limit: usize, memory: &Memory) -> Option<Vec<Key>> {
+        let filter = &*self.filter;
+        self.lesson.next(memory, limit, |query| filter.contains(query))
+    }
+
+    /// Plans to fix a query that the new filter gets wrong; `None` if it is stored, or cannot be fixed, or only if others are forgotten.
+    /// The remote must commit the plan's writes.
+    pub fn plan_lesson(&self, query: &[u8], keys: &dyn Keys) -> Result<Option<Plan>, PlanError> {
+        lesson(&*self.filter, query, &self.cut(keys))
+    }
+
+    /// Applies a plan of [`Growth::plan_lesson`].
+    pub fn learn(&mut self, plan: Plan) -> Result<(), StalePlan> {
+        self.lesson.fixed();
+        self.filter.apply(plan).map(drop)
+    }
+
     /// Checks the new filter against the keys that it must hold.
     pub fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {
         let passed: Vec<Key> = stored.iter().filter(|key| self.has_passed(key)).cloned().collect();
@@ -194,6 +220,16 @@ impl Growth {
     pub fn local_bits(&self) -> u64 {
         self.filter.local_bits()
     }
+}
+
+/// Plans to teach a filter about a query; `None` if it is stored, or cannot be fixed, or only if others are forgotten.
+pub(crate) fn lesson(
+    filter: &(impl Backed + ?Sized),
+    query: &[u8],
+    keys: &dyn Keys,
+) -> Result<Option<Plan>, PlanError> {
+    let plan = filter.plan(Operation::Adapt(query), keys)?;
+    Ok(Some(plan).filter(|plan| plan.outcome() == Outcome::Adapted(Adapted::Fixed) && !plan.forgets()))
 }
 
 /// Brings keys into a filter that holds the keys up to the cursor, in the order of this hash key.

@@ -20,6 +20,7 @@
 //! * [`AdaptiveFilter`] owns a filter of any [`Kind`] and its keys. To put a filter in front of a store, use the crate
 //!   `twiceshy-store`.
 //! * [`CuckooFilter`] and [`QuotientFilter`] need no keys and never learn.
+//! * [`memory`] keeps what was learned when a table grows, or when its hash key changes.
 //! * [`quotient`] and [`cuckoo`] have every filter with its options, its costs and its paper.
 //! * [`filter`], [`plan`], [`growth`] and [`remote`] are for code that owns filter and keys itself: it plans a change,
 //!   commits the plan's writes, and applies the plan.
@@ -44,6 +45,7 @@ pub mod growth;
 pub mod hash;
 mod key;
 mod kind;
+pub mod memory;
 #[doc(hidden)]
 pub mod packed;
 mod pair;

@@ -1,5 +1,7 @@
 //! A filter together with its keys.
 
+mod teaching;
+
 use crate::batch;
 use crate::error::{Error, OptionsError};
 use crate::filter::{Adapted, Backed, Inserted, Operation, Progress, Removed, Target};
@@ -7,8 +9,9 @@ use crate::growth::{self, Beside, Growth};
 use crate::hash::HashKey;
 use crate::key::AsKey;
 use crate::kind::Kind;
+use crate::memory::{Lesson, Limits, Memory};
 use crate::persist::SaveError;
-use crate::plan::{Learned, Outcome, Plan};
+use crate::plan::{Learned, Mistake, Outcome, Plan};
 use crate::quotient::BroomFilter;
 use crate::remote::{
     ByHash, Commit, CommitError, Frontier, Generation, Key, Phase, Position, Remote, RemoteError, Schema, Write,
@@ -46,6 +49,9 @@ pub struct AdaptiveFilter<F: ?Sized = dyn Backed, R = ByHash> {
     sequence: u64,
     growth: Option<Growth>,
     doubt: Option<Box<Doubt>>,
+    memory: Memory,
+    /// Teaches a filter that has rebuilt itself.
+    lesson: Option<Lesson>,
 }
 
 /// A commit whose outcome is unknown, and what to do if it happened.
@@ -65,6 +71,7 @@ enum Then {
     Apply(Box<Plan>, Option<Box<Beside>>),
     Begin(Growth),
     Bring(Position, Plan),
+    Teach(Box<Plan>),
     GiveUp,
     Switch,
 }
@@ -136,7 +143,8 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     }
 
     fn at(filter: Box<F>, remote: R, sequence: u64) -> Self {
-        AdaptiveFilter { filter, remote, sequence, growth: None, doubt: None }
+        let memory = Memory::new(Limits::default());
+        AdaptiveFilter { filter, remote, sequence, growth: None, doubt: None, memory, lesson: None }
     }
 
     /// A filter for the set that a remote holds, filled in one ordered scan.
@@ -294,8 +302,12 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
 
     /// Inserts a key unless it is stored. `true` if it is new.
     pub fn insert<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
-        let inserted = self.change(Operation::Insert(key.as_key().as_ref()))?;
-        Ok(inserted == Outcome::Inserted(Inserted::New))
+        let key = key.as_key();
+        let is_new = self.change(Operation::Insert(key.as_ref()))? == Outcome::Inserted(Inserted::New);
+        if is_new && !self.memory.is_empty() {
+            self.memory.inserted(&key.as_ref().into(), self.filter.len());
+        }
+        Ok(is_new)
     }
 
     /// Removes exactly this key. `true` if it was stored.
@@ -339,9 +351,16 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     }
 
     fn change(&mut self, operation: Operation<'_>) -> Result<Outcome, Error> {
+        let (outcome, mistakes) = self.make(operation)?;
+        self.remember(mistakes);
+        Ok(outcome)
+    }
+
+    /// Makes a change, and returns the mistakes that it was about.
+    fn make(&mut self, operation: Operation<'_>) -> Result<(Outcome, Vec<Mistake>), Error> {
         self.ready()?;
-        let plan = self.filter.plan(operation, &self.remote)?;
-        let outcome = plan.outcome();
+        let mut plan = self.filter.plan(operation, &self.remote)?;
+        let (outcome, mistakes) = (plan.outcome(), std::mem::take(&mut plan.mistakes));
         if outcome == Outcome::Removed(Removed::NotStored) {
             self.in_step()?;
         }
@@ -352,7 +371,7 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
             None => None,
         };
         self.commit_plan(plan, beside)?;
-        Ok(outcome)
+        Ok((outcome, mistakes))
     }
 
     /// Has the remote commit what a plan writes, then applies it.
@@ -424,6 +443,11 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
                     growth.bring(at, plan)?;
                 }
             }
+            Then::Teach(plan) => {
+                if let Some(growth) = &mut self.growth {
+                    growth.learn(*plan)?;
+                }
+            }
             Then::GiveUp => self.growth = None,
             Then::Switch => {
                 if let Some(mut growth) = self.growth.take()
@@ -483,14 +507,13 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     /// Begins a table of at least `cells` cells beside this one, under the same hash key. [`AdaptiveFilter::rebuild_step`]
     /// fills it; until then this table answers. Replaces a rebuild that has already begun.
     ///
-    /// Begin before the table is full: until the switch, insertions need room in both tables. What this table has learned
-    /// is not carried over.
+    /// Begin before the table is full: until the switch, insertions need room in both tables. Of what this table has learned, the
+    /// new one gets to know what the [memory](AdaptiveFilter::memory) holds.
     pub fn begin_grow(&mut self, cells: u64) -> Result<(), Error> {
         self.begin(Target::Cells(cells))
     }
 
-    /// Begins a table under another hash key: a new generation of the remote. What this table has learned is not carried
-    /// over.
+    /// Begins a table under another hash key: a new generation of the remote. It is taught like a larger one.
     pub fn begin_rekey(&mut self, hash: HashKey) -> Result<(), Error> {
         self.begin(Target::Hash(hash))
     }
@@ -498,6 +521,8 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     fn begin(&mut self, target: Target) -> Result<(), Error> {
         self.ready()?;
         self.in_step()?;
+        // The new table has its own.
+        self.lesson = None;
         match Growth::begin(&*self.filter, target, &self.remote)? {
             Some(growth) => self.commit(growth.opening(self.growth.as_ref()), Then::Begin(growth)),
             None => {
@@ -516,7 +541,10 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
         self.in_step()?;
         let batch = growth.next_keys(limit, &self.remote).map_err(Error::Remote)?;
         if batch.is_empty() {
-            let writes = growth.switch();
+            if self.teach_growth(limit)? {
+                return Ok(Progress::More);
+            }
+            let writes = self.growth.as_ref().map_or_else(Vec::new, Growth::switch);
             self.commit(writes, Then::Switch)?;
             return Ok(Progress::Done);
         }
@@ -554,12 +582,19 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
 
     /// A step of a filter that rebuilds itself.
     fn step_within(&mut self, limit: usize) -> Result<Progress, Error> {
+        if self.lesson.is_some() {
+            return Ok(if self.teach_step(limit)? { Progress::More } else { Progress::Done });
+        }
         let plan = self.filter.plan(Operation::Step(limit.max(1)), &self.remote)?;
         let outcome = plan.outcome();
         let cells = self.filter.rebuild_cells().unwrap_or(self.filter.cells());
         self.commit_plan(plan, None)?;
         match outcome {
             Outcome::Rebuild(Progress::GaveUp) => Err(Error::Full { keys: self.len(), cells }),
+            Outcome::Rebuild(Progress::Done) if !self.memory.is_empty() => {
+                self.lesson = Some(Lesson::default());
+                Ok(Progress::More)
+            }
             Outcome::Rebuild(progress) => Ok(progress),
             _ => Err(Error::Disagree),
         }
@@ -567,7 +602,7 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
 
     /// `true` if a rebuild has begun and not ended.
     pub fn is_rebuilding(&self) -> bool {
-        self.growth.is_some() || self.filter.is_rebuilding()
+        self.growth.is_some() || self.filter.is_rebuilding() || self.lesson.is_some()
     }
 
     /// `true` if a rebuild would improve the filter: it has too many orphans, or adaptations passed their bounds.
@@ -629,8 +664,8 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
 impl<F: Backed, R> AdaptiveFilter<F, R> {
     /// The same as a filter of any kind.
     pub fn boxed(self) -> AdaptiveFilter<dyn Backed, R> {
-        let AdaptiveFilter { filter, remote, sequence, growth, doubt } = self;
-        AdaptiveFilter { filter, remote, sequence, growth, doubt }
+        let AdaptiveFilter { filter, remote, sequence, growth, doubt, memory, lesson } = self;
+        AdaptiveFilter { filter, remote, sequence, growth, doubt, memory, lesson }
     }
 }
 
@@ -640,7 +675,8 @@ where
 {
     fn clone(&self) -> Self {
         let (filter, remote, growth) = (self.filter.clone(), self.remote.clone(), self.growth.clone());
-        AdaptiveFilter { filter, remote, sequence: self.sequence, growth, doubt: self.doubt.clone() }
+        let (memory, lesson) = (self.memory.clone(), self.lesson.clone());
+        AdaptiveFilter { filter, remote, sequence: self.sequence, growth, doubt: self.doubt.clone(), memory, lesson }
     }
 }
 

@@ -95,6 +95,16 @@ pub struct Plan {
     pub(crate) edit: Edit,
     /// `true` if the plan was read from bytes: then all of it is checked.
     pub(crate) decoded: bool,
+    pub(crate) mistakes: Vec<Mistake>,
+}
+
+/// A query that was mistaken for a stored key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The stored key.
+    pub key: Key,
+    /// The query.
+    pub query: Key,
 }
 
 /// What a plan changes in a filter.
@@ -128,7 +138,7 @@ impl Plan {
     #[inline]
     pub(crate) fn new(made_for: Stamp, becomes: Stamp, outcome: Outcome, writes: Vec<Write>, edit: Edit) -> Plan {
         let becomes = if writes.is_empty() { becomes } else { becomes.as_committed() };
-        Plan { made_for, becomes, outcome, writes, edit, decoded: false }
+        Plan { made_for, becomes, outcome, writes, edit, decoded: false, mistakes: Vec::new() }
     }
 
     /// A plan that changes nothing.
@@ -161,6 +171,22 @@ impl Plan {
         &self.writes
     }
 
+    /// The mistakes that the plan is about: each query with every stored key that it matched, or may have matched if that cannot be
+    /// determined. For a [`Memory`](crate::memory::Memory); not part of the plan's bytes.
+    pub fn mistakes(&self) -> &[Mistake] {
+        &self.mistakes
+    }
+
+    /// The same plan with the mistakes that it is about: a query, and the keys that it was mistaken for.
+    pub(crate) fn about(self, query: &Key, keys: impl IntoIterator<Item = Key>) -> Plan {
+        self.about_all(keys.into_iter().map(|key| Mistake { key, query: query.clone() }).collect())
+    }
+
+    /// The same for several queries.
+    pub(crate) fn about_all(self, mistakes: Vec<Mistake>) -> Plan {
+        Plan { mistakes, ..self }
+    }
+
     /// The stamp of the filter that the plan was made for.
     pub fn made_for(&self) -> Stamp {
         self.made_for
@@ -177,6 +203,11 @@ impl Plan {
             Write::Add { key, .. } | Write::Remove { key, .. } => Some(key),
             _ => None,
         })
+    }
+
+    /// `true` if a part of the filter loses what it has learned, since there is no room for more.
+    pub fn forgets(&self) -> bool {
+        matches!(&self.edit, Edit::Quotient(edit) if edit.resets() > 0)
     }
 
     /// Checks that a filter is the one that the plan was made for.

@@ -4,6 +4,7 @@ use twiceshy::AdaptiveFilter;
 use twiceshy::error::Error;
 use twiceshy::filter::{Adapted, Filter, Progress};
 use twiceshy::hash::HashKey;
+use twiceshy::memory::Limits;
 use twiceshy::quotient::{BroomFilter, BroomForm, BroomOptions, BroomStats};
 use twiceshy::remote::{ByHash, Counting, Frontier, Remote};
 
@@ -241,6 +242,8 @@ fn functions(pair: &Pair) -> [[u8; 16]; 2] {
 #[test]
 fn a_new_hash_key_that_others_bring_to_its_end_is_not_taken_again() {
     let mut pair: Pair = filled(BroomFilter::with_slots(700, 4), 600, 4);
+    // Else it would be taught at the end.
+    pair.limit_memory(Limits::OFF);
     let mut queries = (ABSENT..).map(key);
     pair.begin_rekey(HashKey::fixed(77)).expect("the sets agree");
     let mut seen = Vec::new();
@@ -333,6 +336,8 @@ fn no_more_keys_are_moved_than_can_be_paid_for() {
 #[test]
 fn a_larger_table_owes_nothing() {
     let mut pair: Pair = filled(BroomFilter::with_slots(3_000, 5).reclaim_by_rebuild(), 2_700, 5);
+    // Else it would be taught at once, and owe for that.
+    pair.limit_memory(Limits::OFF);
     adapt_until(&mut pair, &mut (ABSENT..).map(key), AdaptiveFilter::wants_rebuild);
     pair.grow(3_600).expect("a larger table");
     assert_eq!((stats(&pair).debt, pair.wants_rebuild()), (0, false));

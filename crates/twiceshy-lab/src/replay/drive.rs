@@ -1,5 +1,6 @@
 //! Runs the trials.
 
+use super::afterwards::{Relearned, relearn};
 use super::prepare::prepare;
 use super::report::Report;
 use super::subject::Subject;
@@ -14,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use twiceshy::filter::Adapted;
 use twiceshy::hash::{HashKey, HashKind};
-use twiceshy::remote::Counts;
+use twiceshy::remote::{Counts, Key};
 
 /// How many hash keys to try when filling.
 const HASH_KEYS: u32 = 20;
@@ -31,6 +32,9 @@ pub(super) struct Trial {
     pub(super) filling: (Counts, Work),
     pub(super) total: (Counts, Work),
     pub(super) rekeys: u64,
+    /// Cells, load and local bits, before what happens afterwards.
+    pub(super) size: (u64, f64, u64),
+    pub(super) relearned: Option<Relearned>,
 }
 
 /// Trials in the order in which they ended.
@@ -90,8 +94,8 @@ fn trial(
     let (subject, rekeys) = fill(settings, cells, source.stored(), hash, |put| keyed.each_stored(&mut |key| put(key)))?;
     let queries = keyed.queries(rng.word())?;
     let mut trial = match source.numbers() {
-        Some(numbers) => ask(subject, rekeys, Numbered::new(numbers), tell, queries)?,
-        None => ask(subject, rekeys, Named::default(), tell, queries)?,
+        Some(numbers) => ask(settings, subject, rekeys, Numbered::new(numbers), tell, queries)?,
+        None => ask(settings, subject, rekeys, Named::default(), tell, queries)?,
     };
     trial.keys = keyed.into_keys();
     Ok(trial)
@@ -129,6 +133,7 @@ pub(super) fn fill(
 
 /// Asks every query and adapts on each false positive.
 fn ask<K: Known>(
+    settings: &Settings,
     subject: Subject,
     rekeys: u64,
     mut known: K,
@@ -136,6 +141,7 @@ fn ask<K: Known>(
     mut queries: SplitQueries<'_>,
 ) -> Result<Trial, ReplayError> {
     let mut asked = Asked::new(subject, rekeys);
+    asked.keeps_mistakes = settings.then.is_some();
     while let Some((number, key)) = queries.next_query()? {
         let first = known.asked(number, key);
         asked.ask(&mut known, number, key, first)?;
@@ -144,7 +150,13 @@ fn ask<K: Known>(
         }
     }
     tell(asked.tally.queries % PROGRESS_STEP);
-    Ok(asked.ended())
+    let mistakes = std::mem::take(&mut asked.mistakes);
+    let mut trial = asked.ended();
+    if let (Some(then), Some(subject)) = (settings.then, &mut trial.subject) {
+        let hash = HashKey::fixed(settings.seed ^ trial.tally.queries);
+        trial.relearned = Some(relearn(then, subject, &mistakes, hash)?);
+    }
+    Ok(trial)
 }
 
 /// A filter that is being asked.
@@ -155,13 +167,24 @@ pub(super) struct Asked {
     rekeys: u64,
     /// `true` if nobody tells the filter about its mistakes: a planted error.
     pub(super) deaf: bool,
+    /// `true` to keep each query that was ever wrong.
+    keeps_mistakes: bool,
+    mistakes: Vec<Key>,
 }
 
 impl Asked {
     /// A filled filter.
     pub(super) fn new(subject: Subject, rekeys: u64) -> Asked {
         let filling = subject.counts();
-        Asked { subject, tally: Tally::default(), filling, rekeys, deaf: false }
+        Asked {
+            subject,
+            tally: Tally::default(),
+            filling,
+            rekeys,
+            deaf: false,
+            keeps_mistakes: false,
+            mistakes: Vec::new(),
+        }
     }
 
     /// Asks one query, for the `first` time or again.
@@ -178,7 +201,11 @@ impl Asked {
         if subject.contains(key) {
             tally.false_positives += 1;
             tally.wrong_at_first += u64::from(first);
-            tally.ever_wrong += u64::from(known.wrong(number, key));
+            let is_new = known.wrong(number, key);
+            tally.ever_wrong += u64::from(is_new);
+            if is_new && self.keeps_mistakes {
+                self.mistakes.push(key.into());
+            }
             if !self.deaf {
                 answer(subject, key, tally)?;
             }
@@ -189,8 +216,9 @@ impl Asked {
     /// The outcome.
     pub(super) fn ended(self) -> Trial {
         let Asked { subject, tally, filling, rekeys, .. } = self;
-        let total = subject.counts();
-        Trial { subject: Some(subject), keys: None, tally, filling, total, rekeys }
+        let (total, filter) = (subject.counts(), subject.filter());
+        let size = (filter.cells(), filter.load(), filter.local_bits());
+        Trial { subject: Some(subject), keys: None, tally, filling, total, rekeys, size, relearned: None }
     }
 }
 

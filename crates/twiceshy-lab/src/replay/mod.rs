@@ -1,5 +1,6 @@
 //! Replays a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
 
+mod afterwards;
 mod baseline;
 mod comparison;
 mod drive;
@@ -17,6 +18,7 @@ mod table_counts;
 mod tally;
 mod work;
 
+pub use afterwards::{Afterwards, Relearned};
 pub use comparison::{Comparison, Recorded};
 pub(crate) use layout::Layout;
 pub use memory::Memory;
@@ -30,6 +32,7 @@ pub use table_counts::{TableCount, TableCounts};
 use crate::workload::Workload;
 use crate::workload::trace_error::TraceError;
 use twiceshy::error::OptionsError;
+use twiceshy::memory::Limits;
 
 /// The input of [`run`].
 #[derive(Clone, Debug)]
@@ -58,6 +61,10 @@ pub struct Settings {
     pub timed: bool,
     /// How many trials run in parallel.
     pub jobs: usize,
+    /// How many mistakes are remembered.
+    pub memory: Limits,
+    /// What happens to the filter after the queries.
+    pub then: Option<Afterwards>,
 }
 
 /// The progress of a replay.
@@ -132,6 +139,8 @@ impl Settings {
             workload: Workload::Generated(crate::workload::Distribution::Uniform),
             timed: false,
             jobs: 1,
+            memory: Limits::OFF,
+            then: None,
         }
     }
 
@@ -145,6 +154,9 @@ impl Settings {
         }
         if self.trials == 0 {
             return refuse("the number of trials must be at least 1, not 0".into());
+        }
+        if self.then.is_some() && (self.filter.partial_key || !matches!(self.filter.name, FilterName::Ours(_))) {
+            return refuse("--then needs a filter that knows its keys: leave it out".into());
         }
         let zero = |given: Option<u64>| given == Some(0);
         if zero(self.cells) {

@@ -8,6 +8,7 @@ use std::fmt::Debug;
 use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, SwappingFilter};
 use twiceshy::filter::{Adapted, Backed};
 use twiceshy::hash::HashKey;
+use twiceshy::memory::Limits;
 use twiceshy::quotient::{
     self, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, RankSelectFilter, TelescopingFilter,
 };
@@ -63,7 +64,7 @@ pub(crate) trait Make<R>: Send + Sync {
 
 impl<S: cuckoo::RuleSpec, R: Remote> Make<R> for cuckoo::Options<S> {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        Ok(self.build(hash, remote)?.boxed())
+        Ok(forgetful(self.build(hash, remote)?))
     }
 
     fn recover(&self, _: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
@@ -77,7 +78,7 @@ impl<S: cuckoo::RuleSpec, R: Remote> Make<R> for cuckoo::Options<S> {
 
 impl<S: quotient::RuleSpec, R: Remote> Make<R> for quotient::Options<S> {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        Ok(self.build(hash, remote)?.boxed())
+        Ok(forgetful(self.build(hash, remote)?))
     }
 
     fn recover(&self, _: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
@@ -91,7 +92,7 @@ impl<S: quotient::RuleSpec, R: Remote> Make<R> for quotient::Options<S> {
 
 impl<R: Remote> Make<R> for BroomOptions {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        Ok(self.build(hash, remote)?.boxed())
+        Ok(forgetful(self.build(hash, remote)?))
     }
 
     fn recover(&self, hash: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
@@ -101,6 +102,13 @@ impl<R: Remote> Make<R> for BroomOptions {
     fn work(&self, filter: &dyn Backed) -> Work {
         work::<BroomFilter>(filter, |filter| Work::of_broom(&filter.stats()))
     }
+}
+
+/// A filter of any kind that remembers no mistake, as in the papers.
+fn forgetful<F: Backed, R: Remote>(made: AdaptiveFilter<F, R>) -> AnyFilter<R> {
+    let mut filter = made.boxed();
+    filter.limit_memory(Limits::OFF);
+    filter
 }
 
 fn parts<F: Backed, R: Remote>(made: AdaptiveFilter<F, R>) -> (Box<dyn Backed>, u64) {

@@ -1,5 +1,6 @@
 //! The results of a replay.
 
+use super::afterwards::Relearned;
 use super::table_counts::TableCounts;
 use serde::Serialize;
 
@@ -89,4 +90,7 @@ pub struct Report {
     /// What looks wrong in the trace, and what to do about it; omitted if nothing does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What was left of what the filter had learned after `--then`; its fields are omitted without.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub relearned: Option<Relearned>,
 }

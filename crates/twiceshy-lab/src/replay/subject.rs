@@ -1,10 +1,12 @@
 //! The filter of a trial.
 
+use super::afterwards::Afterwards;
 use super::options::{AnyFilter, AnyRemote, Make, has_room, told};
 use super::work::Work;
-use super::{FilterSpec, ReplayError, Settings, baseline};
+use super::{FilterSpec, RemoteName, ReplayError, Settings, baseline};
 use twiceshy::filter::{Adapted, Filter};
 use twiceshy::hash::HashKey;
+use twiceshy::memory::Memory;
 use twiceshy::remote::{Counting, Counts};
 
 /// A filter of this project, or a rival.
@@ -26,7 +28,10 @@ impl Subject {
     /// An empty filter.
     pub(super) fn new(settings: &Settings, cells: u64, hash: HashKey) -> Result<Subject, ReplayError> {
         Ok(match Ours::new(&settings.filter, cells, hash)? {
-            Some(ours) => Subject::Ours(Box::new(ours)),
+            Some(mut ours) => {
+                ours.filter.limit_memory(settings.memory);
+                Subject::Ours(Box::new(ours))
+            }
             None => Subject::Rival(baseline::rival(settings, cells, hash)?),
         })
     }
@@ -78,6 +83,22 @@ impl Subject {
         }
     }
 
+    /// The number of remembered queries.
+    pub(super) fn remembered(&self) -> u64 {
+        match self {
+            Subject::Ours(ours) => ours.filter.memory().len(),
+            Subject::Rival(_) => 0,
+        }
+    }
+
+    /// Changes the whole table. `hash` is for changes that need another hash key.
+    pub(super) fn afterwards(&mut self, then: Afterwards, hash: HashKey) -> Result<(), ReplayError> {
+        match self {
+            Subject::Ours(ours) => ours.afterwards(then, hash),
+            Subject::Rival(_) => Err(ReplayError::Setting("--then needs a filter that knows its keys".into())),
+        }
+    }
+
     /// The counts of the remote and of the filter; zeros for a rival.
     pub(super) fn counts(&self) -> (Counts, Work) {
         match self {
@@ -99,6 +120,32 @@ impl Ours {
         let Some(options) = spec.options(cells).filter(|_| !spec.partial_key) else { return Ok(None) };
         let filter = options.build(hash, Counting::new(spec.remote.open()))?;
         Ok(Some(Ours { filter, options }))
+    }
+
+    fn afterwards(&mut self, then: Afterwards, hash: HashKey) -> Result<(), ReplayError> {
+        let cells = self.filter.filter().cells();
+        match then {
+            Afterwards::Grow(times) => {
+                for doubled in 1..=times {
+                    self.filter.grow(cells << doubled)?;
+                }
+            }
+            Afterwards::Rebuild => self.filter.grow(cells)?,
+            Afterwards::Rekey => self.filter.rekey(hash)?,
+            Afterwards::Recover => {
+                let (limits, keys) = (self.filter.memory().limits(), self.filter.len());
+                let mut saved = Vec::new();
+                let failed = |error: &dyn std::fmt::Display| ReplayError::Seam(error.to_string());
+                self.filter.memory().save(&mut saved).map_err(|error| failed(&error))?;
+                let (filter, sequence) = self.options.recover(hash, self.filter.remote_mut())?;
+                let memory = Memory::load(&mut &*saved, limits, keys);
+                let remote = std::mem::replace(self.filter.remote_mut(), Counting::new(RemoteName::ByHash.open()));
+                self.filter = AnyFilter::from_parts(filter, sequence, remote)?;
+                self.filter.set_memory(memory.map_err(|error| failed(&error))?);
+                self.filter.teach()?;
+            }
+        }
+        Ok(())
     }
 }
 

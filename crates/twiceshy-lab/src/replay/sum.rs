@@ -1,6 +1,7 @@
 //! Sums up the trials in a report.
 
 use super::Settings;
+use super::afterwards::Relearned;
 use super::drive::Trial;
 use super::report::{Phase, Report};
 use super::subject::Subject;
@@ -45,18 +46,24 @@ pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> R
     let most = |of: &dyn Fn(&Work) -> u64| trials.iter().map(|trial| of(&trial.total.1)).max().unwrap_or(0);
     let mut table = TableCounts::default();
     trials.iter().for_each(|trial| table.add(&trial.total.1.table));
+    let relearned = trials.iter().filter_map(|trial| trial.relearned.as_ref()).fold(None, |sum, relearned| {
+        let mut sum: Relearned = sum.unwrap_or_default();
+        sum.add(relearned);
+        Some(sum)
+    });
     let first = trials.first();
     let subject = first.and_then(|trial| trial.subject.as_ref());
     let filter = subject.map(Subject::filter);
+    let (cells, load, local_bits) = first.map_or((0, 0.0, 0), |trial| trial.size);
     Report {
         filter: settings.filter.name.to_string(),
         shape: settings.filter.shape(),
         workload: settings.workload.to_string(),
-        cells: filter.map_or(0, Filter::cells),
+        cells,
         keys: source.stored(),
-        load: filter.map_or(0.0, Filter::load),
+        load,
         bits: settings.filter.bits,
-        bits_per_key: filter.map_or(0.0, |filter| filter.local_bits() as f64 / source.stored() as f64),
+        bits_per_key: local_bits as f64 / source.stored() as f64,
         trials: settings.trials,
         queries: sum(&|trial| trial.tally.queries),
         distinct_queries,
@@ -83,6 +90,7 @@ pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> R
         unknown_owners: sum(&|trial| trial.total.1.unknown_owners),
         table,
         warnings: source.warnings().to_vec(),
+        relearned,
     }
 }
 

@@ -46,21 +46,24 @@ impl<R: Rule> FullKeyCuckoo<R> {
             return nothing(Adapted::Stored);
         }
         let becomes = self.stamp.after_key(ADAPT, &local.order_words(&query.key));
-        let plan = |outcome, writes: Vec<Write>, edit| {
-            Ok(Plan::new(self.stamp, becomes, Outcome::Adapted(outcome), writes, plan::Edit::Cuckoo(edit)))
-        };
         let verdict = local.rule.plan(&mut planner, &query, &cells)?;
         if verdict == Verdict::Static {
             return nothing(Adapted::Unfixable);
         }
+        let mut taken_for = Vec::new();
+        for cell in &cells {
+            taken_for.extend(planner.owners.may_own(*cell)?);
+        }
+        let asked = query.key.clone();
+        let plan = |outcome, writes: Vec<Write>, edit| {
+            let plan = Plan::new(self.stamp, becomes, Outcome::Adapted(outcome), writes, plan::Edit::Cuckoo(edit));
+            Ok(plan.about(&asked, taken_for))
+        };
         if verdict == Verdict::OverBound {
             // Another walk may succeed.
             let (rng, counted) = (planner.rng.state(), Counted::OverBound);
-            return plan(
-                Adapted::StillPresent,
-                Vec::new(),
-                Edit { cells: Vec::new(), keys: 0, orphans: 0, rng, counted },
-            );
+            let edit = Edit { cells: Vec::new(), keys: 0, orphans: 0, rng, counted };
+            return plan(Adapted::StillPresent, Vec::new(), edit);
         }
         let outcome = match (planner.is_present(&query), verdict) {
             (false, _) => Adapted::Fixed,

@@ -124,6 +124,15 @@ impl<'a, R: Rule> Owners<'a, R> {
         Ok(owner)
     }
 
+    /// The keys that may own an occupied cell: one, or several if that cannot be determined.
+    pub(crate) fn may_own(&mut self, cell: CellId) -> Result<Vec<Key>, PlanError> {
+        Ok(match self.owner(cell)? {
+            Owner::Key(located) => vec![located.key.clone()],
+            Owner::NoKey => Vec::new(),
+            Owner::Unknown => self.fitting(cell)?.iter().map(|located| located.key.clone()).collect(),
+        })
+    }
+
     /// The cell of a key in L's set; `None` if its part is too large to tell.
     pub(crate) fn cell_of(&mut self, key: &Rc<Located>) -> Result<Option<CellId>, PlanError> {
         if let Some(cell) = self.cell_of.get(&key.key) {

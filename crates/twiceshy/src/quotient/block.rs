@@ -285,6 +285,15 @@ impl<B: BlockBytes> Blocks<B> {
         self.load(block, self.layout.header)
     }
 
+    /// Puts a remainder into its quotient's own slot, as a run of one.
+    pub(crate) fn begin_run(&mut self, quotient: Quotient, remainder: u32) {
+        let (block, at) = (quotient.block(), quotient.at());
+        let header = self.layout.header;
+        self.store(block, header, self.load(block, header) | 1 << at);
+        self.set_runends(block, self.runends(block) | 1 << at);
+        self.set_remainder(quotient.slot(), remainder);
+    }
+
     pub(crate) fn set_occupied(&mut self, quotient: Quotient, occupied: bool) {
         let (block, at) = (quotient.block(), self.layout.header);
         self.store(block, at, with_bit(self.load(block, at), quotient.at(), occupied));

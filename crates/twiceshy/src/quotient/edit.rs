@@ -107,6 +107,13 @@ impl<R: Rule> RankSelectFilter<R> {
 }
 
 impl Edit {
+    /// The number of blocks that lose what they have learned.
+    pub(crate) fn resets(&self) -> u64 {
+        let (Counted::Insertion(cost) | Counted::Removal(cost) | Counted::Adaptation(cost) | Counted::OutOfMarks(cost)) =
+            self.counted;
+        cost.resets
+    }
+
     pub(crate) fn write(&self, out: &mut Writer<'_>) {
         match self.change.shift {
             Shift::Nothing => out.u8(0),

@@ -193,7 +193,7 @@ impl<R: Rule> RankSelectFilter<R> {
             return nothing(Adapted::Unfixable);
         }
         let run = local.run(local.quotient(query)).ok_or(PlanError::Disagree)?;
-        let owners = match_run(local, run, &run_keys)?;
+        let owners = match_run(local, run.clone(), &run_keys)?;
         let fix = plan::adaptation(local, query, &owners, keys)?;
         let (outcome, counted) = match (fix.left, fix.alike) {
             (0, _) => (Adapted::Fixed, Counted::Adaptation(fix.cost)),
@@ -201,7 +201,9 @@ impl<R: Rule> RankSelectFilter<R> {
             (_, false) => (Adapted::StillPresent, Counted::OutOfMarks(fix.cost)),
         };
         let becomes = self.stamp.after_key(ADAPT, &local.order_words(query));
-        Ok(self.plan_of(becomes, Outcome::Adapted(outcome), Vec::new(), fix.change, counted))
+        let plan = self.plan_of(becomes, Outcome::Adapted(outcome), Vec::new(), fix.change, counted);
+        let hits = local.hits(run, &local.strand(query));
+        Ok(plan.about(&query.into(), owners.into_iter().filter(|(slot, _)| hits.contains(slot)).map(|(_, key)| key)))
     }
 }
 

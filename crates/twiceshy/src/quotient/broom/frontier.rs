@@ -8,7 +8,7 @@ use super::rebuild::Stage;
 use super::rules::BroomRule;
 use crate::error::PlanError;
 use crate::filter::{Filter, Progress};
-use crate::plan::{Outcome, Plan};
+use crate::plan::{Mistake, Outcome, Plan};
 use crate::remote::{Frontier, Generation, Key, Keys, Write};
 
 /// The debt, in keys, of an insertion beside a crowded first level. Such keys collide; under another function they no
@@ -26,6 +26,8 @@ pub(super) struct Deeds {
     /// not learned it is out of step from then on.
     pub(super) learned: bool,
     pub(super) phase_ended: bool,
+    /// The queries that were wrong, with the keys that they were mistaken for.
+    pub(super) mistakes: Vec<Mistake>,
 }
 
 impl BroomFilter {

@@ -6,7 +6,7 @@ use super::frontier::Deeds;
 use super::known::Known;
 use crate::error::PlanError;
 use crate::filter::{Adapted, Filter, Inserted, Removed};
-use crate::plan::{self, Learned, Outcome, Plan, Stamp};
+use crate::plan::{self, Learned, Mistake, Outcome, Plan, Stamp};
 use crate::remote::{Key, Keys, Write};
 
 impl BroomFilter {
@@ -66,8 +66,10 @@ impl BroomFilter {
         if draft.stats.adapts == 0 {
             return Ok(Plan::nothing(self.stamp, Outcome::Adapted(adapted)));
         }
+        let mistakes = std::mem::take(&mut deeds.mistakes);
         let writes = draft.tell(deeds);
-        Ok(self.plan_of(self.after(ADAPT, query), Outcome::Adapted(adapted), writes, draft))
+        let plan = self.plan_of(self.after(ADAPT, query), Outcome::Adapted(adapted), writes, draft);
+        Ok(plan.about_all(mistakes))
     }
 
     /// Plans to adapt to queries one after the other, until a phase ends: a plan can end only one.
@@ -83,6 +85,7 @@ impl BroomFilter {
                 break;
             }
         }
+        let mistakes = std::mem::take(&mut deeds.mistakes);
         let writes = draft.tell(deeds);
         let taken = &queries[..learned.queries as usize];
         // At the end: an adaptation may break what an earlier one has fixed.
@@ -92,7 +95,8 @@ impl BroomFilter {
             return Ok(Plan::nothing(self.stamp, outcome));
         }
         let words = taken.iter().map(|query| self.local.functions.old.words(query).word(0));
-        Ok(self.plan_of(self.stamp.after_all(LEARN, words), outcome, writes, draft))
+        let plan = self.plan_of(self.stamp.after_all(LEARN, words), outcome, writes, draft);
+        Ok(plan.about_all(mistakes))
     }
 }
 
@@ -108,7 +112,10 @@ impl Draft<'_> {
         let spots: Vec<_> = self.local.spots(query).collect();
         // A query that equals a whole hash cannot be distinguished from it.
         let mut alike = spots.is_empty();
+        let asked = Key::from(query);
         for spot in spots {
+            let key = self.local.owner(spot, known)?;
+            deeds.mistakes.push(Mistake { key, query: asked.clone() });
             alike |= !self.local.learn(spot, query, known)?;
         }
         deeds.learned |= self.local.extends > 0;

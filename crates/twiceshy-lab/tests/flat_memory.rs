@@ -2,6 +2,7 @@
 
 use peak_alloc::PeakAlloc;
 use twiceshy::Kind;
+use twiceshy::memory::Limits;
 use twiceshy_lab::replay::{FilterSpec, Settings, run};
 
 #[global_allocator]
@@ -21,6 +22,8 @@ fn peak(workload: &str, queries: u64) -> usize {
         workload: workload.parse().expect("a workload"),
         timed: false,
         jobs: 1,
+        memory: Limits::OFF,
+        then: None,
     };
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();

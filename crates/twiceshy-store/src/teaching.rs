@@ -189,7 +189,7 @@ mod tests {
                     let [one, other] = [0, 1].map(|more| Key::from(&key(number + more)[..]));
                     inner.change_memory(&mut writer, |memory| memory.remember(&[one], &other, 800));
                 }
-                fails(&guard.store());
+                fails(guard.store());
                 inner.teach(&mut writer, 512);
                 let was_used = !guard.store().heal();
                 assert_eq!(writer.doubt.is_some(), *kind == Kind::Broom && what.contains("happen"), "{kind}, {what}");

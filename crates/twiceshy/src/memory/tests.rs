@@ -126,7 +126,7 @@ fn a_lesson_has_the_newest_first_and_ends_when_nothing_can_be_fixed() {
     let newest: Vec<Key> = all.iter().rev().cloned().collect();
     assert_eq!(taught(&mut memory, &mut all.clone(), |_| true), newest);
     assert_eq!(taught(&mut memory, &mut all.clone(), |_| false), newest, "one round, since nothing was fixed");
-    assert_eq!(taught(&mut memory, &mut Vec::new(), |_| true), [key(""); 0]);
+    assert!(taught(&mut memory, &mut Vec::new(), |_| true).is_empty());
     let last = all[3].clone();
     let asked = taught(&mut memory, &mut all.clone(), |query| *query == last);
     assert_eq!(asked.len(), 100 + 99, "a second round after one was fixed");

@@ -53,8 +53,8 @@ impl Remembered {
         &self.memory
     }
 
-    /// Changes the memory, and appends what was remembered to the file. If the file fails, there is none from then on: the next open
-    /// knows less.
+    /// Changes the memory, and appends what was remembered to the file. After an error nothing more is written: the next guard
+    /// remembers less.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut Memory)) {
         let since = self.memory.added();
         change(&mut self.memory);
@@ -68,7 +68,7 @@ impl Remembered {
 }
 
 impl Journal {
-    /// Reads all records up to the first that is damaged. Then the file is written anew before the next one.
+    /// Reads all records up to the first that is damaged. A damaged file is written anew before the next record.
     fn load(&mut self, memory: &mut Memory, keys: u64) {
         // A link is not followed: it is replaced when the file is written anew.
         let is_file = self.path.symlink_metadata().is_ok_and(|about| about.is_file());
@@ -98,13 +98,13 @@ impl Journal {
         }
     }
 
-    /// `true` if the file has about as many records as the memory needs.
-    fn len_is(&self, memory: &Memory) -> bool {
+    /// `true` if most records of the file are still needed.
+    fn is_lean(&self, memory: &Memory) -> bool {
         self.records <= 2 * memory.len() + SPARE_RECORDS
     }
 
     fn append(&mut self, memory: &Memory, since: u64) -> io::Result<()> {
-        if !self.len_is(memory) {
+        if !self.is_lean(memory) {
             self.file = None;
         }
         let Some(file) = &mut self.file else { return self.write_anew(memory) };

@@ -1,8 +1,10 @@
 //! What a filter has learned survives growth, another hash key, and the loss of the filter.
 
+use twiceshy::filter::Progress;
 use twiceshy::memory::{Limits, Memory};
 use twiceshy::remote::{ByHash, Mirror, Remote};
-use twiceshy::{AdaptiveFilter, Backed, HashKey, Kind};
+use twiceshy::testing::Faulty;
+use twiceshy::{AdaptiveFilter, Backed, Error, HashKey, Kind};
 
 const KEYS: u64 = 4_000;
 
@@ -125,5 +127,50 @@ fn a_mistake_that_is_inserted_stays_in_the_set_and_takes_over_the_memory() {
         filter.rekey(HashKey::fixed(9)).expect("memory");
         assert!(inserted.iter().all(|key| filter.contains(key)), "{kind}");
         holds(&filter, &fixed[20..], "beside keys that were mistakes");
+    }
+}
+
+/// A lesson changes the filter, so it must wait until it is known whether a commit has happened: its plan would no longer apply.
+#[test]
+fn a_filter_in_doubt_is_not_taught_and_loses_no_key() {
+    for kind in learners() {
+        for happens in [true, false] {
+            let mut filter = filled(kind, Faulty::new(ByHash::new()));
+            let fixed = taught(&mut filter);
+            let mut saved = Vec::new();
+            filter.memory().save(&mut saved).expect("memory");
+            let remote = filter.into_remote();
+            let mut filter = kind.recover(KEYS + 100, 1.0 / 128.0, HashKey::fixed(8), remote).expect("the keys");
+            filter.set_memory(Memory::load(&mut &*saved, Limits::default(), KEYS).expect("what was saved"));
+            filter.remote_mut().lose_answer(happens);
+            assert!(filter.insert("one more").is_err(), "{kind}");
+            assert!(matches!(filter.teach(), Err(Error::InDoubt)), "{kind}");
+            filter.resolve().expect("the remote answers again");
+            filter.teach().expect("memory");
+            assert!(!happens || filter.contains("one more"), "{kind}: a stored key");
+            holds(&filter, &fixed, "after a doubt");
+        }
+    }
+}
+
+/// Wherever a lesson is cut off, it can be had again.
+#[test]
+fn a_lesson_over_a_remote_that_fails_changes_nothing_that_counts() {
+    for kind in learners() {
+        let mut filter = filled(kind, Faulty::new(ByHash::new()));
+        let fixed = taught(&mut filter);
+        let mut failed = 0;
+        for calls in [0, 1, 2, 5, 20, 100] {
+            let mut copy = filter.clone();
+            copy.begin_rekey(HashKey::fixed(9)).expect("memory");
+            copy.remote_mut().fail_after(calls);
+            failed += u64::from(copy.teach().is_err());
+            copy.remote_mut().heal();
+            while copy.rebuild_step(500).expect("memory") == Progress::More {}
+            assert!(!copy.is_rebuilding(), "{kind}, {calls} calls");
+            copy.teach().expect("memory");
+            holds(&copy, &fixed, "after a failure");
+        }
+        assert!(failed > 0, "{kind}: nothing failed");
     }
 }

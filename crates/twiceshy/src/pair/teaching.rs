@@ -1,15 +1,12 @@
 //! What a filter has learned, in a table that was filled anew.
 
-use super::{AdaptiveFilter, Then};
+use super::{AdaptiveFilter, BATCH, Then};
 use crate::error::Error;
 use crate::filter::{Backed, Operation};
 use crate::growth::{Growth, lesson};
 use crate::memory::{Lesson, Limits, Memory};
 use crate::plan::{Mistake, Outcome};
 use crate::remote::Remote;
-
-/// The remembered queries per step when the caller gives none.
-const BATCH: usize = 1024;
 
 impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     /// The queries that the stored keys were mistaken for. A table that is filled anew is taught from them.
@@ -32,7 +29,17 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     pub fn teach(&mut self) -> Result<(), Error> {
         self.ready()?;
         self.in_step()?;
+        // A rebuild's own lesson goes on after an error, this one does not.
+        let is_own = self.lesson.is_none();
         self.lesson = Some(Lesson::default());
+        let taught = self.teach_all();
+        if is_own {
+            self.lesson = None;
+        }
+        taught
+    }
+
+    fn teach_all(&mut self) -> Result<(), Error> {
         while self.teach_step(BATCH)? {}
         Ok(())
     }

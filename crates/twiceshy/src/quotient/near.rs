@@ -97,7 +97,7 @@ impl Near {
         self.occupied
     }
 
-    /// The block that holds the run. Anything if there is none.
+    /// The block that holds the run. It means nothing if there is no run.
     #[inline(always)]
     pub(crate) fn block(&self) -> Block {
         self.block
@@ -129,7 +129,7 @@ impl Near {
         (W::low(marks, 8 * self.len as u32) | 8u64.wrapping_sub(self.len) >> 63) & self.occupied != 0
     }
 
-    /// A remainder of a short run. Anything if the run has fewer slots.
+    /// A remainder of a short run. It means nothing if the run has fewer slots.
     #[inline(always)]
     pub(crate) fn remainder(&self, reach: Reach, at: u64) -> u32 {
         self.remainders.wrapping_shr(at as u32 * reach.width) as u32 & (u32::MAX >> (32 - reach.width))

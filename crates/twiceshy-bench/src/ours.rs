@@ -7,7 +7,7 @@ use crate::subject::{Adapted, Contestant, Fill, Filled, Subject, Task};
 use anyhow::{Context, anyhow};
 use std::hint::black_box;
 use std::time::Instant;
-use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
+use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, RememberingFilter, SwappingFilter};
 use twiceshy::hash::HashKind;
 use twiceshy::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
 use twiceshy::remote::{ByHash, CellId, Commit, Key, Write};
@@ -78,6 +78,7 @@ fn with_hash(hash: HashKind) -> Vec<Contestant> {
         of_kind(Kind::Cyclic, backed!(|cells| CyclicFilter::with_cells(cells, FOUR_BY_ONE), CellMirror)),
         of_kind(Kind::Swapping, backed!(|cells| SwappingFilter::with_cells(cells, TWO_BY_FOUR), CellMirror)),
         of_kind(Kind::Cuckooing, backed!(|cells| CuckooingFilter::with_cells(cells, FOUR_BY_ONE), CellMirror)),
+        of_kind(Kind::Remembering, backed!(|cells| RememberingFilter::with_cells(cells, FOUR_BY_ONE), FlatByHash)),
         contestant("quotient", Box::new(move |task| keyless(task, hash))),
         contestant("quotient-keys", backed!(|slots| QuotientFilter::with_slots(slots, REMAINDER), FlatByHash)),
         of_kind(Kind::Telescoping, backed!(|slots| TelescopingFilter::with_slots(slots, REMAINDER), FlatByHash)),

@@ -217,7 +217,7 @@ impl Args {
             workload: self.workload.clone(),
             timed: true,
             jobs: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
-            memory: self.memory.unwrap_or(if self.then.is_some() { Limits::default() } else { Limits::OFF }),
+            memory: self.memory.or(self.then.map(|_| Limits::default())),
             then: self.then,
         }
     }

@@ -22,7 +22,7 @@ fn peak(workload: &str, queries: u64) -> usize {
         workload: workload.parse().expect("a workload"),
         timed: false,
         jobs: 1,
-        memory: Limits::OFF,
+        memory: Some(Limits::OFF),
         then: None,
     };
     ALLOCATOR.reset_peak_usage();

@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use twiceshy::error::StalePlan;
 use twiceshy::filter::{Backed, Operation};
 use twiceshy::growth::{Beside, Growth};
-use twiceshy::memory::Lesson;
+use twiceshy::memory::{Lesson, Recalling};
 use twiceshy::plan::{Plan, Stamp, Undo};
 use twiceshy::remote::{Key, Write};
 
@@ -220,6 +220,7 @@ impl<S: Store> Inner<S> {
         operation: Operation<'_>,
     ) -> Result<Planned, Failure<S::Error>> {
         let index = Index::new(&self.store, batch);
+        let index = Recalling::new(&index, writer.remembered.memory());
         let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
         let Some(filter) = &*filter else { return Err(Failure::NoFilter) };
         let plan = filter.plan(operation, &index)?;

@@ -10,7 +10,7 @@ use crate::learning::MOST_IN_COMMIT;
 use crate::store::Store;
 use std::sync::atomic::Ordering;
 use twiceshy::filter::{Adapted, Operation};
-use twiceshy::memory::{Lesson, Memory};
+use twiceshy::memory::{Lesson, Memory, Recalling};
 use twiceshy::plan::{Learned, Mistake, Outcome};
 use twiceshy::remote::Key;
 
@@ -31,7 +31,7 @@ pub(crate) fn teach_growth<S: Store>(
     let Writer { growth: Some(growth), remembered, state, .. } = writer else { return Ok(false) };
     let Some(queries) = growth.next_lesson(most, remembered.memory()) else { return Ok(false) };
     for query in queries {
-        if let Some(plan) = growth.plan_lesson(&query, index)? {
+        if let Some(plan) = growth.plan_lesson(&query, &Recalling::new(index, remembered.memory()))? {
             let mistakes = plan.mistakes().to_vec();
             growth.learn(plan).map_err(|_| Failure::NoFilter)?;
             remembered.change(|memory| note(memory, &mistakes, state.len));

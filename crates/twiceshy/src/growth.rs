@@ -290,4 +290,8 @@ impl Keys for Cut<'_> {
     fn knows_cells(&self) -> bool {
         self.keys.knows_cells()
     }
+
+    fn mistaken_for(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) {
+        self.keys.mistaken_for(key, found);
+    }
 }

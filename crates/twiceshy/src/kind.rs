@@ -1,6 +1,6 @@
 //! The list of filters: names, codes, construction and loading. All other lists derive from this one.
 
-use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, Shape, SwappingFilter};
+use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, RememberingFilter, Shape, SwappingFilter};
 use crate::error::OptionsError;
 use crate::filter::Backed;
 use crate::hash::HashKey;
@@ -112,6 +112,8 @@ kinds! {
     /// The broom filter, for hostile clients. Two or three index entries for each key. Its adaptations, its growth and its
     /// recovery after a crash write to the index.
     Broom = 9, 10, "broom", BroomFilter, true;
+    /// The remembering cuckoo filter, which never makes an old mistake again to fix a new one. Two index entries for each key.
+    Remembering = 10, 15, "remembering", RememberingFilter, true;
 }
 
 impl Kind {
@@ -140,7 +142,7 @@ impl Kind {
     /// `true` if the filter can use a mirror of cells as its remote. In the quotient family slots shift, so it needs a
     /// remote by hash.
     pub fn has_cells(self) -> bool {
-        matches!(self, Kind::FullKey | Kind::Cyclic | Kind::Swapping | Kind::Cuckooing)
+        matches!(self, Kind::FullKey | Kind::Cyclic | Kind::Swapping | Kind::Cuckooing | Kind::Remembering)
     }
 }
 

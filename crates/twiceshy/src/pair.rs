@@ -10,7 +10,7 @@ use crate::growth::{self, Beside, Growth};
 use crate::hash::HashKey;
 use crate::key::AsKey;
 use crate::kind::Kind;
-use crate::memory::{Lesson, Limits, Memory};
+use crate::memory::{Lesson, Limits, Memory, Recalling};
 use crate::persist::SaveError;
 use crate::plan::{Learned, Mistake, Outcome, Plan};
 use crate::quotient::BroomFilter;
@@ -360,7 +360,7 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
     /// Makes a change, and returns the mistakes that it was about.
     fn make(&mut self, operation: Operation<'_>) -> Result<(Outcome, Vec<Mistake>), Error> {
         self.ready()?;
-        let mut plan = self.filter.plan(operation, &self.remote)?;
+        let mut plan = self.filter.plan(operation, &Recalling::new(&self.remote, &self.memory))?;
         let (outcome, mistakes) = (plan.outcome(), std::mem::take(&mut plan.mistakes));
         if outcome == Outcome::Removed(Removed::NotStored) {
             self.in_step()?;

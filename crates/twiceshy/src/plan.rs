@@ -228,8 +228,9 @@ impl Plan {
         match &self.edit {
             Edit::Nothing => fields.u8(0),
             Edit::Cuckoo(edit) => {
-                fields.u8(1);
+                fields.u8(if edit.flipped.is_some() { 4 } else { 1 });
                 edit.write(&mut fields);
+                edit.flipped.iter().for_each(|bits| fields.u32(bits.0));
             }
             Edit::Quotient(edit) => {
                 fields.u8(2);
@@ -263,6 +264,7 @@ impl Plan {
             0 => Edit::Nothing,
             1 => Edit::Cuckoo(cuckoo::Edit::read(&mut from)?),
             2 => Edit::Quotient(quotient::Edit::read(&mut from)?),
+            4 => Edit::Cuckoo(cuckoo::Edit::read_with_exception(&mut from)?),
             3 => Edit::Broom(Box::new(quotient::BroomEdit::read(&mut from)?)),
             other => return Err(LoadError::invalid(format!("its edit is of kind {other}"))),
         };

@@ -1,5 +1,6 @@
 //! Sizing: from the wanted keys and rate to cells and bits.
 
+use crate::cuckoo::Shape;
 use crate::error::OptionsError;
 use crate::packed::PackedCells;
 
@@ -50,10 +51,17 @@ pub fn design_load(tables: u64, cells_per_bucket: u64) -> f64 {
     f64::min(threshold - 0.03, 0.95)
 }
 
+/// The same for buckets that overlap. Two tables with windows of two cells fill to 96.5 %; larger ones fill to more than buckets do.
+pub fn overlapping_load(tables: u64, cells_per_bucket: u64) -> f64 {
+    if (tables, cells_per_bucket) == (2, 2) { 0.935 } else { design_load(tables, cells_per_bucket) }
+}
+
 /// The cells for `keys` keys: the planned load, plus two square roots as a margin for small tables.
-pub(crate) fn cuckoo_cells(keys: u64, tables: u64, cells_per_bucket: u64) -> u64 {
+pub(crate) fn cuckoo_cells(keys: u64, shape: &Shape) -> u64 {
+    let (tables, cells) = (u64::from(shape.tables()), u64::from(shape.cells_per_bucket()));
+    let load = if shape.overlaps() { overlapping_load(tables, cells) } else { design_load(tables, cells) };
     let keys = keys as f64;
-    (keys / design_load(tables, cells_per_bucket) + 2.0 * keys.sqrt()).ceil() as u64
+    (keys / load + 2.0 * keys.sqrt()).ceil() as u64
 }
 
 /// The load that quotient tables are planned for, unless the user asks for more.
@@ -130,8 +138,9 @@ mod tests {
 
     #[test]
     fn one_key_too_many_costs_one_cell_and_not_a_doubling() {
-        let step = cuckoo_cells(4_000_001, 4, 1) - cuckoo_cells(4_000_000, 4, 1);
+        let shape = Shape::new(4, 1, 1).unwrap();
+        let step = cuckoo_cells(4_000_001, &shape) - cuckoo_cells(4_000_000, &shape);
         assert!(step <= 2);
-        assert!(cuckoo_cells(1, 4, 1) >= 1);
+        assert!(cuckoo_cells(1, &shape) >= 1);
     }
 }

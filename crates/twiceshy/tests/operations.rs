@@ -67,6 +67,9 @@ long_runs! {
     broom_survives_ten_thousand_mixed_operations: Broom;
     broom_with_a_back_yard_survives_ten_thousand_mixed_operations: BroomBackYard;
     broom_by_rebuild_survives_ten_thousand_mixed_operations: BroomByRebuild;
+    remembering_survives_ten_thousand_mixed_operations: Remembering;
+    remembering_with_walks_survives_ten_thousand_mixed_operations: RememberingWalk;
+    remembering_in_buckets_survives_ten_thousand_mixed_operations: RememberingBuckets;
 }
 
 proptest! {

@@ -74,6 +74,7 @@ impl Candidate {
             Kind::Cyclic => Design::Cyclic { tables: 4, bits, selector_bits: 1 },
             Kind::Swapping => Design::Swapping { tables: 2, cells: 4, bits },
             Kind::FullKey => Design::Cuckoo { tables: 4, cells: 1, bits },
+            Kind::Remembering => Design::Cuckoo { tables: 2, cells: 2, bits },
             // The form with two levels keeps three entries a key.
             Kind::Broom if planned.index_entries == 3 => Design::BroomTwoLevels { bits },
             // The broom filter with a back yard too.

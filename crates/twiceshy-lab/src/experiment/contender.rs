@@ -24,7 +24,8 @@ impl Contender {
     /// knows the owners of the smallest fingerprints. The remote's cost is not part of the comparison.
     #[must_use]
     pub fn over_mirror(mut self) -> Contender {
-        if FilterName::OVER_BUCKETS.contains(&self.spec.name) {
+        // Only a remote by hash lets the remembering filter list exceptions.
+        if FilterName::OVER_BUCKETS.contains(&self.spec.name) && self.spec.name != Kind::Remembering.into() {
             self.spec.remote = RemoteName::Mirror;
         }
         self
@@ -60,6 +61,11 @@ impl Contender {
     /// Cuckooing, 4 tables of 1 cell.
     pub fn cuckooing(bits: u32) -> Contender {
         Contender::new("cuckooing", 5, FilterSpec::new(Kind::Cuckooing, bits))
+    }
+
+    /// Remembering, 2 tables with windows of 2 cells.
+    pub fn remembering(bits: u32) -> Contender {
+        Contender::new("remembering", 14, FilterSpec::new(Kind::Remembering, bits))
     }
 
     /// The plain quotient filter in the memory of `bits` bits per slot, metadata included.

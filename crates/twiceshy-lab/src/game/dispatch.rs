@@ -6,8 +6,6 @@ use super::{GameError, affordable};
 use crate::replay::{AnyRemote, FilterName, FilterSpec, Layout, Make, RemoteName};
 use std::sync::Arc;
 use twiceshy::Kind;
-use twiceshy::cuckoo::Shape;
-use twiceshy::error::OptionsError;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomOptions;
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
@@ -43,8 +41,8 @@ impl Recipe {
     pub(super) fn of(spec: &FilterSpec, cells: u64, keys: u64) -> Result<Recipe, GameError> {
         let options = spec.options(cells).ok_or_else(|| no_removal(spec.name))?;
         Recipe::new(options.into(), spec.remote, || match spec.layout() {
-            Layout::Buckets { tables, per_bucket } => {
-                let shape = Shape::with_cells(tables, per_bucket, cells).map_err(OptionsError::from)?;
+            layout @ (Layout::Buckets { tables, per_bucket } | Layout::Windows { tables, per_window: per_bucket }) => {
+                let shape = layout.shape(cells)?.ok_or_else(|| no_removal(spec.name))?;
                 let selectors = (spec.name == Kind::Cyclic.into()).then(|| spec.selectors());
                 let (functions, values) = divided(selectors.as_ref(), spec.bits)?;
                 let buckets = shape.buckets();

@@ -4,7 +4,7 @@ use std::fmt;
 use twiceshy::cuckoo::Shape;
 use twiceshy::error::OptionsError;
 use twiceshy::quotient::QuotientFilter;
-use twiceshy::sizing::design_load;
+use twiceshy::sizing::{design_load, overlapping_load};
 
 /// The layout of a filter's table. Each family has its own. It answers questions about sizes, loads and the shape's
 /// description, so that the trials need not know the family.
@@ -12,6 +12,8 @@ use twiceshy::sizing::design_load;
 pub(crate) enum Layout {
     /// Cells in buckets in tables: the cuckoo filters.
     Buckets { tables: u64, per_bucket: u64 },
+    /// The same with overlapping buckets.
+    Windows { tables: u64, per_window: u64 },
     /// Slots in a row: the quotient filters.
     Slots,
     /// Bits shared by keys, counted in cells so that all filters have the same memory: the Bloom filters.
@@ -23,16 +25,31 @@ impl Layout {
     /// begins.
     pub(crate) fn cells(self, asked: u64) -> Result<u64, OptionsError> {
         match self {
-            Layout::Buckets { tables, per_bucket } => Ok(Shape::with_cells(tables, per_bucket, asked)?.cells()),
+            Layout::Buckets { .. } | Layout::Windows { .. } => {
+                Ok(self.shape(asked)?.map_or(asked, |shape| shape.cells()))
+            }
             // Slots, and the cells that Bloom filters are counted in, have the limits of a quotient filter.
             Layout::Slots | Layout::Bits => Ok(QuotientFilter::with_slots(asked, 8).geometry()?.0),
         }
+    }
+
+    /// The shape of a cuckoo table of at least `asked` cells; `None` for other tables.
+    pub(crate) fn shape(self, asked: u64) -> Result<Option<Shape>, OptionsError> {
+        Ok(match self {
+            Layout::Buckets { tables, per_bucket } => Some(Shape::with_cells(tables, per_bucket, asked)?),
+            Layout::Windows { tables, per_window } => {
+                let buckets = asked.div_ceil(tables.max(1)).saturating_sub(per_window.saturating_sub(1)).max(1);
+                Some(Shape::new(tables, buckets, per_window)?.overlapping())
+            }
+            Layout::Slots | Layout::Bits => None,
+        })
     }
 
     /// The load that such a table is planned for.
     pub(crate) fn design_load(self) -> f64 {
         match self {
             Layout::Buckets { tables, per_bucket } => design_load(tables, per_bucket),
+            Layout::Windows { tables, per_window } => overlapping_load(tables, per_window),
             Layout::Slots => 0.99,
             Layout::Bits => 1.0,
         }
@@ -43,6 +60,7 @@ impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Layout::Buckets { tables, per_bucket } => write!(f, "{tables}×{per_bucket}"),
+            Layout::Windows { tables, per_window } => write!(f, "{tables} windows of {per_window}"),
             Layout::Slots => f.write_str("rank-and-select"),
             Layout::Bits => f.write_str("bits"),
         }

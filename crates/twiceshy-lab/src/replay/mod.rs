@@ -62,7 +62,7 @@ pub struct Settings {
     /// How many trials run in parallel.
     pub jobs: usize,
     /// How many mistakes are remembered.
-    pub memory: Limits,
+    pub memory: Option<Limits>,
     /// What happens to the filter after the queries.
     pub then: Option<Afterwards>,
 }
@@ -139,7 +139,7 @@ impl Settings {
             workload: Workload::Generated(crate::workload::Distribution::Uniform),
             timed: false,
             jobs: 1,
-            memory: Limits::OFF,
+            memory: None,
             then: None,
         }
     }

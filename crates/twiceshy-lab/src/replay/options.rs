@@ -5,7 +5,9 @@ use super::spec::{FilterSpec, RemoteName};
 use super::work::Work;
 use std::any::Any;
 use std::fmt::Debug;
-use twiceshy::cuckoo::{self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, SwappingFilter};
+use twiceshy::cuckoo::{
+    self, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, RememberingFilter, SwappingFilter,
+};
 use twiceshy::filter::{Adapted, Backed};
 use twiceshy::hash::HashKey;
 use twiceshy::memory::Limits;
@@ -64,7 +66,7 @@ pub(crate) trait Make<R>: Send + Sync {
 
 impl<S: cuckoo::RuleSpec, R: Remote> Make<R> for cuckoo::Options<S> {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        Ok(forgetful(self.build(hash, remote)?))
+        Ok(as_in_papers(self.build(hash, remote)?))
     }
 
     fn recover(&self, _: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
@@ -78,7 +80,7 @@ impl<S: cuckoo::RuleSpec, R: Remote> Make<R> for cuckoo::Options<S> {
 
 impl<S: quotient::RuleSpec, R: Remote> Make<R> for quotient::Options<S> {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        Ok(forgetful(self.build(hash, remote)?))
+        Ok(as_in_papers(self.build(hash, remote)?))
     }
 
     fn recover(&self, _: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
@@ -92,7 +94,7 @@ impl<S: quotient::RuleSpec, R: Remote> Make<R> for quotient::Options<S> {
 
 impl<R: Remote> Make<R> for BroomOptions {
     fn build(&self, hash: HashKey, remote: R) -> Result<AnyFilter<R>, Error> {
-        Ok(forgetful(self.build(hash, remote)?))
+        Ok(as_in_papers(self.build(hash, remote)?))
     }
 
     fn recover(&self, hash: HashKey, remote: &mut R) -> Result<(Box<dyn Backed>, u64), Error> {
@@ -104,10 +106,12 @@ impl<R: Remote> Make<R> for BroomOptions {
     }
 }
 
-/// A filter of any kind that remembers no mistake, as in the papers.
-fn forgetful<F: Backed, R: Remote>(made: AdaptiveFilter<F, R>) -> AnyFilter<R> {
+/// A filter of any kind. It remembers no mistake, as in the papers, unless that is what it is made for.
+fn as_in_papers<F: Backed, R: Remote>(made: AdaptiveFilter<F, R>) -> AnyFilter<R> {
     let mut filter = made.boxed();
-    filter.limit_memory(Limits::OFF);
+    if filter.filter().kind() != Kind::Remembering {
+        filter.limit_memory(Limits::OFF);
+    }
     filter
 }
 
@@ -158,6 +162,7 @@ impl FilterSpec {
                 let options = CuckooingFilter::with_cells(cells, bits);
                 self.over_buckets(options.shared_fingerprint(self.shared_fingerprint).moves(self.moves()))
             }
+            Kind::Remembering => self.over_buckets(RememberingFilter::with_cells(cells, bits)),
             Kind::Quotient => Box::new(QuotientFilter::with_slots(cells, bits)),
             Kind::Telescoping => {
                 let mut options = TelescopingFilter::with_slots(cells, bits).side_table(side);

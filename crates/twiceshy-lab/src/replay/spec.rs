@@ -117,7 +117,11 @@ impl FilterSpec {
     /// The tables of a cuckoo filter and the cells of a bucket; the filter's defaults if not set.
     pub(crate) fn buckets(&self) -> (u64, u64) {
         let two_by_four = self.partial_key || self.name == Kind::Swapping.into();
-        let (tables, cells) = if two_by_four { (2, 4) } else { (4, 1) };
+        let (tables, cells) = match self.name {
+            _ if two_by_four => (2, 4),
+            FilterName::Ours(Kind::Remembering) => (2, 2),
+            _ => (4, 1),
+        };
         (self.tables.unwrap_or(tables), self.cells_per_bucket.unwrap_or(cells))
     }
 
@@ -125,6 +129,10 @@ impl FilterSpec {
     pub(crate) fn layout(&self) -> Layout {
         match self.name {
             FilterName::Ours(_) if !FilterName::OVER_BUCKETS.contains(&self.name) => Layout::Slots,
+            FilterName::Ours(Kind::Remembering) => {
+                let (tables, per_window) = self.buckets();
+                Layout::Windows { tables, per_window }
+            }
             FilterName::Ours(_) | FilterName::CuckooCache => {
                 let (tables, per_bucket) = self.buckets();
                 Layout::Buckets { tables, per_bucket }

@@ -29,7 +29,9 @@ impl Subject {
     pub(super) fn new(settings: &Settings, cells: u64, hash: HashKey) -> Result<Subject, ReplayError> {
         Ok(match Ours::new(&settings.filter, cells, hash)? {
             Some(mut ours) => {
-                ours.filter.limit_memory(settings.memory);
+                if let Some(limits) = settings.memory {
+                    ours.filter.limit_memory(limits);
+                }
                 Subject::Ours(Box::new(ours))
             }
             None => Subject::Rival(baseline::rival(settings, cells, hash)?),

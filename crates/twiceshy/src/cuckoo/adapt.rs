@@ -1,6 +1,7 @@
 //! Adapting: the part that all adaptive cuckoo filters share.
 
 use super::edit::{Counted, Edit};
+use super::exceptions::{Bits, most};
 use super::fingerprint::Rule;
 use super::full_key::{ADAPT, FullKeyCuckoo};
 use super::local::Located;
@@ -62,17 +63,37 @@ impl<R: Rule> FullKeyCuckoo<R> {
         if verdict == Verdict::OverBound {
             // Another walk may succeed.
             let (rng, counted) = (planner.rng.state(), Counted::OverBound);
-            let edit = Edit { cells: Vec::new(), keys: 0, orphans: 0, rng, counted };
+            let edit = Edit { cells: Vec::new(), keys: 0, orphans: 0, rng, counted, flipped: None };
             return plan(Adapted::StillPresent, Vec::new(), edit);
         }
-        let outcome = match (planner.is_present(&query), verdict) {
+        let flipped = match planner.is_present(&query) {
+            true if R::LISTS => self.exception_for(&query.key, keys)?,
+            _ => None,
+        };
+        let outcome = match (planner.is_present(&query) && flipped.is_none(), verdict) {
             (false, _) => Adapted::Fixed,
             (true, Verdict::Unfixable) => Adapted::Unfixable,
             (true, _) => Adapted::StillPresent,
         };
         let mut finished = planner.finish(0);
-        finished.edit.counted = Counted::Adaptation { sizes: finished.sizes, moved: finished.moves.len() as u64 };
+        finished.edit.flipped = flipped;
+        finished.edit.counted = match outcome {
+            Adapted::StillPresent if R::LISTS => Counted::Refused,
+            _ => Counted::Adaptation { sizes: finished.sizes, moved: finished.moves.len() as u64 },
+        };
         let writes = finished.writes(local.generation, keys).collect();
         plan(outcome, writes, finished.edit)
+    }
+
+    /// The exception that would turn this query away; `None` if there is no room, or if a stored key has the same bits. A remote that
+    /// knows cells cannot tell.
+    fn exception_for(&self, query: &[u8], keys: &dyn Keys) -> Result<Option<Bits>, PlanError> {
+        let local = &self.local;
+        if keys.knows_cells() || local.exceptions.len() >= most(&local.shape) {
+            return Ok(None);
+        }
+        let (bits, mut hides) = (Bits::of(&local.hash.words(query)), false);
+        keys.candidates(&bits.place(local.generation), &mut |key| hides |= Bits::of(&local.hash.words(key)) == bits)?;
+        Ok((!hides).then_some(bits))
     }
 }

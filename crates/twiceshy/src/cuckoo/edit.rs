@@ -1,5 +1,6 @@
 //! A plan's changes to a cuckoo filter, and how to take them back.
 
+use super::exceptions::{Bits, most};
 use super::fingerprint::Rule;
 use super::full_key::FullKeyCuckoo;
 use super::owners::PartSizes;
@@ -18,6 +19,8 @@ pub(crate) struct Edit {
     /// The state of the random numbers after the plan.
     pub(crate) rng: u64,
     pub(crate) counted: Counted,
+    /// An entry that is added to the list of exceptions if it is not in it, and else taken out.
+    pub(crate) flipped: Option<Bits>,
 }
 
 /// What the statistics will count.
@@ -34,6 +37,8 @@ pub(crate) enum Counted {
     },
     /// An adaptation that passed its bound: a rebuild is wanted.
     OverBound,
+    /// An adaptation that found neither a way to fix the query nor room for an exception.
+    Refused,
 }
 
 /// What an edit has replaced.
@@ -45,6 +50,8 @@ pub(crate) struct Undo {
     rng: SplitMix64,
     wants_rebuild: bool,
     stats: Stats,
+    flipped: Option<Bits>,
+    refused: u64,
 }
 
 impl Edit {
@@ -63,9 +70,16 @@ impl Edit {
             Counted::Removal => (2, [0; 3]),
             Counted::Adaptation { sizes, moved } => (3, [sizes.largest as u64, sizes.unknown, moved]),
             Counted::OverBound => (4, [0; 3]),
+            Counted::Refused => (5, [0; 3]),
         };
         out.u8(code);
         numbers.into_iter().for_each(|number| out.u64(number));
+    }
+
+    /// Reads an edit that [`Edit::write`] wrote. An exception follows it.
+    pub(crate) fn read_with_exception(from: &mut Reader) -> Result<Edit, LoadError> {
+        let edit = Edit::read(from)?;
+        Ok(Edit { flipped: Some(Bits(from.u32()?)), ..edit })
     }
 
     pub(crate) fn read(from: &mut Reader) -> Result<Edit, LoadError> {
@@ -86,9 +100,10 @@ impl Edit {
                 Counted::Adaptation { sizes: PartSizes { largest, unknown: second }, moved: third }
             }
             4 => Counted::OverBound,
+            5 => Counted::Refused,
             other => return Err(LoadError::invalid(format!("its statistics are of kind {other}"))),
         };
-        Ok(Edit { cells, keys, orphans, rng, counted })
+        Ok(Edit { cells, keys, orphans, rng, counted, flipped: None })
     }
 }
 
@@ -106,7 +121,10 @@ impl<R: Rule> FullKeyCuckoo<R> {
             let old = values.insert(*cell, *value).unwrap_or_else(|| local.cells.get(*cell));
             more += i64::from(*value != 0) - i64::from(old != 0);
         }
-        edit.keys.checked_add(edit.orphans) == Some(more)
+        let list = &local.exceptions;
+        let has_room = |bits: &Bits| R::LISTS && (list.contains(*bits) || list.len() < most(&local.shape));
+        edit.flipped.as_ref().is_none_or(has_room)
+            && edit.keys.checked_add(edit.orphans) == Some(more)
             && local.keys.checked_add_signed(edit.keys).is_some()
             && local.orphans.checked_add_signed(edit.orphans).is_some()
     }
@@ -114,7 +132,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
     /// Applies the edit. Its list of cells is reused for the undo.
     #[inline]
     pub(super) fn make(&mut self, edit: Edit) -> Undo {
-        let Edit { mut cells, keys, orphans, rng, counted } = edit;
+        let Edit { mut cells, keys, orphans, rng, counted, flipped } = edit;
         let local = &mut self.local;
         let before = Undo {
             cells: Vec::new(),
@@ -123,6 +141,8 @@ impl<R: Rule> FullKeyCuckoo<R> {
             rng: self.rng.clone(),
             wants_rebuild: self.wants_rebuild,
             stats: self.stats,
+            flipped,
+            refused: local.exceptions.refused,
         };
         for (CellId(cell), value) in &mut cells {
             let old = local.cells.get(*cell);
@@ -131,6 +151,10 @@ impl<R: Rule> FullKeyCuckoo<R> {
         }
         local.keys = local.keys.saturating_add_signed(keys);
         local.orphans = local.orphans.saturating_add_signed(orphans);
+        if let Some(bits) = flipped {
+            local.exceptions.flip(bits);
+        }
+        local.exceptions.refused += u64::from(counted == Counted::Refused);
         self.rng = SplitMix64::from_state(rng);
         self.wants_rebuild |= counted == Counted::OverBound;
         self.stats.count(counted);
@@ -141,6 +165,10 @@ impl<R: Rule> FullKeyCuckoo<R> {
         for (CellId(cell), value) in undo.cells.into_iter().rev() {
             self.local.cells.set(cell, value);
         }
+        if let Some(bits) = undo.flipped {
+            self.local.exceptions.flip(bits);
+        }
+        self.local.exceptions.refused = undo.refused;
         (self.local.keys, self.local.orphans) = (undo.keys, undo.orphans);
         (self.rng, self.wants_rebuild, self.stats) = (undo.rng, undo.wants_rebuild, undo.stats);
     }

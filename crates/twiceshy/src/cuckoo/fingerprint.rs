@@ -42,6 +42,8 @@ pub enum Choice {
     ByCell,
     /// The table's number is the function's.
     ByTable,
+    /// The table's number and the cell's number in its bucket.
+    BySpot,
     /// The cell's value.
     ByValue {
         /// The number of functions. Their values are disjoint.
@@ -65,6 +67,12 @@ pub trait Rule: Clone + std::fmt::Debug + Send + Sync + Adapting + 'static {
 
     /// `true` if a look-up may need more than two functions.
     const MANY: bool = false;
+
+    /// `true` if the table may have overlapping buckets.
+    const OVERLAPS: bool = false;
+
+    /// `true` if mistakes that cannot be fixed go to a list of exceptions.
+    const LISTS: bool = false;
 
     /// What [`Rule::function`] depends on.
     fn choice(&self) -> Choice;

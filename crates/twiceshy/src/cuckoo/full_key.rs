@@ -1,6 +1,7 @@
 //! The full-key cuckoo filter: one engine under every fingerprint rule.
 
-use super::edit::Counted;
+use super::edit::{self, Counted};
+use super::exceptions::{Bits, most};
 use super::fingerprint::{Function, Rule};
 use super::local::Local;
 use super::options::RuleSpec;
@@ -24,6 +25,9 @@ use std::io;
 
 /// Orphans may take one in this many cells before the filter wants a rebuild.
 const ORPHAN_SHARE: u64 = 64;
+
+/// A filter wants another hash key if mistakes were neither fixed nor listed as often as one key in this many.
+const REFUSED_SHARE: u64 = 8;
 
 /// Codes of operations in the filter's stamp.
 const INSERT: u64 = 1;
@@ -59,7 +63,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
             options.digest(&local.hash),
             R::Spec::KIND.code().into(),
             local.shape.tables().into(),
-            local.shape.cells_per_bucket().into(),
+            u64::from(local.shape.cells_per_bucket()) | u64::from(local.shape.overlaps()) << 8,
             local.shape.cells(),
             local.cells.width().into(),
             local.generation.0.into(),
@@ -98,7 +102,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
 
     /// What happened so far.
     pub fn stats(&self) -> Stats {
-        Stats { orphans: self.local.orphans, ..self.stats }
+        Stats { orphans: self.local.orphans, exceptions: self.local.exceptions.len(), ..self.stats }
     }
 
     pub(super) fn planner<'a>(&'a self, keys: &'a dyn Keys) -> Planner<'a, R> {
@@ -123,9 +127,15 @@ impl<R: Rule> FullKeyCuckoo<R> {
         let (generation, words, cell) = (local.generation, local.order_words(&key), Some(placed.cell));
         let becomes = self.stamp.after_key(INSERT, &words);
         writes.push(Write::Add { generation, key, words, cell });
-        let mut edit = placed.finished.edit;
+        let mut edit = edit::Edit { flipped: self.hidden_by(&words), ..placed.finished.edit };
         edit.counted = Counted::Insertion { path: placed.path as u64 };
         Ok(Plan::new(self.stamp, becomes, Outcome::Inserted(Inserted::New), writes, Edit::Cuckoo(edit)))
+    }
+
+    /// The exception that would hide a key with these words: it must go when the key arrives.
+    fn hidden_by(&self, words: &OrderWords) -> Option<Bits> {
+        let bits = Bits((words.as_slice().first()? >> 32) as u32);
+        (R::LISTS && self.local.exceptions.contains(bits)).then_some(bits)
     }
 
     fn plan_insert(&self, key: &[u8], keys: &dyn Keys) -> Result<Plan, PlanError> {
@@ -196,7 +206,7 @@ impl<R: Rule> Filter for FullKeyCuckoo<R> {
     }
 
     fn local_bits(&self) -> u64 {
-        let fixed = size_of::<Self>() + self.local.rule.allocated_bytes();
+        let fixed = size_of::<Self>() + self.local.rule.allocated_bytes() + self.local.exceptions.allocated_bytes();
         self.local.cells.allocated_bits() + fixed as u64 * 8
     }
 }
@@ -266,10 +276,7 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
     fn successor(&self, target: Target, generation: Generation) -> Result<Option<Box<dyn Backed>>, PlanError> {
         let old = self.local.shape;
         let (shape, hash) = match target {
-            Target::Cells(cells) => {
-                let shape = Shape::with_cells(old.tables().into(), old.cells_per_bucket().into(), cells);
-                (shape.map_err(OptionsError::from)?, self.local.hash)
-            }
+            Target::Cells(cells) => (old.resized(cells).map_err(OptionsError::from)?, self.local.hash),
             Target::Hash(hash) => (old, hash),
         };
         let local = new_local(shape, self.width(), hash, self.local.rule.clone(), generation)?;
@@ -282,7 +289,8 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
     fn fill(&mut self, at: &Position, keys: &dyn Keys) -> Result<(), PlanError> {
         let placed = place_new(&self.local, &self.rng, &at.key, self.search, keys)?;
         let Some(placed) = placed else { return Err(self.full()) };
-        self.make(placed.finished.edit);
+        let flipped = if R::LISTS { self.hidden_by(&self.local.order_words(&at.key)) } else { None };
+        self.make(edit::Edit { flipped, ..placed.finished.edit });
         self.stamp = self.stamp.after(FILL, at.word);
         Ok(())
     }
@@ -298,12 +306,14 @@ impl<R: Rule> Backed for FullKeyCuckoo<R> {
     }
 
     fn wants_rebuild(&self) -> bool {
-        self.wants_rebuild || self.local.orphans * ORPHAN_SHARE > self.local.shape.cells()
+        self.wants_hash_key() || self.local.orphans * ORPHAN_SHARE > self.local.shape.cells()
     }
 
-    /// Orphans are gone in any new table. A walk that passed its bound needs other cells for its keys.
+    /// Orphans are gone in any new table. A walk that passed its bound needs other cells for its keys, and so do mistakes that
+    /// were neither fixed nor listed: a share of the keys of them, so that the new table costs little for each.
     fn wants_hash_key(&self) -> bool {
-        self.wants_rebuild
+        let many = most(&self.local.shape).max(self.local.keys / REFUSED_SHARE);
+        self.wants_rebuild || self.local.exceptions.refused >= many
     }
 
     fn validate(&self, stored: &[Key], keys: &dyn Keys) -> Result<(), String> {

@@ -1,7 +1,8 @@
 //! L: the bits of a full-key cuckoo filter, and the answers that need nothing else.
 
+use super::exceptions::{Bits, Exceptions};
 use super::fingerprint::{Function, Prints, Rule};
-use super::shape::{Buckets, FIRST_BUCKETS, Shape};
+use super::shape::{Bucket, Buckets, FIRST_BUCKETS, Shape, Spot};
 use super::usual::{Look, Usual};
 use crate::batch;
 use crate::hash::{HashKey, Words, with_words};
@@ -28,6 +29,8 @@ pub(crate) struct Local<R> {
     pub(crate) keys: u64,
     /// The number of fingerprints left behind by removals.
     pub(crate) orphans: u64,
+    /// Queries that are absent whatever the cells say.
+    pub(crate) exceptions: Exceptions,
 }
 
 /// A key with its buckets under the hash key of one L.
@@ -65,10 +68,15 @@ impl<R: Rule> Local<R> {
 
     /// A table of these cells, without keys.
     pub(crate) fn over(shape: Shape, hash: HashKey, rule: R, cells: PackedCells, generation: Generation) -> Local<R> {
-        let lanes = Lanes::of_bucket(cells.width(), shape.cells_per_bucket().into());
+        let (width, per_bucket) = (cells.width(), u32::from(shape.cells_per_bucket()));
+        let lanes = match shape.overlaps() {
+            true => (per_bucket <= Lanes::anywhere(width)).then(|| Lanes::new(width, per_bucket)),
+            false => Lanes::of_bucket(width, per_bucket),
+        };
         let lanes = lanes.filter(|_| R::BY_SPOT && shape.cells_per_bucket() > 1);
-        let usual = Usual::new(shape, cells.width(), &rule);
-        Local { shape, hash, rule, cells, lanes, usual, generation, keys: 0, orphans: 0 }
+        let usual = Usual::new(shape, width, &rule);
+        let exceptions = Exceptions::default();
+        Local { shape, hash, rule, cells, lanes, usual, generation, keys: 0, orphans: 0, exceptions }
     }
 
     #[inline(always)]
@@ -76,9 +84,27 @@ impl<R: Rule> Local<R> {
         Prints::new(words, self.shape.words_for_buckets(), self.cells.width())
     }
 
-    /// All cells that match `key`.
+    /// All cells that match `key`: none if it is an exception.
     #[inline]
     pub(crate) fn hits(&self, key: &[u8]) -> Hits {
+        let found = self.hits_in_cells(key);
+        if found.hits != 0 && self.is_exception(key) { Hits { hits: 0, ..found } } else { found }
+    }
+
+    /// `true` if the key is answered *absent* whatever the cells say.
+    #[inline(always)]
+    pub(crate) fn is_exception(&self, key: &[u8]) -> bool {
+        R::LISTS && !self.exceptions.is_empty() && self.is_listed(key)
+    }
+
+    #[inline(never)]
+    fn is_listed(&self, key: &[u8]) -> bool {
+        self.exceptions.contains(Bits::of(&self.hash.words(key)))
+    }
+
+    /// All cells that match `key`.
+    #[inline]
+    fn hits_in_cells(&self, key: &[u8]) -> Hits {
         // The usual shapes have their own code, with the loops unrolled.
         match (self.shape.tables(), self.shape.cells_per_bucket()) {
             (4, 1) => self.hits_in(key, 4, 1),
@@ -100,10 +126,15 @@ impl<R: Rule> Local<R> {
         let (mut hits, mut bit) = (0, 1);
         for table in 0..tables {
             let bucket = buckets[usize::from(table)].0;
-            let first = (u64::from(table) * self.shape.buckets() + bucket) * u64::from(cells_per_bucket);
+            let overlaps = R::OVERLAPS && self.shape.overlaps();
+            let first = match overlaps {
+                true => self.shape.first_cell(table, Bucket(bucket)).0,
+                false => (u64::from(table) * self.shape.buckets() + bucket) * u64::from(cells_per_bucket),
+            };
             for cell in 0..cells_per_bucket {
                 let value = self.cells.get(first + u64::from(cell));
-                let function = self.rule.function(super::Spot { table, cell }, value);
+                let spot = if overlaps { self.shape.spot_in(table, CellId(first), cell) } else { Spot { table, cell } };
+                let function = self.rule.function(spot, value);
                 // An empty cell matches nothing: no function takes its value.
                 hits |= if prints.value(function, self.rule.values(function)) == value { bit } else { 0 };
                 bit <<= 1;
@@ -115,10 +146,11 @@ impl<R: Rule> Local<R> {
     /// `true` if any cell matches `key`.
     #[inline]
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        match &self.usual {
+        let found = match &self.usual {
             Some(usual) if usual.is_own::<R>() => self.look(usual).contains_in_own_form(key),
             _ => self.contains_in_any_shape(key),
-        }
+        };
+        found && !self.is_exception(key)
     }
 
     #[inline(always)]
@@ -135,6 +167,7 @@ impl<R: Rule> Local<R> {
         }
     }
 
+    /// Without exceptions.
     pub(super) fn contains_one_by_one(&self, key: &[u8]) -> bool {
         with_words!(self.hash, key, |words| {
             let buckets = self.shape.buckets_of(&words);
@@ -152,7 +185,7 @@ impl<R: Rule> Local<R> {
         for table in 0..tables {
             let first = self.shape.first_cell(table, buckets[usize::from(table)]).0;
             let value = |cell| {
-                let function = self.rule.function(super::Spot { table, cell }, EMPTY);
+                let function = self.rule.function(self.shape.spot_in(table, CellId(first), cell), EMPTY);
                 u64::from(prints.value(function, self.rule.values(function))) << (u32::from(cell) * self.cells.width())
             };
             let wanted = (0..cells_per_bucket).map(value).fold(0, |all, value| all | value);
@@ -174,8 +207,15 @@ impl<R: Rule> Local<R> {
         }
     }
 
-    /// Whether any cell matches each key.
+    /// Whether any cell matches each key, unless it is an exception.
     pub(crate) fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+        self.match_batch(keys, found);
+        if R::LISTS && !self.exceptions.is_empty() {
+            found.iter_mut().zip(keys).for_each(|(found, key)| *found = *found && !self.is_listed(key));
+        }
+    }
+
+    fn match_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
         if let Some(usual) = &self.usual {
             return self.look(usual).contains_batch(keys, found);
         }
@@ -215,6 +255,11 @@ impl<R: Rule> Local<R> {
     /// The function that a cell's value was made with.
     pub(crate) fn function(&self, cell: CellId) -> Function {
         self.rule.function(self.shape.spot(cell), self.get(cell))
+    }
+
+    /// The function of a cell whose spot alone decides it.
+    pub(crate) fn rule_function(&self, cell: CellId) -> Function {
+        self.rule.function(self.shape.spot(cell), EMPTY)
     }
 
     /// The value that `function` gives a key.

@@ -7,12 +7,15 @@
 //! | [`CyclicFilter`] | the cell's selector moves to the next fingerprint function | 4×1 | 003 sections 3.1, 3.2 |
 //! | [`SwappingFilter`] | two keys of a bucket swap cells | 2×4 | 003 section 3.3 |
 //! | [`CuckooingFilter`] | the key moves to its next table | 4×1 | 000 section 2.3 |
+//! | [`RememberingFilter`] | the key moves to where no remembered query matches it | 2 windows of 2 cells | none |
 //! | [`CuckooTable`] | it makes no mistakes: the exact hash table | any | 002 section 2 |
 
 mod adapt;
+mod chain;
 mod cuckooing;
 mod cyclic;
 mod edit;
+mod exceptions;
 mod fingerprint;
 mod full_key;
 mod kicks;
@@ -24,6 +27,7 @@ mod partial_key;
 mod placing;
 mod plain;
 mod planner;
+mod remembering;
 mod save;
 mod search;
 mod shape;
@@ -42,6 +46,7 @@ pub(crate) use edit::{Edit, Undo};
 pub use options::Options;
 pub use partial_key::{CuckooFilter, CuckooOptions};
 pub use plain::FullKeyFilter;
+pub use remembering::RememberingFilter;
 pub use search::Search;
 pub use shape::Shape;
 pub use stats::Stats;
@@ -60,6 +65,8 @@ pub use full_key::FullKeyCuckoo;
 pub use options::RuleSpec;
 #[doc(hidden)]
 pub use plain::{Plain, PlainSpec};
+#[doc(hidden)]
+pub use remembering::{Remembering, RememberingSpec};
 #[doc(hidden)]
 pub use shape::{ShapeError, Spot};
 #[doc(hidden)]

@@ -20,6 +20,11 @@ pub trait RuleSpec: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The kind of filter that they make.
     const KIND: Kind;
 
+    /// `true` if buckets overlap.
+    fn overlaps(&self) -> bool {
+        false
+    }
+
     /// The rule for cells of this width in this shape, or why it is impossible.
     fn rule(&self, shape: Shape, width: u32) -> Result<Self::Rule, OptionsError>;
 
@@ -87,13 +92,15 @@ impl<S: RuleSpec> Options<S> {
     /// The resulting shape and cell width.
     pub fn geometry(&self) -> Result<(Shape, u32), OptionsError> {
         let (tables, per_bucket) = (self.tables, self.cells_per_bucket);
+        let one_bucket = Shape::new(tables, 1, per_bucket)?;
+        let kind = if self.spec.overlaps() { one_bucket.overlapping() } else { one_bucket };
         match self.size {
             Size::Cells { cells, width } => {
                 sizing::check_width(width)?;
-                Ok((Shape::with_cells(tables, per_bucket, cells.max(1))?, width))
+                Ok((kind.resized(cells.max(1))?, width))
             }
             Size::Capacity { keys, rate } => {
-                let shape = Shape::with_cells(tables, per_bucket, sizing::cuckoo_cells(keys, tables, per_bucket))?;
+                let shape = kind.resized(sizing::cuckoo_cells(keys, &kind))?;
                 let load = keys as f64 / shape.cells() as f64;
                 let enough = |width: &u32| {
                     let values = self.spec.rule(shape, *width).ok().map(|rule| rule.values(Function(0)).len);

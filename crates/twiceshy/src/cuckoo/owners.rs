@@ -34,6 +34,9 @@ use std::rc::Rc;
 /// The most keys of a connected part that are read. In a larger part only what these settle is decided.
 const PART_BOUND: usize = 64;
 
+/// Where buckets overlap, a read for a cell serves the cells up to this distance from it.
+const AROUND: u64 = 3;
+
 /// The owner of a cell.
 #[derive(Clone, Debug)]
 pub(crate) enum Owner {
@@ -56,11 +59,13 @@ pub(crate) struct PartSizes {
 /// The matching of one plan, decided cell by cell.
 pub(crate) struct Owners<'a, R> {
     local: &'a Local<R>,
-    keys: &'a dyn Keys,
+    pub(crate) keys: &'a dyn Keys,
     read: HashMap<CellId, Vec<Rc<Located>>>,
     decided: HashMap<CellId, Owner>,
     cell_of: HashMap<Key, CellId>,
     pub(crate) sizes: PartSizes,
+    /// How often R was read.
+    pub(crate) reads: u32,
 }
 
 impl<'a, R: Rule> Owners<'a, R> {
@@ -72,27 +77,58 @@ impl<'a, R: Rule> Owners<'a, R> {
             decided: HashMap::new(),
             cell_of: HashMap::new(),
             sizes: PartSizes::default(),
+            reads: 0,
         }
     }
 
-    /// The keys that R knows for the bucket of a cell, or for the cell itself if R knows cells. One read for each.
+    /// The keys that R knows for the bucket of a cell, or for the cell itself if R knows cells. One read for each. Where buckets
+    /// overlap, one read serves the cells around too.
     pub(crate) fn candidates(&mut self, cell: CellId) -> Result<Vec<Rc<Located>>, PlanError> {
         let shape = self.local.shape;
-        let first = shape.first_cell(shape.spot(cell).table, shape.bucket_of_cell(cell));
-        let asked = if self.keys.knows_cells() { cell } else { first };
+        let asked = self.asked(cell);
         if let Some(found) = self.read.get(&asked) {
             return Ok(found.clone());
         }
+        let table = shape.spot(cell).table;
+        let alone = self.keys.knows_cells() || !shape.overlaps();
+        let near = if alone { cell..=cell } else { shape.around(cell, AROUND) };
+        let buckets = *shape.buckets_of_cell(*near.start()).start()..=*shape.buckets_of_cell(*near.end()).end();
+        let place = shape.place_at(table, buckets.clone(), cell, self.local.generation);
         let mut found = Vec::new();
-        let (table, bucket) = (usize::from(shape.spot(cell).table), shape.bucket_of_cell(cell));
-        self.keys.candidates(&self.local.place(cell), &mut |key| {
+        self.keys.candidates(&place, &mut |key| {
             let located = self.local.locate(key.into());
-            if located.buckets[table] == bucket {
+            if buckets.contains(&located.buckets[usize::from(table)]) {
                 found.push(Rc::new(located));
             }
         })?;
-        self.read.insert(asked, found.clone());
-        Ok(found)
+        self.reads += 1;
+        if alone {
+            self.read.insert(asked, found.clone());
+            return Ok(found);
+        }
+        (near.start().0..=near.end().0).for_each(|cell| drop(self.read.insert(CellId(cell), Vec::new())));
+        for located in found {
+            for cell in shape.bucket_cells(table, located.buckets[usize::from(table)]) {
+                if let Some(known) = self.read.get_mut(&cell).filter(|_| near.contains(&cell)) {
+                    known.push(located.clone());
+                }
+            }
+        }
+        Ok(self.read.get(&cell).cloned().unwrap_or_default())
+    }
+
+    /// The cell that a read for a cell is kept under.
+    fn asked(&self, cell: CellId) -> CellId {
+        let shape = self.local.shape;
+        if self.keys.knows_cells() || shape.overlaps() {
+            return cell;
+        }
+        shape.first_cell(shape.spot(cell).table, shape.bucket_of_cell(cell))
+    }
+
+    /// `true` if R was read for a cell.
+    pub(crate) fn has_read(&self, cell: CellId) -> bool {
+        self.read.contains_key(&self.asked(cell))
     }
 
     /// `true` if a key that these cells match is among the keys that R knows for them.

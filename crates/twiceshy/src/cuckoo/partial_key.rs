@@ -109,7 +109,8 @@ impl CuckooOptions {
                 Ok((Shape::with_cells(tables, per_bucket, cells.max(1))?, width))
             }
             Size::Capacity { keys, rate } => {
-                let shape = Shape::with_cells(tables, per_bucket, sizing::cuckoo_cells(keys, tables, per_bucket))?;
+                let shape = Shape::new(tables, 1, per_bucket)?;
+                let shape = shape.resized(sizing::cuckoo_cells(keys, &shape))?;
                 let load = keys as f64 / shape.cells() as f64;
                 let compared = tables * per_bucket;
                 let enough = |width: &u32| sizing::cuckoo_rate(load, Values::all(*width).len, compared) <= rate;
@@ -294,7 +295,7 @@ impl CuckooFilter {
     pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<CuckooFilter, LoadError> {
         let mut from = Reader::open(source)?;
         from.expect_kind(KIND)?;
-        let (shape, width, hash) = read_frame(&mut from)?;
+        let (shape, width, hash) = read_frame(&mut from, false)?;
         let keys = from.u64()?;
         let rng = SplitMix64::from_state(from.u64()?);
         let cells = read_cells(&mut from, shape, width, Some(keys))?;

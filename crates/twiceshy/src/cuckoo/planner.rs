@@ -152,7 +152,7 @@ impl<'a, R: Rule> Planner<'a, R> {
     /// The plan as new values and moves. `keys` is the change to the number of keys.
     pub(crate) fn finish(self, keys: i64) -> Finished {
         let (orphans, rng) = (self.orphans, self.rng.state());
-        let mut edit = Edit { cells: Vec::new(), keys, orphans, rng, counted: Counted::Nothing };
+        let mut edit = Edit { cells: Vec::new(), keys, orphans, rng, counted: Counted::Nothing, flipped: None };
         let mut moves = Vec::new();
         for (&cell, drafted) in &self.draft {
             let value = self.value(cell);

@@ -1,5 +1,6 @@
 //! Saving and loading a full-key cuckoo filter. The bytes are described in `docs/format.md`.
 
+use super::exceptions::Exceptions;
 use super::fingerprint::Rule;
 use super::full_key::FullKeyCuckoo;
 use super::local::Local;
@@ -14,20 +15,27 @@ use crate::rng::SplitMix64;
 use crate::sizing;
 use std::io;
 
+/// The bit beside the cells of a bucket that says that buckets overlap.
+const OVERLAPS: u8 = 0x80;
+
 /// Writes the shape, the width and the hash key.
 pub(crate) fn write_frame(shape: Shape, width: u32, hash: &HashKey, out: &mut Writer<'_>) {
     out.u8(shape.tables());
-    out.u8(shape.cells_per_bucket());
+    out.u8(shape.cells_per_bucket() | if shape.overlaps() { OVERLAPS } else { 0 });
     out.u64(shape.buckets());
     out.u8(width as u8);
     hash_key::write(hash, out);
 }
 
 /// Reads what [`write_frame`] wrote.
-pub(crate) fn read_frame(from: &mut Reader) -> Result<(Shape, u32, HashKey), LoadError> {
+pub(crate) fn read_frame(from: &mut Reader, may_overlap: bool) -> Result<(Shape, u32, HashKey), LoadError> {
     let (tables, per_bucket, buckets) = (from.u8()?, from.u8()?, from.u64()?);
-    let shape = Shape::new(tables.into(), buckets, per_bucket.into())
+    let shape = Shape::new(tables.into(), buckets, (per_bucket & !OVERLAPS).into())
         .map_err(|error| LoadError::invalid(format!("its shape is invalid: {error}")))?;
+    let shape = if per_bucket & OVERLAPS != 0 { shape.overlapping() } else { shape };
+    if shape.overlaps() && !may_overlap {
+        return Err(LoadError::invalid("its buckets overlap"));
+    }
     let width = u32::from(from.u8()?);
     sizing::check_width(width).map_err(|error| LoadError::invalid(error.to_string()))?;
     Ok((shape, width, hash_key::read(from)?))
@@ -84,6 +92,9 @@ impl<R: Rule> FullKeyCuckoo<R> {
         write_search(self.search, &mut fields);
         R::Spec::write(&local.rule, &mut fields);
         fields.bytes(local.cells.as_bytes());
+        if R::LISTS {
+            local.exceptions.write(&mut fields);
+        }
         Ok(fields.finish_at(R::Spec::KIND.file_code(), sequence, self.stamp, out)?)
     }
 
@@ -91,7 +102,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
     pub fn load(source: &mut (impl io::Read + ?Sized)) -> Result<(Self, u64), LoadError> {
         let mut from = Reader::open(source)?;
         from.expect_kind(R::Spec::KIND.file_code())?;
-        let (shape, width, hash) = read_frame(&mut from)?;
+        let (shape, width, hash) = read_frame(&mut from, R::OVERLAPS)?;
         let generation = Generation(from.u32()?);
         let (keys, orphans) = (from.u64()?, from.u64()?);
         let rng = SplitMix64::from_state(from.u64()?);
@@ -101,9 +112,10 @@ impl<R: Rule> FullKeyCuckoo<R> {
             .rule(shape, width)
             .map_err(|error| LoadError::invalid(format!("its options are invalid: {error}")))?;
         let cells = read_cells(&mut from, shape, width, keys.checked_add(orphans))?;
+        let exceptions = if R::LISTS { Exceptions::read(&mut from, &shape)? } else { Exceptions::default() };
         let (sequence, stamp) = (from.sequence(), from.stamp());
         from.finish()?;
-        let local = Local { keys, orphans, ..Local::over(shape, hash, rule, cells, generation) };
+        let local = Local { keys, orphans, exceptions, ..Local::over(shape, hash, rule, cells, generation) };
         let filter = FullKeyCuckoo { rng, wants_rebuild, stamp, ..FullKeyCuckoo::new(local, search) };
         Ok((filter, sequence))
     }

@@ -113,7 +113,11 @@ pub(crate) fn breadth_first<T: Tables>(
             Resident::Unknown => continue,
         };
         let table = shape.spot(cell).table;
-        for next in shape.cells_of(&home).filter(|next| shape.spot(*next).table != table) {
+        for next in shape.cells_of(&home) {
+            // The other cells of a bucket were reached with it, unless buckets overlap.
+            if !shape.overlaps() && shape.spot(next).table == table {
+                continue;
+            }
             if !allowed(next) || !seen.insert(next) {
                 continue;
             }
@@ -158,11 +162,15 @@ fn random_walk<T: Tables>(
                 return Ok(Some(Path(path)));
             }
         }
-        let others = u64::from(shape.tables()) - u64::from(left.is_some());
+        let others = u64::from(shape.tables()) - u64::from(left.is_some() && !shape.overlaps());
         let mut table = rng.below(others) as u8;
-        table += u8::from(left.is_some_and(|left| table >= left));
+        table += u8::from(left.is_some_and(|left| table >= left && !shape.overlaps()));
         let first = shape.first_cell(table, moving[usize::from(table)]);
         let cell = CellId(first.0 + rng.below(u64::from(shape.cells_per_bucket())));
+        if path.last() == Some(&cell) {
+            // Where buckets overlap, a key may stay in its table, but not in its cell.
+            continue;
+        }
         let resident = match put.get(&cell) {
             Some(own) => Resident::At(*own),
             None => tables.resident(cell)?,

@@ -2,8 +2,12 @@
 
 use crate::hash::{Words, reduce, words_of};
 use crate::remote::{CellId, Generation, MAX_ORDERS, Order, OrderWords, Place};
+use std::ops::RangeInclusive;
 
 /// d tables of b buckets of c cells.
+///
+/// Buckets lie side by side, or they overlap ([`Shape::overlapping`]): then a bucket is a *window* of c cells, and the next one
+/// begins one cell later.
 ///
 /// Cells are numbered table by table, bucket by bucket, so that the cells of a bucket are adjacent. The bucket of a key in
 /// table t is the range reduction of its *order word* for t, `word · b / 2^64`: the high bits decide, an interval of words
@@ -16,6 +20,7 @@ use crate::remote::{CellId, Generation, MAX_ORDERS, Order, OrderWords, Place};
 pub struct Shape {
     tables: u8,
     cells_per_bucket: u8,
+    overlaps: bool,
     buckets: u64,
 }
 
@@ -67,13 +72,35 @@ impl Shape {
         if !(1..=1 << 32).contains(&buckets) {
             return Err(ShapeError::Buckets(buckets));
         }
-        Ok(Shape { tables: tables as u8, cells_per_bucket: cells_per_bucket as u8, buckets })
+        Ok(Shape { tables: tables as u8, cells_per_bucket: cells_per_bucket as u8, overlaps: false, buckets })
+    }
+
+    /// The same with overlapping buckets: each begins one cell after the one before. A table has `buckets + c − 1` cells.
+    #[must_use]
+    pub fn overlapping(self) -> Shape {
+        Shape { overlaps: true, ..self }
     }
 
     /// The smallest shape of this kind with at least `cells` cells.
     pub fn with_cells(tables: u64, cells_per_bucket: u64, cells: u64) -> Result<Shape, ShapeError> {
         let per_row = tables.saturating_mul(cells_per_bucket).max(1);
         Shape::new(tables, cells.div_ceil(per_row), cells_per_bucket)
+    }
+
+    /// The smallest shape like this one with at least `cells` cells.
+    pub(crate) fn resized(&self, cells: u64) -> Result<Shape, ShapeError> {
+        let (tables, per_bucket) = (u64::from(self.tables), u64::from(self.cells_per_bucket));
+        if !self.overlaps {
+            return Shape::with_cells(tables, per_bucket, cells);
+        }
+        let buckets = cells.div_ceil(tables).saturating_sub(per_bucket - 1).max(1);
+        Shape::new(tables, buckets, per_bucket).map(Shape::overlapping)
+    }
+
+    /// `true` if buckets overlap.
+    #[inline]
+    pub fn overlaps(&self) -> bool {
+        self.overlaps
     }
 
     /// d, the number of tables.
@@ -97,7 +124,14 @@ impl Shape {
     /// The number of cells in all tables.
     #[inline]
     pub fn cells(&self) -> u64 {
-        u64::from(self.tables) * self.buckets * u64::from(self.cells_per_bucket)
+        u64::from(self.tables) * self.cells_per_table()
+    }
+
+    /// The number of cells in a table.
+    #[inline]
+    pub(crate) fn cells_per_table(&self) -> u64 {
+        let per_bucket = u64::from(self.cells_per_bucket);
+        if self.overlaps { self.buckets + per_bucket - 1 } else { self.buckets * per_bucket }
     }
 
     /// The order word of a key for `table`.
@@ -160,6 +194,9 @@ impl Shape {
     /// The first cell of a bucket.
     #[inline]
     pub(crate) fn first_cell(&self, table: u8, bucket: Bucket) -> CellId {
+        if self.overlaps {
+            return CellId(u64::from(table) * self.cells_per_table() + bucket.0);
+        }
         CellId((u64::from(table) * self.buckets + bucket.0) * u64::from(self.cells_per_bucket))
     }
 
@@ -176,27 +213,62 @@ impl Shape {
         (0..shape.tables).flat_map(move |table| shape.bucket_cells(table, buckets[usize::from(table)]))
     }
 
-    /// Where in its bucket a cell is.
+    /// Where a cell is. In a table whose buckets overlap, cells take the numbers from 0 to c − 1 in turn, so that the cells of
+    /// a bucket have different ones there too.
     #[inline]
     pub(crate) fn spot(&self, CellId(cell): CellId) -> Spot {
-        let per_bucket = u64::from(self.cells_per_bucket);
-        Spot { table: (cell / per_bucket / self.buckets) as u8, cell: (cell % per_bucket) as u8 }
+        let table = (cell / self.cells_per_table()) as u8;
+        Spot { table, cell: (cell % u64::from(self.cells_per_bucket)) as u8 }
     }
 
-    /// The bucket of a cell in its table.
+    /// The spot of the `number`th cell of a bucket that begins with this cell.
+    #[inline(always)]
+    pub(crate) fn spot_in(&self, table: u8, CellId(first): CellId, number: u8) -> Spot {
+        if self.overlaps {
+            let cell = (first + u64::from(number)) % u64::from(self.cells_per_bucket);
+            return Spot { table, cell: cell as u8 };
+        }
+        Spot { table, cell: number }
+    }
+
+    /// The buckets that a cell is in: one, or several neighbours if buckets overlap.
     #[inline]
-    pub(crate) fn bucket_of_cell(&self, CellId(cell): CellId) -> Bucket {
-        Bucket(cell / u64::from(self.cells_per_bucket) % self.buckets)
+    pub(crate) fn buckets_of_cell(&self, CellId(cell): CellId) -> RangeInclusive<Bucket> {
+        let (per_bucket, at) = (u64::from(self.cells_per_bucket), cell % self.cells_per_table());
+        if self.overlaps {
+            return Bucket(at.saturating_sub(per_bucket - 1))..=Bucket(at.min(self.buckets - 1));
+        }
+        Bucket(at / per_bucket)..=Bucket(at / per_bucket)
+    }
+
+    /// The bucket of a cell in a table whose buckets do not overlap.
+    #[inline]
+    pub(crate) fn bucket_of_cell(&self, cell: CellId) -> Bucket {
+        *self.buckets_of_cell(cell).start()
+    }
+
+    /// The cells within this distance of a cell, in its table.
+    pub(crate) fn around(&self, CellId(cell): CellId, distance: u64) -> RangeInclusive<CellId> {
+        let first = cell - cell % self.cells_per_table();
+        let last = first + self.cells_per_table() - 1;
+        CellId(cell.saturating_sub(distance).max(first))..=CellId(cell.saturating_add(distance).min(last))
     }
 
     /// Where to ask a remote about a cell.
     pub(crate) fn place(&self, cell: CellId, generation: Generation) -> Place {
-        self.place_at(self.spot(cell).table, self.bucket_of_cell(cell), cell, generation)
+        self.place_at(self.spot(cell).table, self.buckets_of_cell(cell), cell, generation)
     }
 
-    /// The same for a cell whose table and bucket are known.
-    pub(crate) fn place_at(&self, table: u8, Bucket(bucket): Bucket, cell: CellId, generation: Generation) -> Place {
-        Place { generation, order: Order(table), words: words_of(bucket, bucket, self.buckets), cell }
+    /// The same for a cell whose table and buckets are known. The remote may be asked about more buckets than the cell's.
+    pub(crate) fn place_at(
+        &self,
+        table: u8,
+        buckets: RangeInclusive<Bucket>,
+        cell: CellId,
+        generation: Generation,
+    ) -> Place {
+        let words = words_of(buckets.start().0, buckets.end().0, self.buckets);
+        Place { generation, order: Order(table), words, cell }
     }
 }
 
@@ -238,6 +310,42 @@ mod tests {
             }
         }
         assert_eq!(shape.cells(), expected);
+    }
+
+    #[test]
+    fn overlapping_buckets_share_their_cells() {
+        for (buckets, per_bucket) in [(1, 2), (2, 2), (7, 2), (7, 3), (1, 4)] {
+            let shape = Shape::new(2, buckets, per_bucket).unwrap().overlapping();
+            assert_eq!(shape.cells(), 2 * (buckets + per_bucket - 1));
+            for cell in (0..shape.cells()).map(CellId) {
+                let Spot { table, .. } = shape.spot(cell);
+                let holds = |bucket: &Bucket| shape.bucket_cells(table, *bucket).any(|own| own == cell);
+                let expected: Vec<Bucket> = (0..buckets).map(Bucket).filter(holds).collect();
+                let found = shape.buckets_of_cell(cell);
+                assert_eq!((*found.start(), *found.end()), (expected[0], expected[expected.len() - 1]));
+                let place = shape.place(cell, Generation(0));
+                assert_eq!(shape.bucket_of(*place.words.start()), expected[0]);
+                assert_eq!(shape.bucket_of(*place.words.end()), expected[expected.len() - 1]);
+                let near = shape.around(cell, 2);
+                assert!((near.start().0..=near.end().0).all(|near| shape.spot(CellId(near)).table == table));
+            }
+            for (table, bucket) in (0..2).flat_map(|table| (0..buckets).map(move |bucket| (table, Bucket(bucket)))) {
+                let first = shape.first_cell(table, bucket);
+                let mut numbers: Vec<u8> =
+                    (0..per_bucket as u8).map(|number| shape.spot_in(table, first, number).cell).collect();
+                for (number, cell) in (0..).zip(shape.bucket_cells(table, bucket)) {
+                    assert_eq!(shape.spot(cell), shape.spot_in(table, first, number));
+                }
+                numbers.sort_unstable();
+                assert!((0..).zip(&numbers).all(|(expected, number)| *number == expected));
+            }
+            for cells in 1..60 {
+                let resized = shape.resized(cells).unwrap();
+                assert!(
+                    resized.overlaps() && resized.cells() >= cells && resized.cells() <= cells.max(2 * per_bucket) + 1
+                );
+            }
+        }
     }
 
     #[test]

@@ -56,14 +56,15 @@ pub(super) fn place_by_lists<R: Rule>(
         for number in 0..local.shape.cells_per_bucket() {
             let cell = CellId(first + u64::from(number));
             if local.get(cell) == EMPTY {
-                let value = arriving(local, words, Spot { table, cell: number }, Function(0));
+                let spot = local.shape.spot_in(table, CellId(first), number);
+                let value = arriving(local, words, spot, Function(0));
                 return Ok(Some(placed(rng, vec![(cell, value)], Vec::new(), cell, 1)));
             }
         }
     }
     let Search::BreadthFirst { cells: budget } = search else { return Ok(None) };
-    // By hash, the cells of a bucket share one read, which only the planner remembers.
-    if !keys.knows_cells() && local.shape.cells_per_bucket() > 1 {
+    // By hash, the cells of a bucket share one read, which only the planner remembers. Overlapping buckets are reached in parts.
+    if local.shape.overlaps() || !keys.knows_cells() && local.shape.cells_per_bucket() > 1 {
         return Ok(None);
     }
     let mut lists = Lists {
@@ -90,7 +91,7 @@ fn arriving<R: Rule>(local: &Local<R>, words: Words<'_>, spot: Spot, carried: Fu
 }
 
 fn placed(rng: u64, cells: Vec<(CellId, u32)>, moves: Vec<(CellId, CellId)>, cell: CellId, path: usize) -> Placed {
-    let edit = Edit { cells, keys: 1, orphans: 0, rng, counted: Counted::Nothing };
+    let edit = Edit { cells, keys: 1, orphans: 0, rng, counted: Counted::Nothing, flipped: None };
     Placed { finished: Finished { edit, moves, sizes: PartSizes::default() }, cell, path }
 }
 
@@ -134,7 +135,7 @@ impl<R: Rule> Lists<'_, R> {
     fn owner(&mut self, node: Node, keys: &dyn Keys) -> Result<Option<Buckets>, PlanError> {
         let (local, value, start) = (self.local, self.local.get(node.cell), self.bytes.len());
         let function = local.rule.function(node.spot, value);
-        let place = local.shape.place_at(node.spot.table, node.bucket, node.cell, local.generation);
+        let place = local.shape.place_at(node.spot.table, node.bucket..=node.bucket, node.cell, local.generation);
         let (mut owners, mut owner) = (0, None);
         keys.candidates(&place, &mut |key| {
             let words = local.hash.words(key);

@@ -26,12 +26,14 @@ pub struct Stats {
     /// Owners that could not be determined, because the connected part was too large: with fingerprints of about
     /// 4 bits or fewer.
     pub unknown_owners: u64,
-    /// Adaptations that gave up at their bound of steps. A rebuild is wanted then.
+    /// Adaptations that gave up at their bound of steps, and had no room for an exception. A rebuild is wanted then.
     pub over_bound: u64,
     /// Tables that were replaced by growing, re-keying or rebuilding.
     pub rebuilds: u64,
     /// Cells that now hold a fingerprint of no key.
     pub orphans: u64,
+    /// Queries that are now in the list of exceptions.
+    pub exceptions: u64,
 }
 
 impl Stats {
@@ -51,7 +53,7 @@ impl Stats {
                 self.largest_part = self.largest_part.max(sizes.largest as u64);
                 self.unknown_owners = self.unknown_owners.saturating_add(sizes.unknown);
             }
-            Counted::OverBound => {
+            Counted::OverBound | Counted::Refused => {
                 self.adapts += 1;
                 self.over_bound += 1;
             }

@@ -1,4 +1,4 @@
-//! Look-ups of full-key filters in the usual shapes, 4×1 and 2×4.
+//! Look-ups of full-key filters in the usual shapes: 4×1, 2×4, and two windows of two cells.
 //!
 //! A look-up first hashes: it then knows where to read, and has the words that fingerprints come from. Then it reads and
 //! compares, without a branch on what it has read. A batch does the first part for all keys before the second. All numbers
@@ -43,6 +43,9 @@ enum Form {
     /// 2×4, with buckets that begin anywhere.
     Bits,
     BitsWide,
+    /// Two tables with windows of two cells.
+    Windows,
+    WindowsWide,
 }
 
 /// Where a key may be, and the hash words that its fingerprints come from.
@@ -59,6 +62,10 @@ impl Usual {
         let (per_bucket, buckets) = (u64::from(shape.cells_per_bucket()), shape.buckets());
         let bits = per_bucket * u64::from(width);
         let form = match (shape.tables(), per_bucket, bits % 8) {
+            (2, 2, _) if shape.overlaps() && matches!(rule.choice(), Choice::BySpot) => {
+                [Form::Windows, Form::WindowsWide]
+            }
+            _ if shape.overlaps() => return None,
             (4, 1, _) => [Form::Single, Form::SingleWide],
             (2, 4, 0) => [Form::Bytes, Form::BytesWide],
             (2, 4, _) => [Form::Bits, Form::BitsWide],
@@ -69,12 +76,21 @@ impl Usual {
             _ => false,
         };
         let chooses = matches!(rule.choice(), Choice::ByValue { .. });
+        if matches!(rule.choice(), Choice::BySpot) && !shape.overlaps() {
+            return None;
+        }
         if sharing(width) == 0 || chooses && !two {
             return None;
         }
+        let values = [rule.values(Function(0)), rule.values(Function(two.into()))];
+        if shape.overlaps() {
+            // A place is a cell here: whether its number is even says which function is whose. Two cells of at most 24 bits fit
+            // into a load at any bit.
+            let (tables, lanes) = ([0, shape.cells_per_table(), 0, 0], Lanes::new(width, 2));
+            return Some(Usual { form, buckets, bucket: 1, tables, values, width, mask: (1 << width) - 1, lanes });
+        }
         let lanes = Lanes::of_bucket(width, per_bucket as u32)?;
         let bucket = if matches!(form, Form::Bytes | Form::BytesWide) { bits / 8 } else { bits };
-        let values = [rule.values(Function(0)), rule.values(Function(two.into()))];
         let tables = [0, 1, 2, 3].map(|table| table * buckets * bucket);
         Some(Usual { form, buckets, bucket, tables, values, width, mask: (1 << width) - 1, lanes })
     }
@@ -82,7 +98,12 @@ impl Usual {
     /// `true` for the shape that a kind has unless told otherwise, and the width that it has at usual rates.
     #[inline(always)]
     pub(crate) fn is_own<R: Rule>(&self) -> bool {
-        self.form == if R::BY_CELL { Form::Bytes } else { Form::Single }
+        let own = match (R::OVERLAPS, R::BY_CELL) {
+            (true, _) => Form::Windows,
+            (false, true) => Form::Bytes,
+            (false, false) => Form::Single,
+        };
+        self.form == own
     }
 
     /// Hashes a key.
@@ -115,6 +136,16 @@ impl Usual {
         Wanted { at, prints }
     }
 
+    /// The byte in which a place begins.
+    #[inline(always)]
+    fn byte_of(&self, at: u64, bytes: bool) -> u64 {
+        match (bytes, self.form) {
+            (true, _) => at,
+            (false, Form::Windows | Form::WindowsWide) => at * u64::from(self.width) / 8,
+            (false, _) => at / 8,
+        }
+    }
+
     /// The value that a function gives the key.
     #[inline(always)]
     fn print<const WIDE: bool>(&self, prints: &[u64], function: usize, values: Values) -> u64 {
@@ -139,6 +170,28 @@ impl Usual {
         (pairs & u64::from(u32::MAX) | pairs >> 32 << (2 * self.width)) + self.lanes.spread(1u64)
     }
 
+    /// The fingerprints of a window for its two cells, in each table: functions 0 and 1, and 2 and 3. An even cell has the first.
+    #[inline(always)]
+    fn windows_of_prints<const WIDE: bool>(&self, prints: &[u64], at: [u64; 2]) -> [u64; 2] {
+        let side_by_side = |low: u64, high: u64| low | high << self.width;
+        if WIDE {
+            let print = |function| self.print::<WIDE>(prints, function, self.values[0]);
+            let window = |table: usize| {
+                let (even, odd) = (print(2 * table), print(2 * table + 1));
+                if at[table] & 1 == 0 { side_by_side(even, odd) } else { side_by_side(odd, even) }
+            };
+            return [window(0), window(1)];
+        }
+        // Two products at a time, each in its own half of a word: one half for each table.
+        const HALVES: u64 = 0x0000_FFFF_0000_FFFF;
+        let products = |slices: u64| ((slices & HALVES) * self.values[0].len) >> 16 & HALVES;
+        let (even, odd) = (products(prints[0]), products(prints[0] >> 16));
+        let (even_first, odd_first) = (side_by_side(even, odd), side_by_side(odd, even));
+        let pick = |at: u64| if at & 1 == 0 { even_first } else { odd_first };
+        let ones = self.lanes.spread(1u64);
+        [(pick(at[0]) & u64::from(u32::MAX)) + ones, (pick(at[1]) >> 32) + ones]
+    }
+
     #[inline(always)]
     fn is_in<R: Rule, const WIDE: bool, const TABLES: usize, const PRINTS: usize>(
         &self,
@@ -148,6 +201,11 @@ impl Usual {
         wanted: &Wanted<TABLES, PRINTS>,
     ) -> bool {
         let (prints, first) = (&wanted.prints[..], self.values[0]);
+        if TABLES == 2 && matches!(rule.choice(), Choice::BySpot) {
+            let at = [wanted.at[0], wanted.at[1]];
+            let word = |cell: u64| cells.word_at_bit(cell * u64::from(self.width));
+            return self.lanes.any_equal([word(at[0]), word(at[1])], self.windows_of_prints::<WIDE>(prints, at));
+        }
         if TABLES == 2 {
             let word = |at| if bytes { cells.word_at_byte(at) } else { cells.word_at_bit(at) };
             let words = [word(wanted.at[0]), word(wanted.at[1])];
@@ -207,6 +265,8 @@ macro_rules! in_form {
             (Form::Bits, _) => compiled!(false, 2, 1, false),
             (Form::BitsWide, false) => compiled!(true, 2, 1, false),
             (Form::BitsWide, true) => compiled!(true, 2, 2, false),
+            (Form::Windows, _) => compiled!(false, 2, 1, false),
+            (Form::WindowsWide, _) => compiled!(true, 2, 2, false),
         }
     }};
 }
@@ -230,7 +290,11 @@ impl<R: Rule> Look<'_, R> {
     /// The same, if the shape and the width [are the kind's own](Usual::is_own).
     #[inline(always)]
     pub(crate) fn contains_in_own_form(self, key: &[u8]) -> bool {
-        if R::BY_CELL { self.single::<false, 2, 1>(key, true) } else { self.single::<false, 4, 1>(key, false) }
+        match (R::OVERLAPS, R::BY_CELL) {
+            (true, _) => self.single::<false, 2, 1>(key, false),
+            (false, true) => self.single::<false, 2, 1>(key, true),
+            (false, false) => self.single::<false, 4, 1>(key, false),
+        }
     }
 
     /// `true` if any cell matches the key.
@@ -249,7 +313,7 @@ impl<R: Rule> Look<'_, R> {
         let nothing = Wanted::<TABLES, PRINTS> { at: [0; TABLES], prints: [0; PRINTS] };
         let prepare = |key: &[u8]| {
             let wanted = self.usual.locate::<TABLES, PRINTS>(self.hash, key);
-            wanted.at.iter().for_each(|at| self.cells.prefetch_byte(if bytes { *at } else { *at / 8 }));
+            wanted.at.iter().for_each(|at| self.cells.prefetch_byte(self.usual.byte_of(*at, bytes)));
             wanted
         };
         let answer = |_: &[u8], wanted: Wanted<TABLES, PRINTS>| {
@@ -269,7 +333,9 @@ mod tests {
     use crate::cuckoo::fingerprint::Rule;
     use crate::cuckoo::local::Local;
     use crate::cuckoo::options::RuleSpec;
-    use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, Options, Selectors, SwappingFilter};
+    use crate::cuckoo::{
+        CuckooingFilter, CyclicFilter, FullKeyFilter, Options, RememberingFilter, Selectors, SwappingFilter,
+    };
     use crate::hash::HashKey;
     use crate::remote::Generation;
     use crate::rng::SplitMix64;
@@ -314,7 +380,7 @@ mod tests {
     fn usual_shapes_answer_as_any_shape_does() {
         let mut found = 0;
         for width in 2..=32 {
-            for (tables, per_bucket) in [(4, 1), (2, 4), (3, 2), (2, 1)] {
+            for (tables, per_bucket) in [(4, 1), (2, 4), (2, 2), (3, 2), (2, 1)] {
                 for cells in [1, 60, 1_000] {
                     let what = |kind: &str| format!("{kind} {tables}×{per_bucket}, {cells} cells of {width} bits");
                     let plain = FullKeyFilter::with_cells(cells, width).tables(tables).cells_per_bucket(per_bucket);
@@ -327,6 +393,11 @@ mod tests {
                         let swapping =
                             SwappingFilter::with_cells(cells, width).tables(tables).cells_per_bucket(per_bucket);
                         found += compare(&swapping, &what("swapping"));
+                    }
+                    for aligned in [true, false] {
+                        let remembering =
+                            RememberingFilter::with_cells(cells, width).tables(tables).cells_per_bucket(per_bucket);
+                        found += compare(&remembering.aligned(aligned), &what("remembering"));
                     }
                     for selectors in [
                         Selectors::Equal { bits: 1 },

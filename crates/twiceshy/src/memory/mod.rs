@@ -6,10 +6,12 @@
 
 mod lesson;
 mod limits;
+mod recalling;
 mod saved;
 
 pub use lesson::Lesson;
 pub use limits::Limits;
+pub use recalling::Recalling;
 
 use crate::remote::Key;
 use std::collections::{BTreeMap, HashMap};

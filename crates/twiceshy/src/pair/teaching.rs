@@ -4,7 +4,7 @@ use super::{AdaptiveFilter, BATCH, Then};
 use crate::error::Error;
 use crate::filter::{Backed, Operation};
 use crate::growth::{Growth, lesson};
-use crate::memory::{Lesson, Limits, Memory};
+use crate::memory::{Lesson, Limits, Memory, Recalling};
 use crate::plan::{Mistake, Outcome};
 use crate::remote::Remote;
 
@@ -66,7 +66,7 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
             return Ok(true);
         }
         for query in queries {
-            if let Some(mut plan) = lesson(&*self.filter, &query, &self.remote)? {
+            if let Some(mut plan) = lesson(&*self.filter, &query, &Recalling::new(&self.remote, &self.memory))? {
                 let mistakes = std::mem::take(&mut plan.mistakes);
                 self.commit_plan(plan, None)?;
                 self.note_lesson(true, mistakes);
@@ -81,7 +81,8 @@ impl<F: Backed + ?Sized, R: Remote> AdaptiveFilter<F, R> {
             return Ok(false);
         };
         for query in queries {
-            let plan = self.growth.as_ref().map(|growth: &Growth| growth.plan_lesson(&query, &self.remote));
+            let keys = Recalling::new(&self.remote, &self.memory);
+            let plan = self.growth.as_ref().map(|growth: &Growth| growth.plan_lesson(&query, &keys));
             let Some(mut plan) = plan.transpose()?.flatten() else { continue };
             let mistakes = std::mem::take(&mut plan.mistakes);
             let writes = std::mem::take(&mut plan.writes);

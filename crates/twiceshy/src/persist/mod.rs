@@ -75,6 +75,11 @@ fn name_of(kind: u16) -> String {
         "ExtensionFilter",
         "BroomFilter of an earlier kind",
         "BroomFilter",
+        "QuotientFilter",
+        "TelescopingFilter",
+        "PlainTelescopingFilter",
+        "ExtensionFilter",
+        "RememberingFilter",
     ];
     names.get(usize::from(kind)).map_or_else(|| format!("filter of kind {kind}"), |name| (*name).to_owned())
 }

@@ -291,6 +291,12 @@ pub trait Keys {
     fn knows_cells(&self) -> bool {
         false
     }
+
+    /// Calls `found` with the queries that a stored key is remembered to have been mistaken for. Advisory: a remote without a
+    /// [memory](crate::memory) knows none.
+    fn mistaken_for(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) {
+        let _ = (key, found);
+    }
 }
 
 /// A remote stores, for every generation, a set of keys with a word for each order.
@@ -338,6 +344,10 @@ macro_rules! forward {
 
             fn knows_cells(&self) -> bool {
                 (**self).knows_cells()
+            }
+
+            fn mistaken_for(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) {
+                (**self).mistaken_for(key, found);
             }
         }
 

@@ -1,7 +1,7 @@
 //! Any sequence of operations, against an exact set.
 
 use super::{Faulty, Variant};
-use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
+use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, RememberingFilter, SwappingFilter};
 use crate::error::{Error, PlanError};
 use crate::filter::{self, Adapted, Backed, Target};
 use crate::hash::HashKey;
@@ -401,7 +401,7 @@ pub fn statistics(filter: &dyn Backed) -> String {
             })*
         };
     }
-    first!(FullKeyFilter, CyclicFilter, SwappingFilter, CuckooingFilter);
+    first!(FullKeyFilter, CyclicFilter, SwappingFilter, CuckooingFilter, RememberingFilter);
     first!(QuotientFilter, TelescopingFilter, PlainTelescopingFilter, ExtensionFilter);
     first!(BroomFilter);
     String::new()

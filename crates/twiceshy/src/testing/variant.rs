@@ -1,6 +1,8 @@
 //! The filters under test, in one list.
 
-use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, Moves, Search, Selectors, SwappingFilter};
+use crate::cuckoo::{
+    CuckooingFilter, CyclicFilter, FullKeyFilter, Moves, RememberingFilter, Search, Selectors, SwappingFilter,
+};
 use crate::error::{Error, OptionsError};
 use crate::filter::Backed;
 use crate::hash::HashKey;
@@ -93,6 +95,13 @@ variants! {
     Broom = Broom, 2, |cells, bits| BroomFilter::with_slots(cells, bits).form(BroomForm::TwoLevels);
     BroomBackYard = Broom, 2, |cells, bits| BroomFilter::with_slots(cells, bits).form(BroomForm::BackYard);
     BroomByRebuild = Broom, 2, |cells, bits| BroomFilter::with_slots(cells, bits).reclaim_by_rebuild();
+    Remembering = Remembering, 3, |cells, bits| RememberingFilter::with_cells(cells, bits);
+    RememberingWalk = Remembering, 3, |cells, bits| {
+        RememberingFilter::with_cells(cells, bits).cells_per_bucket(3).search(Search::RandomWalk { steps: 300 })
+    };
+    RememberingBuckets = Remembering, 3, |cells, bits| {
+        RememberingFilter::with_cells(cells, bits).aligned(true).cells_per_bucket(4)
+    };
 }
 
 impl Variant {

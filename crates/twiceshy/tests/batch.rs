@@ -1,6 +1,6 @@
 //! Batches give the answers of single look-ups, and insert as single insertions do.
 
-use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, SwappingFilter};
+use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, RememberingFilter, SwappingFilter};
 use twiceshy::filter::{Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
@@ -65,6 +65,7 @@ fn batches_answer_as_single_look_ups_do_in_every_filter() {
                 CyclicFilter, with_cells, "cyclic";
                 SwappingFilter, with_cells, "swapping";
                 CuckooingFilter, with_cells, "cuckooing";
+                RememberingFilter, with_cells, "remembering";
                 QuotientFilter, with_slots, "quotient";
                 TelescopingFilter, with_slots, "telescoping";
                 PlainTelescopingFilter, with_slots, "telescoping-plain";

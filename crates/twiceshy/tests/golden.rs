@@ -8,7 +8,9 @@
 
 use std::path::PathBuf;
 use twiceshy::AdaptiveFilter;
-use twiceshy::cuckoo::{CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, Selectors, SwappingFilter};
+use twiceshy::cuckoo::{
+    CuckooFilter, CuckooingFilter, CyclicFilter, FullKeyFilter, RememberingFilter, Selectors, SwappingFilter,
+};
 use twiceshy::error::Error;
 use twiceshy::filter::{Backed, Filter};
 use twiceshy::hash::HashKey;
@@ -39,14 +41,21 @@ fn path(name: &str) -> PathBuf {
 
 /// The golden file, and the one of version 1; the first is written where that is asked for.
 fn golden(name: &str, written_now: &[u8]) -> [Vec<u8>; 2] {
+    [golden_now(name, written_now), read(path("version_1").join(name))]
+}
+
+/// The golden file alone.
+fn golden_now(name: &str, written_now: &[u8]) -> Vec<u8> {
     if std::env::var_os("TWICESHY_WRITE_GOLDEN").is_some() {
         std::fs::write(path(name), written_now).expect("a folder that can be written to");
     }
-    [path(name), path("version_1").join(name)].map(|path| {
-        let file = std::fs::read(path).expect("a golden file in the repository");
-        assert!(file.len() < 2048, "{name} has {} bytes", file.len());
-        file
-    })
+    read(path(name))
+}
+
+fn read(path: PathBuf) -> Vec<u8> {
+    let file = std::fs::read(&path).expect("a golden file in the repository");
+    assert!(file.len() < 2048, "{} has {} bytes", path.display(), file.len());
+    file
 }
 
 /// A filter after the fixed history, without its adaptations.
@@ -184,6 +193,18 @@ fn a_swapping_filter_is_written_as_ever() {
 #[test]
 fn a_cuckooing_filter_is_written_as_ever() {
     is_golden("cuckooing.bin", &taught(CuckooingFilter::with_cells(128, 9).build(HashKey::fixed(55), ByHash::new())));
+}
+
+/// There was no such filter in version 1.
+#[test]
+fn a_remembering_filter_is_written_as_ever() {
+    let pair = taught(RememberingFilter::with_cells(118, 8).build(HashKey::fixed(57), ByHash::new()));
+    assert!(pair.filter().stats().exceptions > 3, "{:?}", pair.filter().stats());
+    let mut today = Vec::new();
+    pair.save(&mut today).expect("a vector takes everything");
+    let file = golden_now("remembering.bin", &today);
+    assert_eq!(today, file, "what is written today is not remembering.bin");
+    is_read_as_ever("remembering.bin", &pair, [(file, 2)]);
 }
 
 #[test]

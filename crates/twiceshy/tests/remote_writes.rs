@@ -2,7 +2,7 @@
 
 use twiceshy::AdaptiveFilter;
 use twiceshy::cuckoo::{
-    CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec, SwappingFilter,
+    CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RememberingFilter, RuleSpec, SwappingFilter,
 };
 use twiceshy::error::Error;
 use twiceshy::filter::{Backed, Filter, Removed};
@@ -86,6 +86,7 @@ fn an_insertion_and_a_removal_write_one_entry_for_each_table_whatever_they_move(
     writes_each_key_once_an_order(&CyclicFilter::with_cells(CELLS, 9), 4);
     writes_each_key_once_an_order(&SwappingFilter::with_cells(CELLS, 8), 2);
     writes_each_key_once_an_order(&CuckooingFilter::with_cells(CELLS, 8), 4);
+    writes_each_key_once_an_order(&RememberingFilter::with_cells(CELLS, 8), 2);
 }
 
 /// Adapts to mistakes: reads, and never a write or a commit.
@@ -112,6 +113,7 @@ fn adaptations_write_nothing_at_any_load() {
         adapts_without_a_write(&CyclicFilter::with_cells(CELLS, 8), load);
         adapts_without_a_write(&SwappingFilter::with_cells(CELLS, 8), load);
         adapts_without_a_write(&CuckooingFilter::with_cells(CELLS, 8), load);
+        adapts_without_a_write(&RememberingFilter::with_cells(CELLS, 8), load);
     }
 }
 
@@ -131,6 +133,7 @@ fn growth_under_the_same_hash_key_walks_over_each_key_once_and_writes_nothing() 
         grows_without_a_write(&CyclicFilter::with_cells(CELLS, 8), load);
         grows_without_a_write(&SwappingFilter::with_cells(CELLS, 8), load);
         grows_without_a_write(&CuckooingFilter::with_cells(CELLS, 8), load);
+        grows_without_a_write(&RememberingFilter::with_cells(CELLS, 8), load);
     }
 }
 

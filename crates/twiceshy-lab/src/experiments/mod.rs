@@ -14,6 +14,7 @@ mod load_thresholds;
 mod model_fit;
 mod mutually_unfixable;
 mod recorded_traces;
+mod remembering;
 mod selector_histogram;
 mod selector_space;
 mod selector_values;
@@ -52,6 +53,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &selector_values::SelectorValues,
     &selector_space::SelectorSpace,
     &recorded_traces::RecordedTraces,
+    &remembering::Remembering,
 ];
 
 /// The experiments with these names, in the order of [`ALL`]; `all` stands for every one.

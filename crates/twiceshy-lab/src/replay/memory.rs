@@ -43,6 +43,24 @@ pub(crate) fn cells_for(filter: &FilterSpec, keys: u64, like: &FilterSpec, load:
     Ok(Memory::LikeFirst(load).cells(&both, keys)?[1])
 }
 
+/// The filter with the widest cells that has room for `keys` keys in `bits_per_key` bits each, and its cells: at a load of 95 % or
+/// less, and all the memory is used. `None` if there is none.
+pub(crate) fn widest_within(
+    filter: impl Fn(u32) -> FilterSpec,
+    keys: u64,
+    bits_per_key: f64,
+) -> Result<Option<(FilterSpec, u64)>, ReplayError> {
+    let wanted = (bits_per_key * keys as f64) as u64;
+    for width in (3..=28).rev() {
+        let settings = Settings { filter: filter(width), ..Settings::empty() };
+        let least = settings.filter.layout().cells((keys as f64 / 0.95).ceil() as u64)?;
+        if bits(&settings, least)? <= wanted {
+            return Ok(Some((settings.filter.clone(), nearest(&settings, least, wanted)?)));
+        }
+    }
+    Ok(None)
+}
+
 /// The bits that an empty filter allocates.
 fn bits(settings: &Settings, cells: u64) -> Result<u64, ReplayError> {
     Ok(Subject::new(settings, cells, HashKey::fixed(0))?.filter().local_bits())

@@ -22,7 +22,7 @@ pub use afterwards::{Afterwards, Relearned};
 pub use comparison::{Comparison, Recorded};
 pub(crate) use layout::Layout;
 pub use memory::Memory;
-pub(crate) use memory::cells_for;
+pub(crate) use memory::{cells_for, widest_within};
 pub use names::FilterName;
 pub(crate) use options::{AnyFilter, AnyRemote, Make, has_room, told};
 pub use report::{Phase, Report};

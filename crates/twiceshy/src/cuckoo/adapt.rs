@@ -87,7 +87,7 @@ impl<R: Rule> FullKeyCuckoo<R> {
 
     /// The exception that would turn this query away; `None` if there is no room, or if a stored key has the same bits. A remote that
     /// knows cells cannot tell.
-    fn exception_for(&self, query: &[u8], keys: &dyn Keys) -> Result<Option<Bits>, PlanError> {
+    pub(super) fn exception_for(&self, query: &[u8], keys: &dyn Keys) -> Result<Option<Bits>, PlanError> {
         let local = &self.local;
         if keys.knows_cells() || local.exceptions.len() >= most(&local.shape) {
             return Ok(None);

@@ -15,7 +15,7 @@ const CELLS_PER_ENTRY: u64 = 32;
 const FEWEST: u64 = 32;
 
 /// The bits of a query that an entry keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Bits(pub(crate) u32);
 
 impl Bits {
@@ -103,7 +103,10 @@ impl Exceptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuckoo::RememberingFilter;
+    use crate::filter::{Backed, Filter, Operation};
     use crate::hash::HashKey;
+    use crate::remote::{ByHash, Position};
 
     #[test]
     fn entries_come_and_go() {
@@ -115,6 +118,51 @@ mod tests {
         list.flip(Bits(3));
         assert!(!list.contains(Bits(3)) && list.contains(Bits(9)));
         assert_eq!((list.len(), list.is_empty()), (4, false));
+    }
+
+    /// Two keys whose entries would be equal.
+    fn alike(hash: &HashKey) -> (Vec<u8>, Vec<u8>) {
+        let mut seen = std::collections::HashMap::new();
+        for number in 0u64.. {
+            let key = number.to_be_bytes().to_vec();
+            if let Some(other) = seen.insert(Bits::of(&hash.words(&key)), key.clone()) {
+                return (other, key);
+            }
+        }
+        unreachable!("there are more keys than entries")
+    }
+
+    #[test]
+    fn a_stored_key_is_hidden_by_no_entry() {
+        let hash = HashKey::fixed(9);
+        let (stored, query) = alike(&hash);
+        let mut pair = RememberingFilter::with_cells(64, 4).build(hash, ByHash::new()).unwrap();
+        let bits = Bits::of(&hash.words(&query));
+        assert_eq!(pair.filter().exception_for(&query, pair.remote()).unwrap(), Some(bits));
+        pair.insert(&stored[..]).unwrap();
+        assert_eq!(pair.filter().exception_for(&query, pair.remote()).unwrap(), None);
+        pair.remove(&stored[..]).unwrap();
+        assert_eq!(pair.filter().exception_for(&query, pair.remote()).unwrap(), Some(bits));
+        // The other way round: the entry is there first, and the key takes it out, however it arrives.
+        for way in 0..2 {
+            let mut filter = pair.filter().clone();
+            filter.local.exceptions.flip(bits);
+            assert!(filter.local.is_exception(&stored));
+            let plan = match way {
+                0 => filter.plan(Operation::Insert(&stored), pair.remote()).unwrap(),
+                _ => {
+                    let at = Position { word: hash.words(&stored).word(0), key: (&*stored).into() };
+                    filter.plan(Operation::Bring(&at), pair.remote()).unwrap()
+                }
+            };
+            filter.apply(plan).unwrap();
+            assert!(Filter::contains(&filter, &stored), "way {way}");
+        }
+        let mut filter = pair.filter().clone();
+        filter.local.exceptions.flip(bits);
+        let at = Position { word: hash.words(&stored).word(0), key: (&*stored).into() };
+        filter.fill(&at, pair.remote()).unwrap();
+        assert!(Filter::contains(&filter, &stored), "filled");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::{HASH_KEYS, MANY, SOME, Tally, hash_keys, key};
 use twiceshy::cuckoo::{
-    CuckooFilter, CuckooOptions, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options, RuleSpec,
-    Selectors, Shape, SwappingFilter,
+    CuckooFilter, CuckooOptions, CuckooingFilter, CyclicFilter, FullKeyCuckoo, FullKeyFilter, Options,
+    RememberingFilter, RuleSpec, Selectors, Shape, SwappingFilter,
 };
 use twiceshy::error::Error;
 use twiceshy::filter::Filter;
@@ -122,6 +122,18 @@ fn cuckooing_filters_are_wrong_as_often_as_the_formula_says() {
             agrees(&name, &options, load, all_values(bits), SOME);
             let shared = options.shared_fingerprint(true);
             agrees(&format!("{name}, shared"), &shared, load, all_values(bits), SOME);
+        }
+    }
+}
+
+#[test]
+fn remembering_filters_are_wrong_as_often_as_the_formula_says() {
+    agrees("remembering, 8 bits", &RememberingFilter::with_cells(20_004, 8), 0.95, all_values(8), MANY);
+    for (tables, per_window, cells, load) in [(2, 2, 4_004, 0.95), (3, 2, 4_008, 0.97), (2, 3, 4_006, 0.97)] {
+        for bits in [5, 11] {
+            let options = RememberingFilter::with_cells(cells, bits).tables(tables).cells_per_bucket(per_window);
+            let name = format!("remembering, {tables} windows of {per_window}, {bits} bits");
+            agrees(&name, &options, load, all_values(bits), SOME);
         }
     }
 }

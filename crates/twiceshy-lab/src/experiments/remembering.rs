@@ -1,0 +1,279 @@
+//! The remembering filter beside all others at equal memory. No paper has it.
+
+use crate::experiment::{
+    Axis, Budget, Contender, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size,
+    Statement, Table, TaskError, contest, line,
+};
+use crate::replay::{FilterSpec, Report, Settings, run, widest_within};
+use crate::workload::Workload;
+
+/// At equal memory the remembering filter has the fewest false positives at every A/S.
+pub(super) struct Remembering;
+
+const OWN: &str = "remembering";
+
+/// The bits of its cells.
+const BITS: u32 = 11;
+
+/// The load that its tables are planned for.
+const LOAD: f64 = 0.935;
+
+/// The recordings, as in `recorded-traces`.
+const TRACES: [(&str, &str); 2] =
+    [("product recommender", "recommender-requests.txt.xz"), ("ORM cache", "orm-session.txt.xz")];
+
+/// The others, by the bits of a cell or slot.
+fn others() -> [(&'static str, fn(u32) -> Contender); 8] {
+    [
+        ("cuckoo, plain", Contender::cuckoo),
+        ("cuckoo with cache", Contender::cached),
+        ("cyclic, s = 1", |bits| Contender::cyclic(bits, 1)),
+        ("swapping", Contender::swapping),
+        ("cuckooing", Contender::cuckooing),
+        ("telescoping", Contender::telescoping),
+        ("extension", Contender::extension),
+        ("broom", Contender::broom),
+    ]
+}
+
+fn ratios(size: Size) -> &'static [u64] {
+    size.of(&[10], &[1, 10, 50], &[1, 2, 5, 10, 20, 50, 100])
+}
+
+/// The stored keys where the workload does not fix them, and the queries for each absent key.
+fn amounts(size: Size) -> (u64, u64) {
+    size.of((4_000, 20), (20_000, 20), (50_000, 100))
+}
+
+/// Names and workloads.
+fn streams(setup: &Setup) -> Vec<(&'static str, Workload)> {
+    let names: &[(&'static str, &str)] = setup.size.of(
+        &[("uniform", "uniform")],
+        &[("uniform", "uniform"), ("Zipf 1.0", "zipf:1.0")],
+        &[("uniform", "uniform"), ("Zipf 1.0", "zipf:1.0"), ("active set", "active-set")],
+    );
+    let mut all: Vec<(&'static str, Workload)> =
+        names.iter().filter_map(|(label, text)| Some((*label, text.parse().ok()?))).collect();
+    if setup.size != Size::Tiny
+        && let Some(data) = &setup.data
+    {
+        let files = TRACES.map(|(label, file)| (label, data.join(file)));
+        all.extend(
+            files.into_iter().filter(|(_, path)| path.is_file()).map(|(label, path)| (label, Workload::Trace(path))),
+        );
+    }
+    all
+}
+
+/// One trial: the remembering filter first, then the others in the memory that it has at the end.
+#[derive(Clone)]
+struct Trial {
+    label: &'static str,
+    workload: Workload,
+    ratio: u64,
+    keys: u64,
+    per_key: u64,
+    is_planted: bool,
+}
+
+impl Trial {
+    fn settings(&self, filter: FilterSpec, seed: u64) -> Settings {
+        let generated = matches!(self.workload, Workload::Generated(_));
+        let queries = (self.workload.to_string() == "active-set").then_some(1_000_000);
+        Settings {
+            filter,
+            ratio: self.ratio as f64,
+            per_key: generated.then_some(self.per_key),
+            queries,
+            seed,
+            workload: self.workload.clone(),
+            ..Settings::empty()
+        }
+    }
+
+    fn measure(&self, seed: u64) -> Result<Vec<Line>, TaskError> {
+        // The planted wrong rule: it does not learn.
+        let own = if self.is_planted { Contender::cuckoo(BITS) } else { Contender::remembering(BITS) };
+        let mut settings = self.settings(own.spec, seed);
+        settings.load = LOAD;
+        if matches!(self.workload, Workload::Generated(_)) {
+            settings.cells = Some((self.keys as f64 / LOAD) as u64);
+        }
+        let own = run(&settings, &|_| ())?;
+        let mut lines = vec![self.line(OWN, &own)];
+        for (label, contender) in others() {
+            let by_bits = |bits| contender(bits).over_mirror().spec;
+            let Some((spec, cells)) = widest_within(by_bits, own.keys, own.bits_per_key)? else { continue };
+            let mut settings = self.settings(spec, seed);
+            settings.load = own.keys as f64 / cells as f64;
+            if matches!(self.workload, Workload::Generated(_)) {
+                settings.cells = Some(cells);
+            }
+            lines.push(self.line(label, &run(&settings, &|_| ())?));
+        }
+        Ok(lines)
+    }
+
+    fn line(&self, filter: &str, report: &Report) -> Line {
+        // Filters that do not learn need no remote. Of a mistake they only make the store read.
+        let learns = !filter.starts_with("cuckoo,") && !filter.starts_with("cuckoo with");
+        let work = if learns { report.adapting.remote_reads + report.adapting.remote_writes } else { 0 };
+        line![
+            self.label,
+            filter,
+            self.ratio,
+            report.keys,
+            report.load,
+            report.bits,
+            report.bits_per_key,
+            report.queries,
+            report.false_positives,
+            report.fpr,
+            report.first_time_fpr,
+            report.regret,
+            report.rebuilds,
+            report.false_positives + work,
+        ]
+    }
+}
+
+impl Experiment for Remembering {
+    fn name(&self) -> &'static str {
+        "remembering"
+    }
+
+    fn claim(&self) -> &'static str {
+        "At equal memory the remembering filter has the fewest false positives at every A/S"
+    }
+
+    fn source(&self) -> &'static str {
+        "this project: no paper has this filter"
+    }
+
+    fn method(&self, size: Size) -> Vec<String> {
+        let (keys, per_key) = amounts(size);
+        vec![
+            format!(
+                "In each trial the remembering filter runs first, with cells of {BITS} bits at the load that it is planned for \
+                 ({LOAD}). Every other filter then has the same keys and queries, and the bits a key that it had allocated at the end, \
+                 its list of exceptions included: with the widest cells that fit at a load of 95 % or less, and the rest of the \
+                 bits as more cells. The broom filter begins with that memory and grows. \"Cuckoo with cache\" is the plain filter with a list \
+                 of its latest mistakes."
+            ),
+            format!(
+                "{keys} stored keys and {per_key} queries for each absent key, uniform and Zipf 1.0; in the large size the active set \
+                 of FireHose with 1,000,000 queries; the recorded traces as in `recorded-traces`, if the folder that holds them is there."
+            ),
+            "The cost on the store's side counts a read for each mistake, and all reads and writes of the remote for adapting and \
+             rebuilding."
+                .into(),
+        ]
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        &[
+            "workload",
+            "filter",
+            "ratio",
+            "keys",
+            "load",
+            "cell_bits",
+            "bits_per_key",
+            "queries",
+            "false_positives",
+            "fpr",
+            "first_time_fpr",
+            "regret",
+            "rebuilds",
+            "cost",
+        ]
+    }
+
+    fn budget(&self, size: Size) -> Budget {
+        size.of(Budget { first: 12, most: 24 }, Budget { first: 12, most: 24 }, Budget { first: 12, most: 24 })
+    }
+
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let (keys, per_key) = amounts(setup.size);
+        let is_planted = setup.planted == Planted::WrongRule;
+        let mut points = Vec::new();
+        for (label, workload) in streams(setup) {
+            for &ratio in ratios(setup.size) {
+                let trial = Trial { label, workload: workload.clone(), ratio, keys, per_key, is_planted };
+                let settings = format!("{label}, {ratio}, {keys}, {per_key}, {is_planted}");
+                let work = (keys * ratio * per_key) as f64 * 4e-7;
+                points.push(Point::new(format!("{label}, A/S {ratio}"), work, &settings, move |seed| {
+                    trial.measure(seed)
+                }));
+            }
+        }
+        points
+    }
+
+    fn pictures(&self, table: &Table) -> Vec<Picture> {
+        let looks = || others().map(|(label, contender)| (label, contender(BITS).look));
+        let picture = |workload: String| {
+            let here = table.only("workload", workload.as_str());
+            let curve = |(label, look): (&str, usize)| {
+                Curve::measured(label, look, here.only("filter", label).means("ratio", "fpr"))
+            };
+            let own = (OWN, Contender::remembering(BITS).look);
+            Picture {
+                name: contest::file_name(&format!("remembering {workload}")),
+                title: format!("{workload}, equal memory"),
+                x: Axis::log("A/S: absent keys asked for over stored keys"),
+                y: Axis::log("false-positive rate"),
+                lines: [own].into_iter().chain(looks()).map(curve).collect(),
+            }
+        };
+        table.values("workload").into_iter().map(|workload| picture(workload.to_string())).collect()
+    }
+
+    fn statements(&self, table: &Table, _: Size) -> Vec<Statement> {
+        table.values("workload").into_iter().flat_map(|workload| of_workload(table, &workload.to_string())).collect()
+    }
+}
+
+fn sample(table: &Table, workload: &str, ratio: &str, filter: &str, column: &str) -> Sample {
+    table.only("workload", workload).only("ratio", ratio).only("filter", filter).sample(column)
+}
+
+fn of_workload(table: &Table, workload: &str) -> Vec<Statement> {
+    let here = table.only("workload", workload);
+    let ratios: Vec<String> = here.values("ratio").into_iter().map(|ratio| ratio.to_string()).collect();
+    let of = |ratio: &str, filter: &str, column: &str| sample(table, workload, ratio, filter, column);
+    let (mut lowest, mut once, mut cheap) = (Vec::new(), Vec::new(), Vec::new());
+    for ratio in &ratios {
+        let own = of(ratio, OWN, "false_positives");
+        for (other, _) in others() {
+            let theirs = of(ratio, other, "false_positives");
+            if !theirs.is_empty() {
+                lowest.push(Evidence::ratio(format!("{OWN} / {other}, A/S {ratio}"), &own, &theirs).below(1.0));
+            }
+        }
+        if ratio.parse().is_ok_and(|ratio: u64| ratio <= 50) {
+            once.push(Evidence::mean(format!("A/S {ratio}"), &of(ratio, OWN, "regret")).below(1.1));
+        }
+        let plain = of(ratio, "cuckoo, plain", "cost");
+        cheap.push(Evidence::ratio(format!("A/S {ratio}"), &of(ratio, OWN, "cost"), &plain).below(0.5));
+    }
+    vec![
+        Statement::new(
+            format!("This project, {workload}: no filter of the same memory has fewer false positives"),
+            "its false positives over those of every other filter: below 1 at every A/S",
+        )
+        .every(lowest),
+        Statement::new(
+            format!("This project, {workload}: it makes a mistake about once for each key that it is ever wrong about"),
+            "false positives for each key that was ever wrong: at most 1.1 at every A/S up to 50",
+        )
+        .every(once),
+        Statement::new(
+            format!(
+                "This project, {workload}: all that it costs the store is less than half of the plain filter's mistakes"
+            ),
+            "reads and writes of the store's side over those of the plain filter, at most 0.5",
+        )
+        .every(cheap),
+    ]
+}

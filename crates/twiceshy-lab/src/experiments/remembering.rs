@@ -37,12 +37,12 @@ fn others() -> [(&'static str, fn(u32) -> Contender); 8] {
 }
 
 fn ratios(size: Size) -> &'static [u64] {
-    size.of(&[10], &[1, 10, 50], &[1, 2, 5, 10, 20, 50, 100])
+    size.of(&[10], &[1, 5, 20, 50, 100], &[1, 2, 5, 10, 20, 50, 100])
 }
 
 /// The stored keys where the workload does not fix them, and the queries for each absent key.
 fn amounts(size: Size) -> (u64, u64) {
-    size.of((4_000, 20), (20_000, 20), (50_000, 100))
+    size.of((4_000, 20), (10_000, 20), (50_000, 100))
 }
 
 /// Names and workloads.

@@ -8,8 +8,8 @@ use crate::hash::Words;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::{CellId, Generation, Order, Place};
 
-/// One entry for this many cells at most: one bit for each cell.
-const CELLS_PER_ENTRY: u64 = 32;
+/// One entry for this many cells at most: half a bit for each cell.
+const CELLS_PER_ENTRY: u64 = 64;
 
 /// The fewest entries that a table has room for.
 const FEWEST: u64 = 32;

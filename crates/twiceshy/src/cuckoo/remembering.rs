@@ -28,7 +28,7 @@ pub struct Remembering {
 /// others move too, and no key moves to a cell where a query of its own memory would match.
 ///
 /// *Cost.* No bit is spent on adapting, but for a list of exceptions: where few reads of R find no such way, 32 bits of the query's hash
-/// go there. It has at most one entry for 32 cells, and the longer it is, the longer a way is searched for. About half of all
+/// go there. It has at most one entry for 64 cells, and the longer it is, the longer a way is searched for. About half of all
 /// mistakes are fixed with one read of R: the key swaps cells with its neighbour. Windows fill 96.5 % of their cells
 /// (Lehman and Panigrahy, *3.5-way cuckoo hashing for the price of 2-and-a-bit*); tables are planned for 93.5 %.
 ///

@@ -4,12 +4,13 @@ use serde_json::Value;
 use std::process::{Command, Output};
 use twiceshy::sizing::{cuckoo_rate, quotient_rate};
 
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     "cuckoo",
     "cuckoo-full",
     "cyclic",
     "swapping",
     "cuckooing",
+    "remembering",
     "quotient",
     "quotient-keys",
     "telescoping",

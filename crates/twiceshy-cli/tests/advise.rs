@@ -280,7 +280,7 @@ fn advice_has_every_promised_name_and_its_rows_are_in_order() {
         assert!(!advice[name].is_null(), "{name}: {advice}");
     }
     let rows = advice["candidates"].as_array().expect("candidates");
-    assert_eq!(rows.len(), 8);
+    assert_eq!(rows.len(), 9);
     for row in rows {
         for name in [
             "filter",

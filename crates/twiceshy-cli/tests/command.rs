@@ -180,7 +180,7 @@ fn streams_of_the_papers_are_replayed_by_their_names() {
 #[test]
 fn bad_arguments_are_refused_with_a_hint() {
     for (arguments, hint) in [
-        ("replay --filter sieve", "cuckooing, quotient, telescoping, telescoping-plain, extension, broom"),
+        ("replay --filter sieve", "cuckooing, quotient, telescoping, telescoping-plain, extension, broom, remembering"),
         ("replay --filter cyclic --bits 1", "2 to 32"),
         ("replay --filter cyclic --bits 33", "2 to 32"),
         ("replay --filter cyclic --load 0", "0.95"),
@@ -222,7 +222,7 @@ fn bad_arguments_are_refused_with_a_hint() {
         ("replay --filter telescoping --cells 0", "at least 8"),
         ("replay --filter extension --cells 99999999999999999", "1 to 2^36"),
         ("replay --filter telescoping --load 0.999 --cells 4000", "lower --load"),
-        ("replay --filter telescoping --tables 4", "--filter cuckoo, cyclic, swapping or cuckooing"),
+        ("replay --filter telescoping --tables 4", "--filter cuckoo, cyclic, swapping, cuckooing or remembering"),
         ("replay --filter quotient --remote mirror", "--remote mirror is an option of"),
         ("replay --filter quotient --side-table 9", "--filter telescoping or extension"),
         ("replay --filter telescoping --code 1,2", "2 to 16"),
@@ -234,7 +234,10 @@ fn bad_arguments_are_refused_with_a_hint() {
         ("attack --filter cyclic --adversary cyclic --bits 6 --fpr 0.1", "cannot be used with"),
         ("attack --filter cyclic --adversary cyclic --bits 6 --selector-bits 9", "must be 0 to 4"),
         ("attack --filter swapping --adversary cyclic --bits 6 --selector-bits 1", "option of --filter cyclic"),
-        ("attack --filter broom --adversary cyclic --bits 6 --tables 2", "cuckoo, cyclic, swapping or cuckooing"),
+        (
+            "attack --filter broom --adversary cyclic --bits 6 --tables 2",
+            "cuckoo, cyclic, swapping, cuckooing or remembering",
+        ),
         ("attack --filter broom --adversary cyclic --bits 6 --load 1.5", "up to 1"),
         ("attack --filter cyclic --adversary fresh --form back-yard", "option of --filter broom"),
         ("attack --filter cyclic --adversary repeat --most-queries 9", "cyclic, swapping, unfixable, not of repeat"),

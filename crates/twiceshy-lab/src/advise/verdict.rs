@@ -122,8 +122,8 @@ const EQUAL: f64 = 0.25;
 
 /// The filters, the simplest first. The telescoping filter fixes more mistakes in the same bits than the extension filter, and
 /// a cuckoo filter needs more index entries than either.
-const SIMPLEST: [&str; 8] =
-    ["quotient", "cuckoo", "telescoping", "extension", "swapping", "cyclic", "cuckooing", "broom"];
+const SIMPLEST: [&str; 9] =
+    ["quotient", "cuckoo", "telescoping", "extension", "remembering", "swapping", "cyclic", "cuckooing", "broom"];
 
 /// The cheapest candidate that keeps the rate; of equally cheap ones, the simplest. One that learns must not read the store
 /// more often than one that does not, mistakes and learning together. If clients may be hostile, only a filter with a promise

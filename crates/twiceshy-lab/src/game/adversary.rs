@@ -146,6 +146,18 @@ const ALL_BUT_BROOM: &[Kind] = &[
     Kind::Telescoping,
     Kind::TelescopingPlain,
     Kind::Extension,
+    Kind::Remembering,
+];
+/// Without the filter that remembers its mistakes.
+const ALL_BUT_BROOM_AND_REMEMBERING: &[Kind] = &[
+    Kind::FullKey,
+    Kind::Cyclic,
+    Kind::Swapping,
+    Kind::Cuckooing,
+    Kind::Quotient,
+    Kind::Telescoping,
+    Kind::TelescopingPlain,
+    Kind::Extension,
 ];
 /// Without the filter that has room for every selector.
 const ALL_BUT_BROOM_AND_PLAIN: &[Kind] =
@@ -206,21 +218,21 @@ impl AdversaryName {
                 "Deletes and re-inserts keys to find the one that a mistake collides with; does that once more and names the mistake.",
                 &DeleteReinsert,
                 CHANGES,
-                ALL_BUT_BROOM,
+                ALL_BUT_BROOM_AND_REMEMBERING,
             ),
             AdversaryName::Cyclic => entry(
                 "cyclic",
                 "Searches for a key that is wrong under all fingerprint functions of a cell; made for cyclic.",
                 &Cyclic,
                 ASKS,
-                &[Kind::FullKey, Kind::Cyclic, Kind::Quotient],
+                &[Kind::FullKey, Kind::Cyclic, Kind::Quotient, Kind::Remembering],
             ),
             AdversaryName::Swapping => entry(
                 "swapping",
                 "Searches for a key that is wrong in every order of a bucket's keys; made for swapping.",
                 &Swapping,
                 ASKS,
-                &[Kind::FullKey, Kind::Cyclic, Kind::Swapping, Kind::Cuckooing, Kind::Quotient],
+                &[Kind::FullKey, Kind::Cyclic, Kind::Swapping, Kind::Cuckooing, Kind::Quotient, Kind::Remembering],
             ),
             AdversaryName::Unfixable => entry(
                 "unfixable",
@@ -241,7 +253,7 @@ impl AdversaryName {
                 "Keeps a frontier in byte order busy with rising keys so that a phase never ends, and finds n mistakes meanwhile; then plays `swap`.",
                 &Endless,
                 CHANGES,
-                ALL_BUT_BROOM,
+                ALL_BUT_BROOM_AND_REMEMBERING,
             ),
             AdversaryName::Siblings => entry(
                 "siblings",
@@ -269,7 +281,7 @@ impl AdversaryName {
                 "Finds mistakes, waits until the filter has grown, and names one of them.",
                 &Growth,
                 &[Move::Ask, Move::AwaitGrowth],
-                ALL_BUT_BROOM,
+                ALL_BUT_BROOM_AND_REMEMBERING,
             ),
             AdversaryName::Crash => entry(
                 "crash",
@@ -304,7 +316,7 @@ impl AdversaryName {
                 "Replaces half of the keys by their mistakes, four times, while some deleted keys are re-inserted; names any that is not stored.",
                 &Chain,
                 CHANGES,
-                ALL_BUT_BROOM,
+                ALL_BUT_BROOM_AND_REMEMBERING,
             ),
             AdversaryName::Few => entry(
                 "few",
@@ -333,7 +345,7 @@ impl AdversaryName {
                 "Deletes all keys and inserts them in another order, six times, asking half of its mistakes each time; names a mistake.",
                 &Revenants,
                 CHANGES,
-                ALL_BUT_BROOM,
+                ALL_BUT_BROOM_AND_REMEMBERING,
             ),
             AdversaryName::PhaseRiders => entry(
                 "phase-riders",
@@ -347,21 +359,21 @@ impl AdversaryName {
                 "Stores the keys and their mistakes in turns, asking those that are absent; names a key while the mistakes are stored.",
                 &Seesaw,
                 CHANGES,
-                ALL_BUT_BROOM,
+                ALL_BUT_BROOM_AND_REMEMBERING,
             ),
             AdversaryName::Lottery => entry(
                 "lottery",
                 "Stores a random part of all keys that it knows in each of eight rounds, asks some of the others, and names any that is absent.",
                 &Lottery,
                 CHANGES,
-                ALL_BUT_BROOM,
+                ALL_BUT_BROOM_AND_REMEMBERING,
             ),
             AdversaryName::Lives => entry(
                 "lives",
                 "Finds mistakes before and after two crashes and a growth, and names any of them: wins if an old hash function is used again.",
                 &Lives,
                 &[Move::Ask, Move::AwaitGrowth, Move::AwaitCrash],
-                ALL_BUT_BROOM,
+                ALL_BUT_BROOM_AND_REMEMBERING,
             ),
         }
     }
@@ -396,6 +408,7 @@ impl AdversaryName {
         let losers = match self.beats() {
             [] => "no filter".to_owned(),
             ALL_BUT_BROOM => "every filter except broom".to_owned(),
+            ALL_BUT_BROOM_AND_REMEMBERING => "every filter except broom and remembering".to_owned(),
             _ => listed(&losers),
         };
         let short = if self.searches() { " with short fingerprints" } else { "" };

@@ -103,7 +103,7 @@ fn an_explanation_has_the_moves_and_the_losers() {
     assert!(
         AdversaryName::Cyclic
             .explain()
-            .ends_with(" It asks. Beats cuckoo, cyclic and quotient with short fingerprints.")
+            .ends_with(" It asks. Beats cuckoo, cyclic, quotient and remembering with short fingerprints.")
     );
     assert!(AdversaryName::Swap.explain().ends_with(" It asks, inserts and deletes. Beats every filter except broom."));
     let rounds = " It asks. Beats cuckoo and quotient.";

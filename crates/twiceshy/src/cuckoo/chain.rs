@@ -5,12 +5,12 @@
 //! shows where these are, and a key of a window moves to the next cell with probability one half.
 
 use super::exceptions::most;
+use super::fingerprint::Rule;
 use super::local::{EMPTY, Local, Located};
-use super::planner::{Occupant, Planner};
+use super::planner::Planner;
 use super::remembering::Remembering;
 use super::search::{Path, Tables};
 use crate::error::PlanError;
-use crate::hash::Words;
 use crate::remote::CellId;
 use std::collections::{HashSet, VecDeque};
 
@@ -155,9 +155,8 @@ impl Search<'_> {
             // Unknown: not to be moved.
             None => return Ok(None),
         };
-        let barred = barred(planner, &occupant, self.query);
         for next in planner.local.shape.cells_of(occupant.buckets()) {
-            if next == node.cell || barred.contains(&next) {
+            if next == node.cell || self.is_barred(planner, &occupant.located, next) {
                 continue;
             }
             // A cycle: the last key takes the first one's cell.
@@ -176,6 +175,15 @@ impl Search<'_> {
         Ok(None)
     }
 
+    /// `true` if the query, or one in the key's memory, would match the key in this cell.
+    fn is_barred(&self, planner: &Planner<'_, Remembering>, key: &Located, cell: CellId) -> bool {
+        let (local, query) = (planner.local, self.query);
+        let function = local.rule.function(local.shape.spot(cell), EMPTY);
+        let clashes = local.shape.cells_of(&query.buckets).any(|own| own == cell)
+            && local.value(&key.key, function) == local.value(&query.key, function);
+        clashes || planner.recalls_at(key, cell)
+    }
+
     /// The cells from the first move on to a node, and one more.
     fn path(&self, at: usize, last: Option<CellId>) -> Path {
         let mut cells: Vec<CellId> = last.into_iter().collect();
@@ -187,24 +195,4 @@ impl Search<'_> {
         cells.reverse();
         Path(cells)
     }
-}
-
-/// The cells of a key in which the query, or one of the queries in its memory, would match it.
-fn barred(planner: &Planner<'_, Remembering>, occupant: &Occupant, query: &Located) -> Vec<CellId> {
-    let (local, key) = (planner.local, &occupant.located);
-    let mut barred = Vec::new();
-    let mut bar = |other: Words<'_>| {
-        let cells = local.shape.buckets_of(&other);
-        for cell in
-            local.shape.cells_of(&cells).filter(|cell| local.shape.cells_of(&key.buckets).any(|own| own == *cell))
-        {
-            let function = local.rule_function(cell);
-            if local.value(&key.key, function) == local.value_of(other, function) {
-                barred.push(cell);
-            }
-        }
-    };
-    bar(local.hash.words(&query.key));
-    planner.owners.keys.mistaken_for(&key.key, &mut |query| bar(local.hash.words(query)));
-    barred
 }

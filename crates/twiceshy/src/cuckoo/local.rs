@@ -257,11 +257,6 @@ impl<R: Rule> Local<R> {
         self.rule.function(self.shape.spot(cell), self.get(cell))
     }
 
-    /// The function of a cell whose spot alone decides it.
-    pub(crate) fn rule_function(&self, cell: CellId) -> Function {
-        self.rule.function(self.shape.spot(cell), EMPTY)
-    }
-
     /// The value that `function` gives a key.
     pub(crate) fn value(&self, key: &[u8], function: Function) -> u32 {
         self.value_of(self.hash.words(key), function)

@@ -3,7 +3,7 @@
 use super::fingerprint::{Function, Rule};
 use super::local::{Local, Located};
 use super::planner::{Finished, Occupant, Planner};
-use super::search::Search;
+use super::search::{Path, Search, breadth_first};
 use super::shortcut::place_by_lists;
 use crate::error::PlanError;
 use crate::remote::{CellId, Key, Keys};
@@ -38,13 +38,36 @@ pub(crate) fn place<R: Rule>(
     search: Search,
 ) -> Result<Option<Placed>, PlanError> {
     let newcomer = Occupant { located: Rc::new(planner.local.locate(key.clone())), function: Function(0) };
-    let mut rng = planner.rng.clone();
-    let found = search.find(&mut planner, newcomer.buckets(), &mut rng)?;
-    planner.rng = rng;
+    let careful = if R::LISTS { careful_path(&mut planner, &newcomer, search)? } else { None };
+    let found = match careful {
+        Some(path) => Some(path),
+        None => {
+            let mut rng = planner.rng.clone();
+            let found = search.find(&mut planner, newcomer.buckets(), &mut rng)?;
+            planner.rng = rng;
+            found
+        }
+    };
     let Some(path) = found else { return Ok(None) };
     planner.follow(&path, newcomer.clone())?;
     let Some(cell) = planner.drafted_cell(&newcomer.located) else { return Ok(None) };
     Ok(Some(Placed { finished: planner.finish(1), cell, path: path.0.len() }))
+}
+
+/// The shortest path on which no key, old or new, goes to where a query of its memory matches it: else to remove a key and to insert it
+/// again would undo what was learned.
+fn careful_path<R: Rule>(
+    planner: &mut Planner<'_, R>,
+    newcomer: &Occupant,
+    search: Search,
+) -> Result<Option<Path>, PlanError> {
+    let Search::BreadthFirst { cells: budget } = search else { return Ok(None) };
+    let own = planner.local.shape.cells_of(newcomer.buckets());
+    let barred: Vec<CellId> = own.filter(|cell| planner.recalls_at(&newcomer.located, *cell)).collect();
+    planner.is_careful = true;
+    let path = breadth_first(planner, newcomer.buckets(), |cell| !barred.contains(&cell), budget);
+    planner.is_careful = false;
+    path
 }
 
 /// Plans the removal of a stored key. The cell is `None` if it cannot be determined; then an orphan stays.

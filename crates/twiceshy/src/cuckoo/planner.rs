@@ -27,6 +27,8 @@ pub struct Planner<'a, R> {
     draft: BTreeMap<CellId, Option<Occupant>>,
     /// The plan's change to the number of orphans.
     orphans: i64,
+    /// `true` if a search may not move a key to where a query of its memory matches it.
+    pub(crate) is_careful: bool,
 }
 
 /// A saved state of a plan.
@@ -51,7 +53,7 @@ impl Finished {
 impl<'a, R: Rule> Planner<'a, R> {
     pub(crate) fn new(local: &'a Local<R>, keys: &'a dyn Keys, rng: SplitMix64) -> Self {
         let owners = Owners::new(local, keys);
-        Planner { local, owners, rng, draft: BTreeMap::new(), orphans: 0 }
+        Planner { local, owners, rng, draft: BTreeMap::new(), orphans: 0, is_careful: false }
     }
 
     /// The value that a cell will have.
@@ -71,6 +73,22 @@ impl<'a, R: Rule> Planner<'a, R> {
     /// `true` if a look-up of `query` will report it present.
     pub(crate) fn is_present(&self, query: &Located) -> bool {
         self.local.shape.cells_of(&query.buckets).any(|cell| self.matches(query, cell))
+    }
+
+    /// `true` if a query that the key is remembered to have been mistaken for would match it in this cell under this function.
+    pub(crate) fn recalls(&self, key: &Located, cell: CellId, function: Function) -> bool {
+        let (local, mut recalls) = (self.local, false);
+        self.owners.keys.mistaken_for(&key.key, &mut |query| {
+            let words = local.hash.words(query);
+            let is_there = local.shape.cells_of(&local.shape.buckets_of(&words)).any(|own| own == cell);
+            recalls |= is_there && local.value_of(words, function) == local.value(&key.key, function);
+        });
+        recalls
+    }
+
+    /// The same under the function of the cell's spot.
+    pub(crate) fn recalls_at(&self, key: &Located, cell: CellId) -> bool {
+        self.recalls(key, cell, self.local.rule.function(self.local.shape.spot(cell), EMPTY))
     }
 
     /// The key that will be in a cell. Clears the cell if it holds an orphan. The outer `None` means unknown.
@@ -190,6 +208,14 @@ impl<R: Rule> Tables for Planner<'_, R> {
             Some(None) => Resident::NoKey,
             None => Resident::Unknown,
         })
+    }
+
+    fn is_barred(&mut self, from: CellId, to: CellId) -> Result<bool, Self::Error> {
+        if !self.is_careful {
+            return Ok(false);
+        }
+        let Some(Some(occupant)) = self.occupant(from)? else { return Ok(false) };
+        Ok(self.recalls_at(&occupant.located, to))
     }
 }
 

@@ -26,6 +26,12 @@ pub(crate) trait Tables {
 
     /// The occupant of a cell that is not free.
     fn resident(&mut self, cell: CellId) -> Result<Resident, Self::Error>;
+
+    /// `true` if the key in a cell must not move to another one.
+    fn is_barred(&mut self, from: CellId, to: CellId) -> Result<bool, Self::Error> {
+        let _ = (from, to);
+        Ok(false)
+    }
 }
 
 /// What a search finds in a cell.
@@ -118,7 +124,7 @@ pub(crate) fn breadth_first<T: Tables>(
             if !shape.overlaps() && shape.spot(next).table == table {
                 continue;
             }
-            if !allowed(next) || !seen.insert(next) {
+            if !allowed(next) || seen.contains(&next) || tables.is_barred(cell, next)? || !seen.insert(next) {
                 continue;
             }
             nodes.push((next, Some(at)));

@@ -40,7 +40,7 @@ struct Moving {
 }
 
 /// Plans a cell for a key that is not in the table's set, as [`place`](super::placing::place) does. `None` if that needs a
-/// matching, another search, or more cells than this one looks at.
+/// matching, another search, more cells than this one looks at, or a look into the key's memory.
 pub(super) fn place_by_lists<R: Rule>(
     local: &Local<R>,
     rng: u64,
@@ -48,6 +48,13 @@ pub(super) fn place_by_lists<R: Rule>(
     search: Search,
     keys: &dyn Keys,
 ) -> Result<Option<Placed>, PlanError> {
+    let mut has_memory = false;
+    if R::LISTS {
+        keys.mistaken_for(key, &mut |_| has_memory = true);
+    }
+    if has_memory {
+        return Ok(None);
+    }
     let words = local.hash.words(key);
     let buckets = local.shape.buckets_of(&words);
     // Both searches begin with the key's own cells, in this order.

@@ -32,6 +32,9 @@ pub struct Swapping {
 /// cell of its bucket, empty or not. One swap for each false positive, as footnote 2 of 003 says; all colliding cells with
 /// [`Options::all_cells`].
 ///
+/// *Departure.* If a [memory](crate::memory::Memory) of mistakes is kept, a swap that would bring one back is drawn again, as long as
+/// there is one that does not.
+///
 /// *Narrow cells.* A remote by hash has to work out who owns a cell, and in cells of 4 bits or fewer it cannot always: then
 /// nothing is swapped, and the mistake stays. 2×4 at 95 % load and 4 bits, that was one owner in 1,700 mistakes, and the
 /// filter erred as often as over a [`Mirror`](crate::remote::Mirror), within 1 %. At 5 bits every owner was found.
@@ -84,9 +87,31 @@ impl Swapping {
         CellId(cell.0 - at + chosen + u64::from(chosen >= at))
     }
 
+    /// The same, but if that swap brings a remembered mistake back, one of those that do not, if there are any.
+    fn without_an_old_mistake(
+        &self,
+        planner: &mut Planner<'_, Swapping>,
+        cell: CellId,
+        colliding: &Occupant,
+    ) -> Result<CellId, PlanError> {
+        let drawn = self.other(planner, cell);
+        if !brings_back(planner, cell, drawn, colliding)? {
+            return Ok(drawn);
+        }
+        let first = cell.0 - u64::from(planner.local.shape.spot(cell).cell);
+        let mut better = Vec::new();
+        for other in (first..first + u64::from(self.cells)).map(CellId) {
+            if other != cell && !brings_back(planner, cell, other, colliding)? {
+                better.push(other);
+            }
+        }
+        let count = better.len() as u64;
+        Ok(if count == 0 { drawn } else { better[planner.rng.below(count) as usize] })
+    }
+
     fn swap(&self, planner: &mut Planner<'_, Swapping>, cell: CellId) -> Result<Option<Occupant>, PlanError> {
         let Some(Some(colliding)) = planner.occupant(cell)? else { return Ok(None) };
-        let other = self.other(planner, cell);
+        let other = self.without_an_old_mistake(planner, cell, &colliding)?;
         // If the owner is unknown, nothing is swapped: the next false positive draws another cell.
         let Some(swapped) = planner.occupant(other)? else { return Ok(Some(colliding)) };
         match swapped {
@@ -96,6 +121,24 @@ impl Swapping {
         planner.arrive(other, colliding.clone());
         Ok(Some(colliding))
     }
+}
+
+/// `true` if a swap puts one of the two keys where a query of its memory matches it.
+fn brings_back(
+    planner: &mut Planner<'_, Swapping>,
+    cell: CellId,
+    other: CellId,
+    colliding: &Occupant,
+) -> Result<bool, PlanError> {
+    let function = |cell| Function(planner.local.shape.spot(cell).cell);
+    let (here, there) = (function(cell), function(other));
+    if planner.recalls(&colliding.located, other, there) {
+        return Ok(true);
+    }
+    Ok(match planner.occupant(other)? {
+        Some(Some(swapped)) => planner.recalls(&swapped.located, cell, here),
+        _ => false,
+    })
 }
 
 impl Adapting for Swapping {

@@ -5,6 +5,7 @@ use crate::play::{Game, Rule, Seen};
 use std::collections::BTreeMap;
 use twiceshy::cuckoo::SwappingFilter;
 use twiceshy::hash::HashKey;
+use twiceshy::memory::Limits;
 use twiceshy::remote::Mirror;
 
 /// One swap for each false positive, or one for each colliding cell.
@@ -50,7 +51,9 @@ fn follows_the_swap(shape: Shape, all: bool, load: f64, steps: u64, watch: impl 
         .tables(shape.tables as u64)
         .cells_per_bucket(shape.per_bucket as u64)
         .all_cells(all);
-    let pair = options.build(hash, Mirror::new()).expect("possible options");
+    let mut pair = options.build(hash, Mirror::new()).expect("possible options");
+    // As in the paper: with a memory, swaps that bring a mistake back are drawn again.
+    pair.limit_memory(Limits::OFF);
     let ranges = vec![(1 << shape.width) - 1; shape.per_bucket];
     let oracle = Oracle::new(shape, Functions::OfPlace, &ranges, hash, 500);
     let full = (shape.cells() as f64 * load) as usize;

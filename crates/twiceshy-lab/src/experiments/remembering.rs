@@ -22,8 +22,10 @@ const LOAD: f64 = 0.935;
 const TRACES: [(&str, &str); 2] =
     [("product recommender", "recommender-requests.txt.xz"), ("ORM cache", "orm-session.txt.xz")];
 
-/// The others, by the bits of a cell or slot.
-fn others() -> [(&'static str, fn(u32) -> Contender); 8] {
+/// A name, and the filter by the bits of a cell or slot.
+type ByBits = (&'static str, fn(u32) -> Contender);
+
+fn others() -> [ByBits; 8] {
     [
         ("cuckoo, plain", Contender::cuckoo),
         ("cuckoo with cache", Contender::cached),

@@ -253,7 +253,7 @@ impl AdversaryName {
                 "Keeps a frontier in byte order busy with rising keys so that a phase never ends, and finds n mistakes meanwhile; then plays `swap`.",
                 &Endless,
                 CHANGES,
-                ALL_BUT_BROOM_AND_REMEMBERING,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Siblings => entry(
                 "siblings",
@@ -295,7 +295,16 @@ impl AdversaryName {
                 "Replaces half of the keys by mistakes, which crowd into few places; names a deleted key or another mistake.",
                 &Flood,
                 CHANGES,
-                ALL_BUT_BROOM_AND_PLAIN,
+                &[
+                    Kind::FullKey,
+                    Kind::Cyclic,
+                    Kind::Swapping,
+                    Kind::Cuckooing,
+                    Kind::Quotient,
+                    Kind::Telescoping,
+                    Kind::Extension,
+                    Kind::Remembering,
+                ],
             ),
             AdversaryName::FullOracle => entry(
                 "full-oracle",
@@ -316,7 +325,7 @@ impl AdversaryName {
                 "Replaces half of the keys by their mistakes, four times, while some deleted keys are re-inserted; names any that is not stored.",
                 &Chain,
                 CHANGES,
-                ALL_BUT_BROOM_AND_REMEMBERING,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Few => entry(
                 "few",
@@ -366,14 +375,14 @@ impl AdversaryName {
                 "Stores a random part of all keys that it knows in each of eight rounds, asks some of the others, and names any that is absent.",
                 &Lottery,
                 CHANGES,
-                ALL_BUT_BROOM_AND_REMEMBERING,
+                ALL_BUT_BROOM,
             ),
             AdversaryName::Lives => entry(
                 "lives",
                 "Finds mistakes before and after two crashes and a growth, and names any of them: wins if an old hash function is used again.",
                 &Lives,
                 &[Move::Ask, Move::AwaitGrowth, Move::AwaitCrash],
-                ALL_BUT_BROOM_AND_REMEMBERING,
+                ALL_BUT_BROOM,
             ),
         }
     }

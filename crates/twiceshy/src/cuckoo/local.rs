@@ -150,7 +150,11 @@ impl<R: Rule> Local<R> {
             Some(usual) if usual.is_own::<R>() => self.look(usual).contains_in_own_form(key),
             _ => self.contains_in_any_shape(key),
         };
-        found && !self.is_exception(key)
+        // A branch on the list is foreseen, one on the answer is not.
+        if R::LISTS && !self.exceptions.is_empty() {
+            return found && !self.is_listed(key);
+        }
+        found
     }
 
     #[inline(always)]

@@ -32,13 +32,20 @@ struct Payload {
     bound: u32,
     rule: Vec<u8>,
     cells: Vec<u8>,
+    /// How many exceptions it claims to have, and those that follow.
+    claimed: u64,
+    exceptions: Vec<u32>,
 }
 
 const PARTIAL_KEY: u16 = 0;
-const KINDS: std::ops::Range<u16> = 0..5;
+const KINDS: [u16; 6] = [0, 1, 2, 3, 4, REMEMBERING];
 const CYCLIC: u16 = 2;
 const SWAPPING: u16 = 3;
 const CUCKOOING: u16 = 4;
+const REMEMBERING: u16 = 15;
+
+/// The bit beside the cells of a bucket that says that buckets overlap.
+const OVERLAPS: u8 = 0x80;
 
 /// Cells of which about nine in ten hold something, and how many do.
 fn random_cells(cells: u64, width: u32, seed: u64) -> (Vec<u8>, u64) {
@@ -54,7 +61,11 @@ fn random_cells(cells: u64, width: u32, seed: u64) -> (Vec<u8>, u64) {
 impl Payload {
     /// A filter of this kind with nothing wrong in its fields, and random cells.
     fn sound(kind: u16, seed: u64) -> Payload {
-        let (tables, per_bucket) = if kind == SWAPPING || kind == PARTIAL_KEY { (2, 4) } else { (4, 1) };
+        let (tables, per_bucket) = match kind {
+            SWAPPING | PARTIAL_KEY => (2, 4),
+            REMEMBERING => (2, 2 | OVERLAPS),
+            _ => (4, 1),
+        };
         let rule = match kind {
             CYCLIC => [&[0, 3][..], &40u32.to_le_bytes(), &90u32.to_le_bytes()].concat(),
             SWAPPING => vec![1],
@@ -79,13 +90,18 @@ impl Payload {
             bound: 400,
             rule,
             cells: vec![],
+            claimed: 0,
+            exceptions: vec![],
         };
         payload.with_cells(seed)
     }
 
     /// The same with cells that fit its shape and width, all owned by keys.
     fn with_cells(mut self, seed: u64) -> Payload {
-        let count = u64::from(self.tables) * self.buckets * u64::from(self.per_bucket);
+        let per_bucket = u64::from(self.per_bucket & !OVERLAPS);
+        let overlaps = self.per_bucket & OVERLAPS != 0;
+        let in_table = if overlaps { self.buckets + per_bucket - 1 } else { self.buckets * per_bucket };
+        let count = u64::from(self.tables) * in_table;
         (self.cells, self.keys) = random_cells(count, self.width.into(), seed);
         self.orphans = 0;
         self
@@ -115,6 +131,11 @@ impl Payload {
             self.rule.iter().for_each(|byte| out.u8(*byte));
         }
         out.bytes(self.cells.clone());
+        if self.kind == REMEMBERING {
+            out.u64(3);
+            out.u64(self.claimed);
+            self.exceptions.iter().for_each(|entry| out.u32(*entry));
+        }
         let mut file = Vec::new();
         out.finish(self.kind, self.sequence, &mut file).expect("a vector takes everything");
         file
@@ -180,6 +201,7 @@ fn survive(payload: &Payload) -> Result<(), LoadError> {
         CYCLIC => full_key(Kind::Cyclic, payload),
         SWAPPING => full_key(Kind::Swapping, payload),
         CUCKOOING => full_key(Kind::Cuckooing, payload),
+        REMEMBERING => full_key(Kind::Remembering, payload),
         _ => full_key(Kind::FullKey, payload),
     }
 }
@@ -213,7 +235,7 @@ fn shapes_that_cannot_be_are_refused() {
         for tables in (0..=1).chain(9..=255) {
             refused(&Payload { tables, ..sound.clone() }, "a hostile number of tables");
         }
-        for per_bucket in [0].into_iter().chain(9..=255) {
+        for per_bucket in [0].into_iter().chain(9..=255).filter(|number| *number != sound.per_bucket) {
             refused(&Payload { per_bucket, ..sound.clone() }, "a hostile number of cells a bucket");
         }
         // The same with as many cells as the shape would need.
@@ -277,7 +299,7 @@ fn counts_that_do_not_match_the_cells_are_refused_even_where_they_wrap_around() 
 
 #[test]
 fn a_filter_that_calls_its_keys_orphans_works_on() {
-    for kind in KINDS.filter(|kind| *kind != PARTIAL_KEY) {
+    for kind in KINDS.into_iter().filter(|kind| *kind != PARTIAL_KEY) {
         for seed in 0..20 {
             let sound = Payload::sound(kind, 77 * seed);
             let all = Payload { keys: 0, orphans: sound.keys, wants_rebuild: 1, ..sound.clone() };
@@ -290,7 +312,7 @@ fn a_filter_that_calls_its_keys_orphans_works_on() {
 
 #[test]
 fn searches_of_no_kind_or_without_a_step_are_refused() {
-    for kind in KINDS.filter(|kind| *kind != PARTIAL_KEY) {
+    for kind in KINDS.into_iter().filter(|kind| *kind != PARTIAL_KEY) {
         let sound = Payload::sound(kind, 1);
         for search in 2..=255 {
             refused(&Payload { search, ..sound.clone() }, "a search of no kind");
@@ -350,6 +372,24 @@ fn swapping_and_cuckooing_rules_that_cannot_be_are_refused() {
     }
     for rule in [moves(1, 0, 1), moves(0, 1, 1), moves(1, 1, 1 << 20), moves(0, 0, 2000)] {
         survive(&Payload { rule, ..Payload::sound(CUCKOOING, 1) }).expect("moves that can be");
+    }
+}
+
+#[test]
+fn exceptions_that_cannot_be_are_refused() {
+    let with = |claimed: u64, exceptions: Vec<u32>| Payload { claimed, exceptions, ..Payload::sound(REMEMBERING, 1) };
+    survive(&with(0, vec![])).expect("no exceptions");
+    survive(&with(3, vec![0, 7, u32::MAX])).expect("a few");
+    survive(&with(32, (0..32).collect())).expect("as many as a small table may have");
+    refused(&with(33, (0..33).collect()), "too many exceptions");
+    refused(&with(u64::MAX, vec![1]), "more exceptions than bytes");
+    refused(&with(2, vec![7, 7]), "the same exception twice");
+    refused(&with(2, vec![8, 7]), "exceptions out of order");
+    refused(&with(2, vec![7]), "a missing exception");
+    refused(&with(1, vec![7, 8]), "an exception too many");
+    for kind in [PARTIAL_KEY, 1, CYCLIC, SWAPPING, CUCKOOING] {
+        let sound = Payload::sound(kind, 1);
+        refused(&Payload { per_bucket: sound.per_bucket | OVERLAPS, ..sound }.with_cells(1), "overlapping buckets");
     }
 }
 
@@ -439,14 +479,14 @@ fn random_payloads_behind_right_checksums_are_refused() {
 
 #[test]
 fn a_filter_in_the_last_generation_does_not_overflow() {
-    for kind in KINDS.filter(|kind| *kind != PARTIAL_KEY) {
+    for kind in KINDS.into_iter().filter(|kind| *kind != PARTIAL_KEY) {
         refused_or_survived(&Payload { generation: u32::MAX, ..Payload::sound(kind, 1) });
     }
 }
 
 #[test]
 fn a_filter_at_the_last_commit_does_not_overflow() {
-    for kind in KINDS.filter(|kind| *kind != PARTIAL_KEY) {
+    for kind in KINDS.into_iter().filter(|kind| *kind != PARTIAL_KEY) {
         for sequence in [u64::MAX, u64::MAX - 1, u64::MAX - 5] {
             refused_or_survived(&Payload { sequence, ..Payload::sound(kind, 1) });
         }

@@ -48,8 +48,8 @@ const FIELDS: [&str; 12] = [
 ];
 
 /// Filters that adapt.
-const ADAPTIVE: [&str; 7] =
-    ["cyclic", "swapping", "cuckooing", "telescoping", "telescoping-plain", "extension", "broom"];
+const ADAPTIVE: [&str; 8] =
+    ["remembering", "cyclic", "swapping", "cuckooing", "telescoping", "telescoping-plain", "extension", "broom"];
 
 /// Filters that need no keys behind them.
 const KEYLESS: [&str; 2] = ["cuckoo", "quotient"];
@@ -77,7 +77,7 @@ fn number(row: &Value, field: &str) -> f64 {
 fn promised(name: &str) -> f64 {
     match name.trim_end_matches("-siphash") {
         "cuckoo" | "swapping" => cuckoo_rate(0.95, (1 << 12) - 1, 8),
-        "cuckoo-full" | "cuckooing" => cuckoo_rate(0.95, (1 << 11) - 1, 4),
+        "cuckoo-full" | "cuckooing" | "remembering" => cuckoo_rate(0.95, (1 << 11) - 1, 4),
         // One bit of the cell is the selector.
         "cyclic" => cuckoo_rate(0.95, (1 << 10) - 1, 4),
         _ => quotient_rate(0.95, 8),

@@ -103,7 +103,7 @@ fn the_help_of_an_attack_says_what_each_adversary_may_do_and_whom_it_beats() {
         "- rounds: Asks n keys,",
         "names a survivor. It asks. Beats cuckoo and quotient.",
         "It asks and waits until the process crashes. Beats every filter except broom.",
-        "It asks. Beats cuckoo, cyclic and quotient with short fingerprints.",
+        "It asks. Beats cuckoo, cyclic, quotient and remembering with short fingerprints.",
         "It does nothing else. Beats no filter.",
     ] {
         assert!(help.contains(part), "{part}: {help}");

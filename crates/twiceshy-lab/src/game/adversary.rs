@@ -286,16 +286,7 @@ impl AdversaryName {
                 "Replaces half of the keys by mistakes, which crowd into few places; names a deleted key or another mistake.",
                 &Flood,
                 CHANGES,
-                &[
-                    Kind::FullKey,
-                    Kind::Cyclic,
-                    Kind::Swapping,
-                    Kind::Cuckooing,
-                    Kind::Quotient,
-                    Kind::Telescoping,
-                    Kind::Extension,
-                    Kind::Remembering,
-                ],
+                ALL_BUT_BROOM_AND_PLAIN,
             ),
             AdversaryName::FullOracle => entry(
                 "full-oracle",

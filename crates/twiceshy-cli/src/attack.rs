@@ -16,7 +16,7 @@ use who::Who;
 /// filter calls that key present.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or broom
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension, broom or remembering
     #[arg(long)]
     filter: FilterName,
     /// The adversary, a comma-separated list, or `all` (every one except those that search); --help explains each

@@ -16,7 +16,7 @@ use twiceshy_lab::workload::Workload;
 /// Fill a filter to a given load, ask it for absent keys, adapt on every false positive, and report.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension, broom;
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension, broom, remembering;
     /// or a baseline: bloom, blocked-bloom, cuckoo-cache, bloom-listed
     #[arg(long)]
     filter: FilterName,

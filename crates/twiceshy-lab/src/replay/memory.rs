@@ -43,8 +43,8 @@ pub(crate) fn cells_for(filter: &FilterSpec, keys: u64, like: &FilterSpec, load:
     Ok(Memory::LikeFirst(load).cells(&both, keys)?[1])
 }
 
-/// The filter with the widest cells that has room for `keys` keys in `bits_per_key` bits each, and its cells: at a load of 95 % or
-/// less, and all the memory is used. `None` if there is none.
+/// The filter with the widest cells that fits `keys` keys into `bits_per_key` bits each at a load of 95 % or less, and how many cells
+/// use up that memory. `None` if even the narrowest cells need more.
 pub(crate) fn widest_within(
     filter: impl Fn(u32) -> FilterSpec,
     keys: u64,

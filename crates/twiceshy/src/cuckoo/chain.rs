@@ -181,7 +181,7 @@ impl Search<'_> {
         let function = local.rule.function(local.shape.spot(cell), EMPTY);
         let clashes = local.shape.cells_of(&query.buckets).any(|own| own == cell)
             && local.value(&key.key, function) == local.value(&query.key, function);
-        clashes || planner.recalls_at(key, cell)
+        clashes || planner.recalls(key, cell)
     }
 
     /// The cells from the first move on to a node, and one more.

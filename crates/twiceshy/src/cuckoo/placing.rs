@@ -63,7 +63,7 @@ fn careful_path<R: Rule>(
 ) -> Result<Option<Path>, PlanError> {
     let Search::BreadthFirst { cells: budget } = search else { return Ok(None) };
     let own = planner.local.shape.cells_of(newcomer.buckets());
-    let barred: Vec<CellId> = own.filter(|cell| planner.recalls_at(&newcomer.located, *cell)).collect();
+    let barred: Vec<CellId> = own.filter(|cell| planner.recalls(&newcomer.located, *cell)).collect();
     planner.is_careful = true;
     let path = breadth_first(planner, newcomer.buckets(), |cell| !barred.contains(&cell), budget);
     planner.is_careful = false;

@@ -75,20 +75,16 @@ impl<'a, R: Rule> Planner<'a, R> {
         self.local.shape.cells_of(&query.buckets).any(|cell| self.matches(query, cell))
     }
 
-    /// `true` if a query that the key is remembered to have been mistaken for would match it in this cell under this function.
-    pub(crate) fn recalls(&self, key: &Located, cell: CellId, function: Function) -> bool {
+    /// `true` if a query that the key is remembered to have been mistaken for would match it in this cell. For rules by spot.
+    pub(crate) fn recalls(&self, key: &Located, cell: CellId) -> bool {
         let (local, mut recalls) = (self.local, false);
+        let function = local.rule.function(local.shape.spot(cell), EMPTY);
         self.owners.keys.mistaken_for(&key.key, &mut |query| {
             let words = local.hash.words(query);
             let is_there = local.shape.cells_of(&local.shape.buckets_of(&words)).any(|own| own == cell);
             recalls |= is_there && local.value_of(words, function) == local.value(&key.key, function);
         });
         recalls
-    }
-
-    /// The same under the function of the cell's spot.
-    pub(crate) fn recalls_at(&self, key: &Located, cell: CellId) -> bool {
-        self.recalls(key, cell, self.local.rule.function(self.local.shape.spot(cell), EMPTY))
     }
 
     /// The key that will be in a cell. Clears the cell if it holds an orphan. The outer `None` means unknown.
@@ -215,7 +211,7 @@ impl<R: Rule> Tables for Planner<'_, R> {
             return Ok(false);
         }
         let Some(Some(occupant)) = self.occupant(from)? else { return Ok(false) };
-        Ok(self.recalls_at(&occupant.located, to))
+        Ok(self.recalls(&occupant.located, to))
     }
 }
 

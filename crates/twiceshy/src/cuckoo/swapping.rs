@@ -130,13 +130,11 @@ fn brings_back(
     other: CellId,
     colliding: &Occupant,
 ) -> Result<bool, PlanError> {
-    let function = |cell| Function(planner.local.shape.spot(cell).cell);
-    let (here, there) = (function(cell), function(other));
-    if planner.recalls(&colliding.located, other, there) {
+    if planner.recalls(&colliding.located, other) {
         return Ok(true);
     }
     Ok(match planner.occupant(other)? {
-        Some(Some(swapped)) => planner.recalls(&swapped.located, cell, here),
+        Some(Some(swapped)) => planner.recalls(&swapped.located, cell),
         _ => false,
     })
 }

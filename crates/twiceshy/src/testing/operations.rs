@@ -5,6 +5,7 @@ use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, RememberingFil
 use crate::error::{Error, PlanError};
 use crate::filter::{self, Adapted, Backed, Target};
 use crate::hash::HashKey;
+use crate::memory::Recalling;
 use crate::pair::{AdaptiveFilter, stored_keys};
 use crate::plan::{Learned, Outcome, Plan};
 use crate::quotient::{BroomFilter, ExtensionFilter, PlainTelescopingFilter, QuotientFilter, TelescopingFilter};
@@ -190,8 +191,9 @@ impl<R: Remote + Clone> Test<R> {
             Operation::Step(limit) => filter::Operation::Step(usize::from(limit).max(1)),
             _ => return Ok(None),
         };
-        // Reads the remote inside, so that the check does not use up a failure meant for an operation.
-        match filter.plan(operation, self.pair.remote().inner()) {
+        // Reads the remote inside, so that the check does not use up a failure meant for an operation. The pair's memory is at
+        // hand when it plans, so it is here.
+        match filter.plan(operation, &Recalling::new(self.pair.remote().inner(), self.pair.memory())) {
             Ok(plan) => {
                 let after = is_a_value(filter, &plan, before)?;
                 if let Outcome::Learned(learned) = plan.outcome() {
@@ -215,7 +217,8 @@ impl<R: Remote + Clone> Test<R> {
         let sequence = remote.sequence().map_err(text)?;
         let mut filter = self.pair.filter().boxed();
         for (query, commit) in taken.iter().zip(sequence + 1..) {
-            let plan = filter.plan(filter::Operation::Adapt(query), &remote).map_err(text)?;
+            let keys = Recalling::new(&remote, self.pair.memory());
+            let plan = filter.plan(filter::Operation::Adapt(query), &keys).map_err(text)?;
             // A commit for each, so that the numbers follow each other.
             remote
                 .commit(&Commit { sequence: commit, writes: plan.writes().to_vec(), ..Commit::default() })

@@ -21,6 +21,10 @@ impl Batch {
         self.changes.insert((space, key.into()), None);
     }
 
+    pub(crate) fn also(&mut self, change: &Change) {
+        self.changes.insert((change.space, change.key.clone()), change.value.clone());
+    }
+
     /// The index entries that a write of a plan adds or deletes.
     pub(crate) fn index(&mut self, write: &Write) {
         match write {

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::index::Failure;
 use crate::inner::{Doubt, Inner, Planned, Work, Writer};
 use crate::state::{Mark, State};
-use crate::store::{CommitError, Durability, Space, Store};
+use crate::store::{Change, CommitError, Durability, Space, Store};
 use crate::sum;
 use twiceshy::filter::Operation;
 use twiceshy::remote::{Key, Write};
@@ -57,6 +57,15 @@ impl State {
     }
 }
 
+/// A change of the set.
+struct Changing<'a> {
+    edits: &'a [Edit],
+    keys: &'a [Key],
+    /// Another record that is written with it.
+    also: Option<&'a Change>,
+    durability: Durability,
+}
+
 /// Edits to be committed together.
 pub(crate) struct Draft {
     /// The state after them.
@@ -82,6 +91,16 @@ impl Draft {
 impl<S: Store> Inner<S> {
     /// Makes changes, all or none. Returns how many of the keys were stored before.
     pub(crate) fn change(&self, edits: &[Edit]) -> Result<u64, Error<S::Error>> {
+        self.change_with(edits, None, self.durability)
+    }
+
+    /// The same, with another record in the same commit.
+    pub(crate) fn change_with(
+        &self,
+        edits: &[Edit],
+        also: Option<&Change>,
+        durability: Durability,
+    ) -> Result<u64, Error<S::Error>> {
         if self.read_only {
             return Err(Error::ReadOnly);
         }
@@ -92,10 +111,11 @@ impl<S: Store> Inner<S> {
         self.pending.enter(&keys);
         // After that and before the commit: see `Queue`.
         self.queue.take_out(&keys);
-        let mut changed = self.try_change(&mut writer, edits, &keys);
+        let change = Changing { edits, keys: &keys, also, durability };
+        let mut changed = self.try_change(&mut writer, &change);
         if matches!(changed, Err(Error::Inconsistent)) && writer.doubt.is_none() {
             // Filter and store disagree. With a rebuilt filter the change may succeed.
-            changed = self.rebuild(&mut writer).and_then(|()| self.try_change(&mut writer, edits, &keys));
+            changed = self.rebuild(&mut writer).and_then(|()| self.try_change(&mut writer, &change));
         }
         // A doubt of a rebuild has no keys; one of this change keeps them pending.
         if writer.doubt.as_ref().is_none_or(|doubt| doubt.keys.is_empty()) {
@@ -109,13 +129,14 @@ impl<S: Store> Inner<S> {
 
     /// Plans each change on top of the earlier ones, which are applied already, and commits them together. The last plan is
     /// applied after the commit.
-    fn try_change(&self, writer: &mut Writer, edits: &[Edit], keys: &[Key]) -> Result<u64, Error<S::Error>> {
+    fn try_change(&self, writer: &mut Writer, change: &Changing<'_>) -> Result<u64, Error<S::Error>> {
         let mut draft = Draft::new(&writer.state);
-        match self.draft_all(writer, &mut draft, edits) {
-            Ok(stored) if draft.batch.is_empty() => Ok(stored),
+        match self.draft_all(writer, &mut draft, change.edits) {
+            Ok(stored) if draft.batch.is_empty() && change.also.is_none() => Ok(stored),
             Ok(stored) => {
+                change.also.into_iter().for_each(|also| draft.batch.also(also));
                 let added = std::mem::take(&mut draft.added);
-                self.commit(writer, draft, keys, self.durability)?;
+                self.commit(writer, draft, change.keys, change.durability)?;
                 self.remember_inserted(writer, &added);
                 Ok(stored)
             }
@@ -235,7 +256,7 @@ impl Edit {
 }
 
 impl Batch {
-    fn edit(&mut self, edit: &Edit, sums: bool) {
+    pub(crate) fn edit(&mut self, edit: &Edit, sums: bool) {
         match &edit.value {
             Some(value) if sums => self.put(Space::Values, &*edit.key, sum::seal(&edit.key, value.clone())),
             Some(value) => self.put(Space::Values, &*edit.key, value.clone()),

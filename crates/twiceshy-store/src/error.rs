@@ -1,6 +1,7 @@
 //! What can go wrong with a guarded store.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use twiceshy::error::OptionsError;
 
 /// Why an operation of a guarded store failed.
@@ -63,6 +64,18 @@ pub enum Error<E> {
         /// The requested filter.
         asked: String,
     },
+    /// The folder belongs to a guard beside a store.
+    #[error("this guard stands beside a store and has its keys alone: open it with `Guard::beside`")]
+    IsBeside,
+    /// The folder belongs to a guard that owns its store.
+    #[error("this guard owns its store: open it with `Guard::open`, or use another folder for a guard beside a store")]
+    IsOwned,
+    /// The commit that several tickets shared failed: the message of its error.
+    #[error("{0}")]
+    Shared(Arc<str>),
+    /// The guard was closed. A ticket counts as open.
+    #[error("the guard was closed: open it again")]
+    Closed,
     /// A thread could not be started.
     #[error("the operating system gave no thread for the filter's work: {0}")]
     NoThread(#[source] std::io::Error),

@@ -1,5 +1,6 @@
 //! A guarded store in a folder: what most users want.
 
+use crate::beside::Beside;
 use crate::choice::Choice;
 use crate::error::Error;
 use crate::guard::Guard;
@@ -19,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// The store's own file. It holds every key.
 pub const STORE_FILE: &str = "store.redb";
 
+/// The file of a guard beside a store. It holds the keys alone.
+pub const KEYS_FILE: &str = "keys.redb";
+
 /// The filter's snapshot. Without it the next open is slower.
 pub const SNAPSHOT_FILE: &str = "filter.twiceshy";
 
@@ -30,17 +34,42 @@ impl Options {
     /// deleted again.
     pub fn open_folder(self, path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         let path = path.as_ref();
+        if path.join(KEYS_FILE).exists() {
+            return Err(Error::IsBeside);
+        }
+        self.in_folder(path, STORE_FILE, Options::open)
+    }
+
+    /// Opens the guard in a folder that stands beside a store: see [`Guard::beside`].
+    ///
+    /// The folder holds nothing that your store does not have. If it is damaged, delete it, and adopt again.
+    pub fn beside(self, path: impl AsRef<Path>) -> Result<Beside<RedbStore>, Error<RedbError>> {
+        let path = path.as_ref();
+        if path.join(STORE_FILE).exists() {
+            return Err(Error::IsOwned);
+        }
+        self.in_folder(path, KEYS_FILE, Options::open_beside)
+    }
+
+    /// Opens a guard in a folder, which is created if necessary.
+    fn in_folder<G>(
+        self,
+        path: &Path,
+        file: &str,
+        open: impl FnOnce(Options, RedbStore) -> Result<G, Error<RedbError>>,
+    ) -> Result<G, Error<RedbError>> {
         // A refused open must leave no files behind.
-        let is_there = path.join(STORE_FILE).try_exists().map_err(|error| io_error(path, error))?;
+        let is_there = path.join(file).try_exists().map_err(|error| io_error(path, error))?;
         if is_there {
-            return self.open_in(path);
+            return self.open_in(path, file, open);
         }
         if self.read_only || !self.create && !self.create_new {
             return Err(Error::NoStore);
         }
         self.geometry()?;
         let mut made = Made::default();
-        let opened = made.make(path).map_err(|error| io_error(path, error)).and_then(|()| self.open_in(path));
+        let opened =
+            made.make(path, file).map_err(|error| io_error(path, error)).and_then(|()| self.open_in(path, file, open));
         if opened.as_ref().is_err_and(|error| !is_of_another(error)) {
             made.delete();
         }
@@ -48,11 +77,16 @@ impl Options {
     }
 
     /// Guards the store of an existing folder.
-    fn open_in(self, path: &Path) -> Result<Guard<RedbStore>, Error<RedbError>> {
-        let file = path.join(STORE_FILE);
+    fn open_in<G>(
+        self,
+        path: &Path,
+        file: &str,
+        open: impl FnOnce(Options, RedbStore) -> Result<G, Error<RedbError>>,
+    ) -> Result<G, Error<RedbError>> {
+        let file = path.join(file);
         let store = if self.read_only { RedbStore::open_read_only(file) } else { RedbStore::open(file) };
         let store = store.map_err(Error::Store)?;
-        self.snapshot(path.join(SNAPSHOT_FILE)).open(store)
+        open(self.snapshot(path.join(SNAPSHOT_FILE)), store)
     }
 }
 
@@ -188,9 +222,9 @@ struct Made {
 impl Made {
     /// Creates the folder and an empty file for the store, and syncs them: after a crash a file is found only if the
     /// entries of its folder are synced, and those of the folders above.
-    fn make(&mut self, path: &Path) -> io::Result<()> {
+    fn make(&mut self, path: &Path, file: &str) -> io::Result<()> {
         self.make_folder(path)?;
-        let file = path.join(STORE_FILE);
+        let file = path.join(file);
         match new_file().open(&file) {
             Ok(new) => self.store = Some(new),
             // Someone else was faster. The store decides which of the two may use it.
@@ -261,6 +295,12 @@ impl Guard<RedbStore> {
     pub fn open(path: impl AsRef<Path>) -> Result<Guard<RedbStore>, Error<RedbError>> {
         Options::new().open_folder(path)
     }
+
+    /// Opens a guard beside a store that you already have, with the default options. Its keys are in a folder, which is created
+    /// if it does not exist; the rows stay where they are: see [`Beside`].
+    pub fn beside(path: impl AsRef<Path>) -> Result<Beside<RedbStore>, Error<RedbError>> {
+        Options::new().beside(path)
+    }
 }
 
 #[cfg(test)]
@@ -273,7 +313,7 @@ mod tests {
         std::fs::write(root.path().join(SNAPSHOT_FILE), b"mine").unwrap();
         for path in ["a/b/c", "d/../e/f", ""] {
             let mut made = Made::default();
-            made.make(&root.path().join(path)).unwrap();
+            made.make(&root.path().join(path), STORE_FILE).unwrap();
             assert!(root.path().join(path).join(STORE_FILE).exists());
             made.delete();
             let left = std::fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -286,17 +326,17 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a");
         let mut made = Made::default();
-        made.make(&path).unwrap();
+        made.make(&path, STORE_FILE).unwrap();
         let guard = Guard::open(&path).unwrap();
         guard.insert(b"key", b"value").unwrap();
-        let refused = Options::new().open_in(&path).err().unwrap();
+        let refused = Options::new().open_in(&path, STORE_FILE, Options::open).err().unwrap();
         assert!(is_of_another(&refused), "{refused}");
         made.delete();
         guard.close().unwrap();
         assert!(Guard::open(&path).unwrap().contains(b"key").unwrap());
 
         let mut late = Made::default();
-        late.make(&path).unwrap();
+        late.make(&path, STORE_FILE).unwrap();
         late.delete();
         assert!(Guard::open(&path).unwrap().contains(b"key").unwrap());
     }

@@ -1,5 +1,6 @@
 //! The guarded store.
 
+use crate::asking::Asked;
 use crate::changing::Edit;
 use crate::checking::Checked;
 use crate::choice::Choice;
@@ -62,8 +63,7 @@ impl<S: Store> Guard<S> {
         Ok(guard)
     }
 
-    #[cfg(test)]
-    pub(crate) fn inner(&self) -> &Inner<S> {
+    pub(crate) fn inner(&self) -> &Arc<Inner<S>> {
         &self.inner
     }
 
@@ -167,33 +167,20 @@ impl<S: Store> Guard<S> {
         found: impl FnOnce(&T) -> bool,
     ) -> Result<Option<T>, Error<S::Error>> {
         let inner = &*self.inner;
-        let mut asked = None;
-        // In this order: see `Pending`.
-        let before = inner.pending.now();
-        if !inner.pending.holds(key)
-            && let Some(filter) = &*inner.filter.read().unwrap_or_else(PoisonError::into_inner)
-        {
-            let absent = !filter.contains(key);
-            if absent && inner.pending.now() == before {
-                inner.counters.turned_away.add(1);
-                return Ok(None);
-            }
-            asked = (!absent).then(Instant::now);
-        }
-        if asked.is_some() && inner.queue.holds(key) {
-            inner.counters.known_absent.add(1);
+        let asked = inner.ask(key);
+        inner.count(asked);
+        if asked.is_absent() {
             return Ok(None);
         }
+        let passed = asked == Asked::Passed;
         // Before the store is asked: see `Queue`.
-        let mark = if asked.is_some() { inner.pending.mark(key) } else { None };
+        let mark = if passed { inner.pending.mark(key) } else { None };
+        let began = passed.then(Instant::now);
         let answer = ask(&inner.store).map_err(Error::Store)?;
-        match (found(&answer), asked, mark) {
+        match (found(&answer), began, mark) {
             (true, ..) => inner.counters.found.add(1),
-            (false, Some(asked), Some(mark)) => inner.mistake(key, mark, asked.elapsed()),
+            (false, Some(began), Some(mark)) => inner.mistake(key, mark, began.elapsed()),
             (false, ..) => {}
-        }
-        if asked.is_none() {
-            inner.counters.unfiltered.add(1);
         }
         Ok(Some(answer))
     }

@@ -26,7 +26,10 @@
 //! store in memory ([`Memory`]) and one in a redb file ([`RedbStore`]). The module `contract` (feature `testing`) checks
 //! other implementations.
 
+mod asking;
 mod batch;
+mod beside;
+mod bulk;
 mod changing;
 mod checking;
 mod choice;
@@ -68,10 +71,11 @@ mod sum;
 mod teaching;
 mod turns;
 
+pub use beside::{Agreement, Announcement, Beside, Position, ResyncError, Resynced, Retirement, Tickets};
 pub use checking::Checked;
 pub use error::Error;
 #[cfg(feature = "redb")]
-pub use folder::{SNAPSHOT_FILE, STORE_FILE};
+pub use folder::{KEYS_FILE, SNAPSHOT_FILE, STORE_FILE};
 pub use guard::{Entries, Guard};
 pub use memory::{Memory, MemoryError, MemoryStore};
 pub use options::Options;

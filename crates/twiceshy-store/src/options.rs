@@ -1,6 +1,7 @@
 //! The options of a guard.
 
 use crate::batch::Batch;
+use crate::beside::Ownership;
 use crate::choice::Choice;
 use crate::entry::{Logged, Record};
 use crate::error::Error;
@@ -177,6 +178,10 @@ impl Options {
 
     /// Guards a store: a new one, or one that was guarded before.
     pub fn open<S: Store>(self, store: S) -> Result<Guard<S>, Error<S::Error>> {
+        self.open_kind(store, Ownership::Owns)
+    }
+
+    pub(crate) fn open_kind<S: Store>(self, store: S, kind: Ownership) -> Result<Guard<S>, Error<S::Error>> {
         let mut damaged = false;
         let found = match read_state(&store) {
             Err(Error::Damaged) if self.open_damaged => None,
@@ -190,10 +195,12 @@ impl Options {
             None if self.read_only || !self.create && !self.create_new => return Err(Error::NoStore),
             None => {
                 let (state, filter) = self.make(&store)?;
+                kind.check(&store, &state)?;
                 (state, Some(filter), 0, true)
             }
             Some(_) if self.create_new => return Err(Error::IsThere),
             Some(mut state) => {
+                kind.check(&store, &state)?;
                 if !self.open_damaged {
                     self.check(&state)?;
                 }

@@ -1,0 +1,369 @@
+//! The one thread that changes the set. Tickets that wait for it share a commit.
+
+use super::live::{Closing, Standing, Step};
+use super::record::{BESIDE, BesideRecord, KeyRecord, Reached};
+use super::shared::Shared;
+use crate::changing::Edit;
+use crate::error::Error;
+use crate::pending::Mark;
+use crate::store::{Change, Durability, Space, Store};
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use twiceshy::remote::Key;
+
+/// How far the guard has come with a ticket.
+pub(crate) type Reply<S> = Result<Reached, Error<<S as Store>::Error>>;
+
+/// What the thread is asked to do.
+pub(crate) enum Task<S: Store> {
+    /// A ticket, which shares a commit with others.
+    Ticket { action: Action, keys: Vec<Key>, reply: oneshot::Sender<Reply<S>> },
+    /// Anything else, alone.
+    Work(Box<dyn FnOnce() + Send>),
+}
+
+/// What a ticket does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    Announce,
+    Close { how: Closing, opened: Opened },
+}
+
+/// When a ticket was opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Opened {
+    /// An announcement: how far the guard had come with it.
+    At(Reached),
+    /// A retirement: its serial number.
+    Serial(u64),
+}
+
+/// A key that its loader did not find, although the filter let it pass.
+pub(crate) struct Suspect {
+    pub(crate) key: Key,
+    /// Taken before the loader was asked.
+    pub(crate) mark: Mark,
+    /// The time that the loader took.
+    pub(crate) took: Duration,
+}
+
+/// The tasks that wait for the thread.
+pub(crate) struct Desk<S: Store> {
+    waiting: Mutex<Waiting<S>>,
+    bell: Condvar,
+}
+
+struct Waiting<S: Store> {
+    tasks: VecDeque<Task<S>>,
+    suspects: VecDeque<Suspect>,
+    suspect_bytes: usize,
+    closed: bool,
+}
+
+/// How many suspects may wait, and how many bytes of them. Further ones are skipped: they repeat if they matter.
+const MOST_SUSPECTS: usize = 16_384;
+const MOST_SUSPECT_BYTES: usize = 4 << 20;
+
+/// How many suspects are examined before tickets get their turn.
+const EXAMINED_AT_ONCE: usize = 64;
+
+/// How many keys are committed together, and how many bytes of them.
+pub(crate) const COMMITTED_AT_ONCE: usize = 1_024;
+const COMMITTED_BYTES: usize = 4 << 20;
+
+impl<S: Store> Default for Desk<S> {
+    fn default() -> Desk<S> {
+        let waiting = Waiting { tasks: VecDeque::new(), suspects: VecDeque::new(), suspect_bytes: 0, closed: false };
+        Desk { waiting: Mutex::new(waiting), bell: Condvar::new() }
+    }
+}
+
+impl<S: Store> Desk<S> {
+    fn lock(&self) -> MutexGuard<'_, Waiting<S>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a task in. If the guard is closed, the task is dropped, and with it the sender of its reply.
+    pub(crate) fn hand_in(&self, task: Task<S>) {
+        let mut waiting = self.lock();
+        if !waiting.closed {
+            waiting.tasks.push_back(task);
+            drop(waiting);
+            self.bell.notify_one();
+        }
+    }
+
+    /// Hands in a key that was not found. `false` if there is no room.
+    pub(crate) fn suspect(&self, suspect: Suspect) -> bool {
+        let mut waiting = self.lock();
+        let bytes = waiting.suspect_bytes + suspect.key.len();
+        if waiting.closed || waiting.suspects.len() >= MOST_SUSPECTS || bytes > MOST_SUSPECT_BYTES {
+            return false;
+        }
+        waiting.suspect_bytes = bytes;
+        waiting.suspects.push_back(suspect);
+        drop(waiting);
+        self.bell.notify_one();
+        true
+    }
+
+    pub(crate) fn has_suspects(&self) -> bool {
+        !self.lock().suspects.is_empty()
+    }
+
+    /// Ends the thread when it has done all that waits.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.bell.notify_all();
+    }
+
+    /// Waits for tasks. Returns those that can be done together; `None` at the end.
+    fn next(&self) -> Option<(Vec<Task<S>>, Vec<Suspect>)> {
+        let idle =
+            |waiting: &mut Waiting<S>| waiting.tasks.is_empty() && waiting.suspects.is_empty() && !waiting.closed;
+        let mut waiting = self.bell.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
+        let tasks = waiting.take_tasks();
+        let suspects = waiting.suspects.len().min(EXAMINED_AT_ONCE);
+        let suspects: Vec<Suspect> = waiting.suspects.drain(..suspects).collect();
+        waiting.suspect_bytes -= suspects.iter().map(|suspect| suspect.key.len()).sum::<usize>();
+        (!tasks.is_empty() || !suspects.is_empty()).then_some((tasks, suspects))
+    }
+}
+
+impl<S: Store> Waiting<S> {
+    /// One task that is done alone, or tickets up to about as many keys as are committed at once.
+    fn take_tasks(&mut self) -> Vec<Task<S>> {
+        let (mut tasks, mut keys) = (Vec::new(), 0);
+        while keys < COMMITTED_AT_ONCE
+            && let Some(task) = self.tasks.pop_front()
+        {
+            match &task {
+                Task::Ticket { keys: own, .. } => keys += own.len().max(1),
+                Task::Work(_) if tasks.is_empty() => return vec![task],
+                Task::Work(_) => {
+                    self.tasks.push_front(task);
+                    break;
+                }
+            }
+            tasks.push(task);
+        }
+        tasks
+    }
+}
+
+/// A ticket that takes part in a commit.
+struct Taking<S: Store> {
+    action: Action,
+    keys: Vec<Key>,
+    reply: oneshot::Sender<Reply<S>>,
+}
+
+/// The edits of several tickets, each made on top of those before.
+#[derive(Default)]
+struct Together {
+    edits: Vec<Edit>,
+    /// What the edits make of their keys.
+    after: HashMap<Key, Option<KeyRecord>>,
+    /// The latest announcement that is closed with its rows written.
+    written: Reached,
+}
+
+impl<S: Store> Shared<S> {
+    /// The thread's loop, until the guard is closed.
+    pub(crate) fn attend_desk(&self) {
+        while let Some((tasks, suspects)) = self.desk.next() {
+            let mut tickets = Vec::new();
+            // The store may panic. The thread must survive: whoever waits gets no reply, and an error for that.
+            let worked = catch_unwind(AssertUnwindSafe(|| {
+                for task in tasks {
+                    match task {
+                        Task::Ticket { action, keys, reply } => tickets.push(Taking { action, keys, reply }),
+                        Task::Work(work) => work(),
+                    }
+                }
+                if !tickets.is_empty() {
+                    self.take(tickets);
+                }
+                suspects.into_iter().for_each(|suspect| self.examine(suspect));
+            }));
+            drop(worked);
+        }
+    }
+
+    /// Learns from a false positive, unless the key is in the set: then the filter was right, and its row is not there yet or
+    /// no longer.
+    pub(crate) fn examine(&self, suspect: Suspect) {
+        match self.inner.store.contains(Space::Values, &suspect.key) {
+            Ok(false) => self.inner.mistake(&suspect.key, suspect.mark, suspect.took),
+            Ok(true) => self.drifted.add(1),
+            // Nothing is learned from an error.
+            Err(_) => {}
+        }
+    }
+
+    /// Makes the changes of some tickets in one commit, or in a few if there are many keys.
+    fn take(&self, tickets: Vec<Taking<S>>) {
+        let mut together = Together::default();
+        let mut planned = Ok(());
+        let mut begun = 0;
+        for ticket in &tickets {
+            planned = self.add(ticket, &mut together);
+            if planned.is_err() {
+                break;
+            }
+            begun += 1;
+        }
+        let announces = tickets.iter().any(|ticket| matches!(ticket.action, Action::Announce));
+        let durability = if announces { Durability::Synced } else { self.inner.durability };
+        let done = planned.and_then(|()| self.commit(&together.edits, together.written, durability));
+        match done {
+            Ok(reached) => tickets.into_iter().for_each(|ticket| self.succeed(ticket, reached)),
+            Err(error) => {
+                let (shared, mut first) = (Arc::from(error.to_string()), Some(error));
+                for (at, ticket) in tickets.into_iter().enumerate() {
+                    let error = first.take().unwrap_or_else(|| Error::Shared(Arc::clone(&shared)));
+                    self.fail(ticket, at < begun, error);
+                }
+            }
+        }
+    }
+
+    /// Adds a ticket's edits. Reads first: after an error nothing was added.
+    fn add(&self, ticket: &Taking<S>, together: &mut Together) -> Result<(), Error<S::Error>> {
+        let mut found = Vec::with_capacity(ticket.keys.len());
+        for key in &ticket.keys {
+            found.push(match together.after.get(key) {
+                Some(record) => *record,
+                None => self.record(key)?,
+            });
+        }
+        let mut live = self.live();
+        for (key, found) in ticket.keys.iter().zip(found) {
+            let standing = found.map(|record| record.standing);
+            let step = match ticket.action {
+                Action::Announce => live.announce(key, standing),
+                Action::Close { how, opened: Opened::Serial(serial) } => live.close(key, how, serial, standing),
+                Action::Close { how, .. } => live.close(key, how, 0, standing),
+            };
+            let seen = found.map_or(0, |record| record.seen);
+            let after = match step {
+                Step::Keep => continue,
+                Step::Put(standing) => Some(KeyRecord { standing, seen }),
+                Step::Remove => None,
+            };
+            together.after.insert(key.clone(), after);
+            together.edits.push(Edit { key: key.clone(), value: after.map(KeyRecord::to_bytes) });
+        }
+        if let Action::Close { how: Closing::Written, opened: Opened::At(at) } = ticket.action {
+            together.written = together.written.max(at);
+        }
+        Ok(())
+    }
+
+    /// The record of a key in the set.
+    pub(crate) fn record(&self, key: &Key) -> Result<Option<KeyRecord>, Error<S::Error>> {
+        let Some(bytes) = self.inner.store.get(Space::Values, key).map_err(Error::Store)? else { return Ok(None) };
+        match self.inner.value(key, bytes) {
+            Ok(bytes) => Ok(Some(KeyRecord::from_bytes(&bytes))),
+            // It is in the set, and nobody knows since when.
+            Err(Error::DamagedValue { .. }) => Ok(Some(KeyRecord { standing: Standing::Open, seen: 0 })),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Commits edits, and returns how far the guard has come.
+    pub(crate) fn commit(&self, edits: &[Edit], written: Reached, durability: Durability) -> Reply<S> {
+        let mut record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        record.written = record.written.max(written);
+        let mut left = edits;
+        loop {
+            let mut bytes = 0;
+            let some = left.iter().take(COMMITTED_AT_ONCE).take_while(|edit| {
+                let fits = bytes < COMMITTED_BYTES;
+                bytes += edit.key.len();
+                fits
+            });
+            let (some, rest) = left.split_at(some.count());
+            left = rest;
+            let durability = if left.is_empty() { durability } else { Durability::Seen };
+            self.change(some, record, durability)?;
+            if left.is_empty() {
+                break;
+            }
+        }
+        let mut writer = self.inner.lock_settled()?;
+        if edits.is_empty() && durability == Durability::Synced {
+            // What was there already may be in a commit that is not synced yet.
+            self.inner.sync(&mut writer)?;
+        }
+        Ok(Reached { resync: record.resync, commit: writer.state.last.number })
+    }
+
+    /// Makes one commit, of the guard's own record too if it has changed.
+    pub(crate) fn change(
+        &self,
+        edits: &[Edit],
+        record: BesideRecord,
+        durability: Durability,
+    ) -> Result<(), Error<S::Error>> {
+        let known = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let also = Change { space: Space::Meta, key: BESIDE.to_vec(), value: Some(record.to_bytes()) };
+        let also = (known != record).then_some(also);
+        match &*self.bulk.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(maker) => self.inner.load(&**maker, edits, also.as_ref(), durability)?,
+            None => drop(self.inner.change_with(edits, also.as_ref(), durability)?),
+        }
+        *self.record.lock().unwrap_or_else(PoisonError::into_inner) = record;
+        Ok(())
+    }
+
+    fn succeed(&self, ticket: Taking<S>, reached: Reached) {
+        match ticket.action {
+            Action::Announce => {
+                self.live().opened();
+                if ticket.reply.send(Ok(reached)).is_err() {
+                    // The caller no longer waits, so nobody has the ticket.
+                    self.forget(ticket.keys, true);
+                }
+            }
+            Action::Close { .. } => {
+                self.live().closed();
+                self.inner.pending.leave(&ticket.keys);
+                let _ = ticket.reply.send(Ok(reached));
+            }
+        }
+    }
+
+    /// A ticket was dropped.
+    pub(crate) fn forget(&self, keys: Vec<Key>, announces: bool) {
+        let mut live = self.live();
+        live.closed();
+        live.drop_ticket(keys, announces);
+    }
+
+    /// An announcement that failed is as if it had never been made. A closing that failed leaves its ticket open. `begun` is
+    /// `true` if the ticket has been added.
+    fn fail(&self, ticket: Taking<S>, begun: bool, error: Error<S::Error>) {
+        let mut live = self.live();
+        match ticket.action {
+            Action::Announce => {
+                if begun {
+                    ticket.keys.iter().for_each(|key| live.cancel(key));
+                }
+                drop(live);
+                self.inner.pending.leave(&ticket.keys);
+            }
+            Action::Close { how, .. } if begun => {
+                live.closed();
+                live.close_failed(ticket.keys, how);
+            }
+            Action::Close { how, .. } => {
+                drop(live);
+                self.forget(ticket.keys, how.announces());
+            }
+        }
+        let _ = ticket.reply.send(Err(error));
+    }
+}

@@ -1,0 +1,110 @@
+//! What the guard's own file keeps: a record for each key, and one for the guard.
+
+use super::live::Standing;
+
+/// A key in the set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyRecord {
+    pub(crate) standing: Standing,
+    /// The last resync that has seen its row.
+    pub(crate) seen: u32,
+}
+
+impl KeyRecord {
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = vec![u8::from(self.standing == Standing::Open)];
+        bytes.extend(self.seen.to_le_bytes());
+        bytes
+    }
+
+    /// What cannot be read counts as open: its key stays.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> KeyRecord {
+        match bytes {
+            [open @ (0 | 1), a, b, c, d] => KeyRecord {
+                standing: if *open == 1 { Standing::Open } else { Standing::Settled },
+                seen: u32::from_le_bytes([*a, *b, *c, *d]),
+            },
+            _ => KeyRecord { standing: Standing::Open, seen: 0 },
+        }
+    }
+}
+
+/// Where the guard's record is, in the map of records.
+pub(crate) const BESIDE: &[u8] = b"beside";
+
+/// Its version.
+const VERSION: u8 = 1;
+
+/// The guard's own record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BesideRecord {
+    /// `true` if the set has every row's key. Until then all look-ups go to the loader.
+    pub(crate) complete: bool,
+    /// The number of the last resync.
+    pub(crate) resync: u32,
+    /// How far the guard had come with the latest announcement whose rows were written since the last resync.
+    pub(crate) written: Reached,
+}
+
+/// How far a guard has come: the last resync that had begun, and the last commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Reached {
+    pub(crate) resync: u32,
+    pub(crate) commit: u64,
+}
+
+impl BesideRecord {
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = vec![VERSION, self.complete.into()];
+        bytes.extend(self.resync.to_le_bytes());
+        bytes.extend(self.written.resync.to_le_bytes());
+        bytes.extend(self.written.commit.to_le_bytes());
+        let sum = crc32fast::hash(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads the record. What is damaged or of a newer version counts as incomplete: a resync makes it whole.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> BesideRecord {
+        BesideRecord::parse(bytes).unwrap_or_default()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<BesideRecord> {
+        let (body, sum) = bytes.split_last_chunk::<4>()?;
+        if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
+            return None;
+        }
+        let rest = body.strip_prefix(&[VERSION])?;
+        let (complete, rest) = rest.split_first()?;
+        let (resync, rest) = rest.split_first_chunk::<4>()?;
+        let (written, commit) = rest.split_first_chunk::<4>()?;
+        let written =
+            Reached { resync: u32::from_le_bytes(*written), commit: u64::from_le_bytes(commit.try_into().ok()?) };
+        Some(BesideRecord { complete: *complete == 1, resync: u32::from_le_bytes(*resync), written })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_read_as_written_and_damaged_ones_keep_the_key_and_ask_for_a_resync() {
+        for standing in [Standing::Open, Standing::Settled] {
+            let record = KeyRecord { standing, seen: 0x0102_0304 };
+            assert_eq!(KeyRecord::from_bytes(&record.to_bytes()), record);
+        }
+        for bytes in [&[][..], &[0], &[2, 0, 0, 0, 0], &[0; 6]] {
+            assert_eq!(KeyRecord::from_bytes(bytes), KeyRecord { standing: Standing::Open, seen: 0 });
+        }
+        let record = BesideRecord { complete: true, resync: 7, written: Reached { resync: 6, commit: u64::MAX - 1 } };
+        let bytes = record.to_bytes();
+        assert_eq!(BesideRecord::from_bytes(&bytes), record);
+        for at in 0..bytes.len() {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 1;
+            assert!(!BesideRecord::from_bytes(&bytes).complete);
+            assert!(!BesideRecord::from_bytes(&bytes[..at]).complete);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a guard beside a store and its tickets share.
+
+use super::desk::{Action, Desk, Reply, Suspect, Task};
+use super::flights::Flights;
+use super::live::Live;
+use super::record::BesideRecord;
+use crate::asking::Asked;
+use crate::error::Error;
+use crate::inner::Inner;
+use crate::pending::Mark;
+use crate::stats::Counter;
+use crate::store::Store;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use twiceshy::filter::Backed;
+use twiceshy::remote::Key;
+
+/// The parts of a guard beside a store.
+///
+/// **Locks.** Only the desk's thread changes the set, and it holds none of these locks while it commits. Look-ups take the
+/// filter's lock and that of the flights, for a moment each.
+pub(crate) struct Shared<S: Store> {
+    pub(crate) inner: Arc<Inner<S>>,
+    /// The guard's identity, drawn when it was created.
+    pub(crate) identity: [u8; 16],
+    pub(crate) desk: Desk<S>,
+    live: Mutex<Live>,
+    pub(crate) flights: Flights,
+    /// `true` if the filter may turn keys away: the set has every row's key.
+    pub(crate) complete: AtomicBool,
+    pub(crate) record: Mutex<BesideRecord>,
+    /// While keys are loaded in bulk: a filter that knows their index entries.
+    pub(crate) bulk: Mutex<Option<Box<dyn Backed>>>,
+    /// Keys that the running resync has read.
+    pub(crate) read: AtomicU64,
+    /// Look-ups that found no row of a key in the set.
+    pub(crate) drifted: Counter,
+    /// Look-ups that shared the load of another.
+    pub(crate) shared: Counter,
+}
+
+impl<S: Store> Shared<S> {
+    pub(crate) fn new(inner: Arc<Inner<S>>, record: BesideRecord) -> Shared<S> {
+        let identity = inner.writer.lock().unwrap_or_else(PoisonError::into_inner).state.identity;
+        Shared {
+            inner,
+            identity,
+            desk: Desk::default(),
+            live: Mutex::default(),
+            flights: Flights::default(),
+            complete: AtomicBool::new(record.complete),
+            record: Mutex::new(record),
+            bulk: Mutex::default(),
+            read: AtomicU64::new(0),
+            drifted: Counter::default(),
+            shared: Counter::default(),
+        }
+    }
+
+    pub(crate) fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a ticket in at the desk.
+    pub(crate) fn hand_in(&self, action: Action, keys: Vec<Key>) -> oneshot::Receiver<Reply<S>> {
+        let (reply, received) = oneshot::channel();
+        self.desk.hand_in(Task::Ticket { action, keys, reply });
+        received
+    }
+
+    /// Has the desk's thread do something, and waits for it.
+    pub(crate) fn at_desk<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Shared<S>) -> Result<T, Error<S::Error>> + Send + 'static,
+    ) -> Result<T, Error<S::Error>> {
+        let (reply, received) = oneshot::channel();
+        let shared = Arc::clone(self);
+        self.desk.hand_in(Task::Work(Box::new(move || drop(reply.send(work(&shared))))));
+        received.recv().unwrap_or(Err(Error::Closed))
+    }
+
+    /// A look-up did not find a row of a key that the filter let pass.
+    pub(crate) fn not_found(&self, key: Key, mark: Mark, took: Duration) {
+        let suspect = Suspect { key, mark, took };
+        if self.inner.learns_at_once {
+            self.examine(suspect);
+        } else if !self.desk.suspect(suspect) {
+            self.inner.counters.skipped.add(1);
+        }
+    }
+
+    /// Asks the filter, without the store and without waiting.
+    #[inline]
+    pub(crate) fn ask(&self, key: &[u8]) -> Asked {
+        if !self.complete.load(Ordering::SeqCst) {
+            return Asked::Unfiltered;
+        }
+        self.inner.ask(key)
+    }
+}

@@ -7,6 +7,7 @@ mod list;
 mod opening;
 mod plot;
 mod run;
+mod tickets;
 mod torture;
 
 #[derive(clap::Subcommand)]
@@ -25,6 +26,11 @@ pub(crate) enum Command {
     /// A process of `torture` that opens a damaged store.
     #[command(hide = true)]
     TortureProbe(torture::ProbeArgs),
+    /// Kill processes that hold tickets of a guard beside a store, and check that no row's key is turned away afterwards.
+    TortureTickets(tickets::Args),
+    /// A process that `torture-tickets` kills.
+    #[command(hide = true)]
+    TortureTicketsChild(tickets::ChildArgs),
 }
 
 /// `true` if the experiment found what it should.
@@ -39,5 +45,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<bool> {
         Command::Torture(args) => torture::run(args),
         Command::TortureChild(args) => torture::run_child(args).map(|()| true),
         Command::TortureProbe(args) => torture::run_probe(args).map(|()| true),
+        Command::TortureTickets(args) => tickets::run(args),
+        Command::TortureTicketsChild(args) => tickets::run_child(args).map(|()| true),
     }
 }

@@ -31,6 +31,7 @@ mod spoiling;
 mod storm;
 mod stormy;
 mod tampering;
+mod tickets;
 #[cfg(test)]
 mod testing;
 mod trouble;
@@ -41,6 +42,7 @@ pub use child::work;
 pub use ordeal::Ordeal;
 pub use probing::probe_damaged;
 pub use report::Report;
+pub use tickets::{TicketReport, TicketSettings, TicketTurn, run_tickets, work_with_tickets};
 
 use round::Torture;
 use std::io;

@@ -13,6 +13,8 @@ mod pages;
 mod system_tables;
 mod tree;
 mod view;
+#[cfg(feature = "testing")]
+mod volatile;
 
 pub use caught::panics_become_errors;
 pub use error::RedbError;
@@ -146,6 +148,14 @@ impl RedbStore {
         RedbStore::open_or_create(path.as_ref(), &RedbOptions::new(), |file| {
             let limit = file.metadata()?.len() + bytes;
             Ok(Fence::new(full::Full { file: FileBackend::new(file)?, limit }, Tables::Check))
+        })
+    }
+
+    /// Opens the file on a disk that forgets what was not synced when the process is killed. If the store is dropped, it is synced.
+    #[cfg(feature = "testing")]
+    pub fn open_volatile(path: impl AsRef<Path>) -> Result<RedbStore, RedbError> {
+        RedbStore::open_or_create(path.as_ref(), &RedbOptions::new(), |file| {
+            Ok(Fence::new(volatile::Volatile(Overlay::new(FileBackend::new(file)?)), Tables::Check))
         })
     }
 

@@ -42,6 +42,25 @@ impl Overlay {
         Ok(self.changes.get_or_init(|| RwLock::new(Changes { chunks: BTreeMap::new(), len, seen: len })))
     }
 
+    #[cfg(feature = "testing")]
+    pub(super) fn file(&self) -> &FileBackend {
+        &self.file
+    }
+
+    /// Writes all changes to the file, and syncs it.
+    #[cfg(feature = "testing")]
+    pub(super) fn flush(&self) -> io::Result<()> {
+        let mut changes = self.changes()?.write().unwrap_or_else(PoisonError::into_inner);
+        self.file.set_len(changes.len)?;
+        for (number, chunk) in std::mem::take(&mut changes.chunks) {
+            let offset = number * CHUNK as u64;
+            let there = changes.len.saturating_sub(offset).min(CHUNK as u64) as usize;
+            self.file.write(offset, &chunk[..there])?;
+        }
+        changes.seen = changes.len;
+        self.file.sync_data()
+    }
+
     fn is_unfinished(&self) -> io::Result<bool> {
         let len = self.file.len()?;
         let mut magic = [0; MAGIC];

@@ -17,7 +17,15 @@ impl<S: Store> Inner<S> {
         drop(self.set_growth(&mut writer, None));
         let filter = self.filter.write().unwrap_or_else(PoisonError::into_inner).take();
         writer.stale_snapshot = self.snapshot.is_some();
-        filter.ok_or(Error::Interrupted)
+        let filter = filter.ok_or(Error::Interrupted)?;
+        // From now on nobody makes a filter: a broom filter would take other functions, and have other entries.
+        writer.loading = true;
+        Ok(filter)
+    }
+
+    /// All keys are there: the next change or look-up of the learner makes a filter.
+    pub(crate) fn end_load(&self) {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).loading = false;
     }
 
     /// Makes changes, all or none, without a filter. `maker` is the filter that was taken away. The store is consistent after
@@ -32,10 +40,6 @@ impl<S: Store> Inner<S> {
         let mut writer = self.lock_settled()?;
         if writer.damaged {
             return Err(Error::Damaged);
-        }
-        if self.has_filter() {
-            // Somebody has needed one. It would lack what is loaded now.
-            self.lose_filter(&mut writer);
         }
         self.forget_stale_snapshot(&mut writer);
         let keys: Vec<Key> = edits.iter().map(|edit| edit.key.clone()).collect();

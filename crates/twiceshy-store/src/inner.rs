@@ -79,6 +79,8 @@ pub(crate) struct Writer {
     pub(crate) damaged: bool,
     /// From where on the index may have entries of generations that are not in use; `None` if it has none.
     pub(crate) unused_from: Option<Vec<u8>>,
+    /// `true` while keys are loaded in bulk: there is no filter, and none is made.
+    pub(crate) loading: bool,
     /// `true` if a test asks for another hash key.
     pub(crate) hash_key_asked: bool,
     pub(crate) remembered: Remembered,
@@ -150,6 +152,9 @@ impl<S: Store> Inner<S> {
         let mut writer = self.lock_settled()?;
         if writer.damaged {
             return Err(Error::Damaged);
+        }
+        if writer.loading {
+            return Err(Error::Interrupted);
         }
         if !self.has_filter() {
             self.rebuild(&mut writer)?;

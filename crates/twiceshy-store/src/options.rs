@@ -241,6 +241,7 @@ impl Options {
                 damaged,
                 // There may be some from before a crash.
                 unused_from: Some(Vec::new()),
+                loading: false,
                 hash_key_asked: false,
                 remembered,
                 lesson: None,

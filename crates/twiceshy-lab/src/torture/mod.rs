@@ -31,9 +31,9 @@ mod spoiling;
 mod storm;
 mod stormy;
 mod tampering;
-mod tickets;
 #[cfg(test)]
 mod testing;
+mod tickets;
 mod trouble;
 mod watch;
 mod word;

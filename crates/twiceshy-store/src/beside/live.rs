@@ -224,6 +224,11 @@ impl Live {
         self.touched.as_ref()?.get(key).copied()
     }
 
+    /// A resync has seen a row: it must not leave the set with those who announced it.
+    pub(crate) fn saw(&mut self, key: &Key) {
+        self.entries.entry(key.clone()).and_modify(|entry| entry.fresh = false);
+    }
+
     /// Ends a resync that failed.
     pub(crate) fn give_up_resync(&mut self) {
         self.touched = None;
@@ -233,6 +238,8 @@ impl Live {
     pub(crate) fn end_resync(&mut self, mark: u64) -> Vec<Vec<Key>> {
         self.touched = None;
         for entry in self.entries.values_mut() {
+            // One that was dropped may have written a row.
+            entry.fresh &= entry.dropped.is_none();
             entry.dropped = entry.dropped.filter(|dropped| *dropped >= mark);
         }
         let (since, before) = std::mem::take(&mut self.dropped).into_iter().partition(|(dropped, _)| *dropped >= mark);
@@ -380,6 +387,25 @@ mod tests {
         let retiring = scene.retire();
         scene.close(Deleted, retiring);
         assert_eq!(scene.set, None);
+    }
+
+    #[test]
+    fn a_row_that_a_dropped_announcement_wrote_or_a_resync_has_seen_outlives_a_roll_back() {
+        for dropped in [true, false] {
+            let mut scene = Scene::default();
+            scene.announce();
+            if dropped {
+                scene.announce();
+                scene.drop_announcement();
+            }
+            let mark = scene.live.begin_resync().expect("none is running");
+            if !dropped {
+                scene.live.saw(&Key::from(NAME));
+            }
+            scene.live.end_resync(mark);
+            scene.close(RolledBack, 0);
+            assert_eq!(scene.set, Some(Standing::Settled));
+        }
     }
 
     #[test]

@@ -222,10 +222,14 @@ impl<S: Store> Beside<S> {
         keys
     }
 
-    /// Waits until the filter is ready and has learned from all false positives so far.
+    /// Waits until the filter is ready and has learned from all false positives so far. Not for [`Beside::adopt`].
     pub fn wait(&self) -> Result<(), Error<S::Error>> {
         while self.shared.at_desk(|shared| Ok(shared.desk.has_suspects()))? {}
-        self.shared.inner.learn_all()
+        match self.shared.inner.learn_all() {
+            // There is no filter before the keys are adopted.
+            Err(Error::Interrupted) => Ok(()),
+            learned => learned,
+        }
     }
 
     /// `true` if the set has every row's key, so that absent keys are turned away: [`Beside::adopt`] has ended once, and nothing
@@ -243,6 +247,11 @@ impl<S: Store> Beside<S> {
     pub fn tickets(&self) -> Tickets {
         let (open, dropped) = self.shared.live().counts();
         Tickets { open, dropped, drifted: self.shared.drifted.get(), shared: self.shared.shared.get() }
+    }
+
+    /// The store of the guard's own keys, for reading.
+    pub fn store(&self) -> &S {
+        self.guard.store()
     }
 
     /// Syncs what was learned, and saves the filter, so that the next open is fast.

@@ -180,6 +180,9 @@ impl<S: Store> Shared<S> {
         for key in keys {
             let found = self.record(&key)?;
             let touched = self.live().touched(&key);
+            if touched.is_some() {
+                self.live().saw(&key);
+            }
             let record = match (found, touched) {
                 // A ticket has taken it out since the cursor was opened.
                 (None, Some(Touched::Removed)) => continue,
@@ -252,6 +255,8 @@ impl<S: Store> Shared<S> {
     }
 
     fn end_bulk(&self) {
-        drop(self.bulk.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if self.bulk.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
+            self.inner.end_load();
+        }
     }
 }

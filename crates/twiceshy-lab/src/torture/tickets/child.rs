@@ -148,7 +148,11 @@ impl<I: BufRead, O: Write> Child<'_, I, O> {
         self.say(&format!("{} {id}", if writes { "write" } else { "delete" }))?;
         self.answer()?;
         for number in keys {
-            if writes { self.rows.insert(number) } else { self.rows.remove(&number) };
+            if writes {
+                self.rows.insert(number)
+            } else {
+                self.rows.remove(&number)
+            };
         }
         Ok(())
     }

@@ -150,7 +150,11 @@ impl Server {
             "write" | "delete" => {
                 let keys = self.tickets.get(&id).map(|ticket| ticket.keys.clone()).unwrap_or_default();
                 for key in keys {
-                    if what == "write" { self.rows.insert(key) } else { self.rows.remove(&key) };
+                    if what == "write" {
+                        self.rows.insert(key)
+                    } else {
+                        self.rows.remove(&key)
+                    };
                 }
                 return Some("ok".to_owned());
             }

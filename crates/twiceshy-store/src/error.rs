@@ -40,6 +40,14 @@ pub enum Error<E> {
         /// The beginning of the key, with bytes that are not printable as escapes.
         key: String,
     },
+    /// The key is longer than the store's [`longest_key`](crate::Store::longest_key) allows. Nothing was changed.
+    #[error("the key has {len} bytes, and this store takes keys of up to {longest}")]
+    KeyTooLong {
+        /// The length of the key.
+        len: usize,
+        /// The length of the longest key that can be inserted.
+        longest: usize,
+    },
     /// The store was opened for reading.
     #[error("the store was opened for reading, so it cannot be changed")]
     ReadOnly,

@@ -27,6 +27,8 @@
 //! other implementations.
 
 mod batch;
+#[cfg(any(feature = "fjall", feature = "redb"))]
+mod caught;
 mod changing;
 mod checking;
 mod choice;
@@ -36,6 +38,8 @@ mod entry;
 mod error;
 #[cfg(feature = "testing")]
 pub mod faulty;
+#[cfg(feature = "fjall")]
+mod fjall_store;
 #[cfg(feature = "redb")]
 mod folder;
 mod growing;
@@ -60,6 +64,8 @@ mod rolling;
 mod salvaging;
 mod saving;
 mod snapshot;
+#[cfg(feature = "sqlite")]
+mod sqlite_store;
 mod state;
 mod stats;
 mod store;
@@ -68,8 +74,12 @@ mod sum;
 mod teaching;
 mod turns;
 
+#[cfg(any(feature = "fjall", feature = "redb"))]
+pub use caught::panics_become_errors;
 pub use checking::Checked;
 pub use error::Error;
+#[cfg(feature = "fjall")]
+pub use fjall_store::{FjallError, FjallStore};
 #[cfg(feature = "redb")]
 pub use folder::{SNAPSHOT_FILE, STORE_FILE};
 pub use guard::{Entries, Guard};
@@ -78,8 +88,10 @@ pub use options::Options;
 pub use planned::Planned;
 pub use policy::Adapt;
 #[cfg(feature = "redb")]
-pub use redb_store::{RedbError, RedbOptions, RedbStore, panics_become_errors};
+pub use redb_store::{RedbError, RedbOptions, RedbStore};
 pub use repairing::Repaired;
+#[cfg(feature = "sqlite")]
+pub use sqlite_store::{SqliteError, SqliteStore};
 pub use stats::Stats;
 pub use store::{Change, CommitError, Durability, Space, Store};
 pub use twiceshy::Kind;

@@ -30,6 +30,12 @@ pub enum Error<E> {
     /// The store is not empty, but its state record is missing or damaged.
     #[error("the store's state record is missing or damaged: run `twiceshy check --repair`, or call `Guard::repair`")]
     Damaged,
+    /// The store has values, and nothing else that a guard would have written. Nothing was changed.
+    #[error(
+        "the store has entries that no guard wrote: take them over with `Options::take_over`, or use an empty store \
+         (if it was guarded before, run `twiceshy check --repair`)"
+    )]
+    NotGuarded,
     /// The store's index does not match its keys: an entry is damaged or missing. Nothing was changed. Look-ups are answered
     /// by the store; changes fail until the index is repaired.
     #[error("the store's index is damaged: run `twiceshy check --repair`, or call `Guard::repair`")]

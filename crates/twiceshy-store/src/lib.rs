@@ -71,6 +71,7 @@ mod stats;
 mod store;
 mod striped;
 mod sum;
+mod taking_over;
 mod teaching;
 mod turns;
 

@@ -211,7 +211,8 @@ fn entry(space: Space, key: &[u8]) -> Vec<u8> {
 }
 
 fn check_lengths(changes: &[Change]) -> Result<(), FjallError> {
-    let check = |what, len, longest| if len > longest { Err(FjallError::TooLong { what, len, longest }) } else { Ok(()) };
+    let check =
+        |what, len, longest| if len > longest { Err(FjallError::TooLong { what, len, longest }) } else { Ok(()) };
     changes.iter().try_for_each(|change| {
         check("the key", change.key.len(), LONGEST - 1)?;
         check("the value", change.value.as_ref().map_or(0, Vec::len), LONGEST_VALUE)

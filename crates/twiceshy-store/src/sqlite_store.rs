@@ -44,7 +44,9 @@ pub enum SqliteError {
     #[error("{} is an SQLite file, but not one of twiceshy: use another path", .0.display())]
     NotAStore(PathBuf),
     /// The file was written by a newer version.
-    #[error("the store's tables were written by a newer version of twiceshy ({0}; this one knows {VERSION}): use that version")]
+    #[error(
+        "the store's tables were written by a newer version of twiceshy ({0}; this one knows {VERSION}): use that version"
+    )]
     Newer(i64),
     /// The file holds bytes that SQLite did not write, or lacks some that it wrote.
     #[error("the store's file is damaged ({0}): restore it from a backup")]
@@ -319,7 +321,8 @@ fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, SqliteError> {
 fn make_tables(path: &Path, connection: &Connection) -> Result<(), SqliteError> {
     let mut names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
     let names = names.query_map((), |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
-    let missing: Vec<Space> = Space::ALL.into_iter().filter(|space| !names.iter().any(|name| name == space.name())).collect();
+    let missing: Vec<Space> =
+        Space::ALL.into_iter().filter(|space| !names.iter().any(|name| name == space.name())).collect();
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match missing[..] {
         [_, _, _, _] if !names.is_empty() => Err(SqliteError::NotAStore(path.to_owned())),

@@ -93,7 +93,10 @@ fn without_the_option_such_a_store_is_refused_and_left_as_it_is() {
     let memory = filled(3);
     for options in [Options::new(), Options::new().read_only(true), Options::new().create(false)] {
         let refused = options.open(memory.open().expect("nobody has it open")).err().expect("a refusal");
-        assert!(matches!(refused, Error::NotGuarded) && refused.to_string().contains("Options::take_over"), "{refused}");
+        assert!(
+            matches!(refused, Error::NotGuarded) && refused.to_string().contains("Options::take_over"),
+            "{refused}"
+        );
     }
     let for_reading = Options::new().take_over(true).read_only(true).open(memory.open().expect("nobody has it open"));
     assert!(matches!(for_reading, Err(Error::ReadOnly)));

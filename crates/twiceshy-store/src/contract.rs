@@ -169,31 +169,27 @@ fn a_key_that_is_too_long_is_refused<S: Store>(store: &S, long: &[u8]) -> Verdic
 }
 
 fn no_read_sees_half_a_commit<S: Store>(store: &S) -> Verdict {
+    // Many entries, so that a commit takes a while.
+    const LAST: u8 = 99;
     let write = |number: u64| {
         let value = number.to_le_bytes();
-        let changes = [put(Space::Values, b"one", &value), put(Space::Values, b"two", &value)];
+        let changes: Vec<Change> = (0..=LAST).map(|key| put(Space::Values, &[key], &value)).collect();
         store.commit(&changes, Durability::Seen).map_err(failed)
-    };
-    let number = |value: &Option<Vec<u8>>| {
-        value.as_ref().and_then(|bytes| bytes.as_slice().try_into().ok()).map(u64::from_le_bytes)
     };
     write(0)?;
     let ended = AtomicBool::new(false);
     let torn = std::thread::scope(|threads| {
         let reader = threads.spawn(|| {
             while !ended.load(Ordering::Acquire) {
-                // Each is a read of its own, and the second one sees whatever the first has seen.
-                let [one, two] = [b"one", b"two"].map(|key| store.get(Space::Values, key).map_err(failed));
-                if number(&one?) > number(&two?) {
-                    return Err("a look-up has seen a commit that the next one has not".into());
-                }
+                look_ups_see_all_of_a_commit(store, [0, LAST])?;
+                look_ups_see_all_of_a_commit(store, [LAST, 0])?;
                 let mut values = Vec::new();
                 let scan = store.scan(Space::Values, Bound::Unbounded, &mut |_, value| {
                     values.push(value.to_vec());
                     true
                 });
                 scan.map_err(failed)?;
-                if values.len() != 2 || values[0] != values[1] {
+                if values.len() != usize::from(LAST) + 1 || values.iter().any(|value| *value != values[0]) {
                     return Err(format!("a scan has seen a part of a commit: {values:02x?}"));
                 }
             }
@@ -206,4 +202,17 @@ fn no_read_sees_half_a_commit<S: Store>(store: &S) -> Verdict {
     });
     torn?;
     clear(store)
+}
+
+/// Each look-up is a read of its own, and the second one sees whatever the first has seen.
+fn look_ups_see_all_of_a_commit<S: Store>(store: &S, keys: [u8; 2]) -> Verdict {
+    let number = |key| {
+        let value = store.get(Space::Values, &[key]).map_err(failed)?.unwrap_or_default();
+        Ok::<_, String>(value.try_into().map(u64::from_le_bytes).ok())
+    };
+    let (first, second) = (number(keys[0])?, number(keys[1])?);
+    if first.is_none() || first > second {
+        return Err(format!("a look-up has seen commit {first:?}, and a later one of another key {second:?}"));
+    }
+    Ok(())
 }

@@ -22,9 +22,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Other stores.** [`Store`] is the trait that a guard needs: four ordered maps that change together. This crate has a
-//! store in memory ([`Memory`]) and one in a redb file ([`RedbStore`]). The module `contract` (feature `testing`) checks
-//! other implementations.
+//! **Stores.** `Guard::open` keeps its data in a redb file. [`Options::open`] takes any [`Store`], the trait that a guard needs:
+//! four ordered maps that change together. This crate has one in memory ([`Memory`]), one in a redb file (`RedbStore`, feature
+//! `redb`, on by default), one in a fjall folder (`FjallStore`, feature `fjall`) and one in an SQLite file (`SqliteStore`, feature
+//! `sqlite`). The module `contract` (feature `testing`) checks other implementations. A store that has values already is
+//! [taken over](Options::take_over).
+//!
+//! ```
+//! # #[cfg(feature = "sqlite")] {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("blocked.sqlite");
+//! use twiceshy_store::{Options, SqliteStore};
+//!
+//! let blocked = Options::new().open(SqliteStore::open(&path)?)?;
+//! blocked.insert(b"203.0.113.9", b"scanned our ports")?;
+//! assert!(blocked.contains(b"203.0.113.9")?);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod batch;
 #[cfg(any(feature = "fjall", feature = "redb"))]

@@ -1,7 +1,7 @@
 //! Insertions and removals: the value, the index entries and the log in one commit.
 
 use crate::batch::Batch;
-use crate::entry::{Logged, Record};
+use crate::entry::{self, Logged, Record};
 use crate::error::Error;
 use crate::index::Failure;
 use crate::inner::{Doubt, Inner, Planned, Work, Writer};
@@ -104,6 +104,7 @@ impl<S: Store> Inner<S> {
         if self.read_only {
             return Err(Error::ReadOnly);
         }
+        edits.iter().filter(|edit| edit.value.is_some()).try_for_each(|edit| self.check_length(&edit.key))?;
         let mut writer = self.lock()?;
         self.forget_stale_snapshot(&mut writer);
         self.make_room(&mut writer, edits.iter().filter(|edit| edit.value.is_some()).count() as u64)?;
@@ -125,6 +126,12 @@ impl<S: Store> Inner<S> {
         self.after_change(&mut writer);
         self.teach(&mut writer, LESSON.saturating_mul(edits.len()));
         Ok(stored)
+    }
+
+    /// Returns an error if the store has no room for the index entry of a key.
+    pub(crate) fn check_length(&self, key: &[u8]) -> Result<(), Error<S::Error>> {
+        let longest = self.store.longest_key().map_or(usize::MAX, |longest| longest.saturating_sub(entry::HEAD));
+        if key.len() > longest { Err(Error::KeyTooLong { len: key.len(), longest }) } else { Ok(()) }
     }
 
     /// Plans each change on top of the earlier ones, which are applied already, and commits them together. The last plan is

@@ -10,7 +10,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
-use crate::store::{Change, Durability, Space, Store};
+use crate::store::{Change, CommitError, Durability, Space, Store};
 use std::fmt::Display;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -140,17 +140,40 @@ fn a_commit_makes_its_changes_in_order<S: Store>(store: &S) -> Verdict {
 
 fn short_and_long_entries_are_read_back<S: Store>(store: &S) -> Verdict {
     let long = vec![7; 1 << 20];
-    for (key, value) in [(&b""[..], &b""[..]), (b"k", b""), (b"", b"v"), (&long[..], &long[..])] {
+    let key = &long[..store.longest_key().map_or(long.len(), |most| most.min(long.len()))];
+    for (key, value) in [(&b""[..], &b""[..]), (b"k", b""), (b"", b"v"), (key, &long)] {
         store.commit(&[put(Space::Values, key, value)], Durability::Seen).map_err(failed)?;
         expect(store, Space::Values, key, Some(value))?;
+    }
+    if key.len() < long.len() {
+        a_key_that_is_too_long_is_refused(store, &long[..=key.len()])?;
     }
     clear(store)
 }
 
+fn a_key_that_is_too_long_is_refused<S: Store>(store: &S, long: &[u8]) -> Verdict {
+    // Of the other entries, this is the one after it.
+    let after: [&[u8]; 1] = [b"k"];
+    let refused = store.commit(&[put(Space::Values, b"with it", b""), put(Space::Values, long, b"")], Durability::Seen);
+    if !matches!(refused, Err(CommitError::Failed(_))) {
+        return Err("a key that is longer than the longest one is not refused".into());
+    }
+    expect(store, Space::Values, b"with it", None)?;
+    expect(store, Space::Values, long, None)?;
+    for from in [Bound::Included(long), Bound::Excluded(long)] {
+        if scanned(store, Space::Values, from, 9)? != after {
+            return Err("a scan from a key that is too long does not begin at the next key".into());
+        }
+    }
+    Ok(())
+}
+
 fn no_read_sees_half_a_commit<S: Store>(store: &S) -> Verdict {
+    // Many entries, so that a commit takes a while.
+    const LAST: u8 = 99;
     let write = |number: u64| {
         let value = number.to_le_bytes();
-        let changes = [put(Space::Values, b"one", &value), put(Space::Values, b"two", &value)];
+        let changes: Vec<Change> = (0..=LAST).map(|key| put(Space::Values, &[key], &value)).collect();
         store.commit(&changes, Durability::Seen).map_err(failed)
     };
     write(0)?;
@@ -158,13 +181,15 @@ fn no_read_sees_half_a_commit<S: Store>(store: &S) -> Verdict {
     let torn = std::thread::scope(|threads| {
         let reader = threads.spawn(|| {
             while !ended.load(Ordering::Acquire) {
+                look_ups_see_all_of_a_commit(store, [0, LAST])?;
+                look_ups_see_all_of_a_commit(store, [LAST, 0])?;
                 let mut values = Vec::new();
                 let scan = store.scan(Space::Values, Bound::Unbounded, &mut |_, value| {
                     values.push(value.to_vec());
                     true
                 });
                 scan.map_err(failed)?;
-                if values.len() != 2 || values[0] != values[1] {
+                if values.len() != usize::from(LAST) + 1 || values.iter().any(|value| *value != values[0]) {
                     return Err(format!("a scan has seen a part of a commit: {values:02x?}"));
                 }
             }
@@ -177,4 +202,17 @@ fn no_read_sees_half_a_commit<S: Store>(store: &S) -> Verdict {
     });
     torn?;
     clear(store)
+}
+
+/// Each look-up is a read of its own, and the second one sees whatever the first has seen.
+fn look_ups_see_all_of_a_commit<S: Store>(store: &S, keys: [u8; 2]) -> Verdict {
+    let number = |key| {
+        let value = store.get(Space::Values, &[key]).map_err(failed)?.unwrap_or_default();
+        Ok::<_, String>(value.try_into().map(u64::from_le_bytes).ok())
+    };
+    let (first, second) = (number(keys[0])?, number(keys[1])?);
+    if first.is_none() || first > second {
+        return Err(format!("a look-up has seen commit {first:?}, and a later one of another key {second:?}"));
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use twiceshy::remote::{Generation, Key, Order};
 
 /// The offset of the key in an index entry: after generation, order and word, all big-endian so that they sort as numbers.
-const HEAD: usize = 4 + 1 + 8;
+pub(crate) const HEAD: usize = 4 + 1 + 8;
 
 /// The index entry of a key.
 pub(crate) fn index(generation: Generation, order: Order, word: u64, key: &[u8]) -> Vec<u8> {

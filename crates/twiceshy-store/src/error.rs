@@ -31,6 +31,12 @@ pub enum Error<E> {
     /// The store is not empty, but its state record is missing or damaged.
     #[error("the store's state record is missing or damaged: run `twiceshy check --repair`, or call `Guard::repair`")]
     Damaged,
+    /// The store has values, and nothing else that a guard would have written. Nothing was changed.
+    #[error(
+        "the store has entries that no guard wrote: take them over with `Options::take_over`, or use an empty store \
+         (if it was guarded before, run `twiceshy check --repair`)"
+    )]
+    NotGuarded,
     /// The store's index does not match its keys: an entry is damaged or missing. Nothing was changed. Look-ups are answered
     /// by the store; changes fail until the index is repaired.
     #[error("the store's index is damaged: run `twiceshy check --repair`, or call `Guard::repair`")]
@@ -40,6 +46,14 @@ pub enum Error<E> {
     DamagedValue {
         /// The beginning of the key, with bytes that are not printable as escapes.
         key: String,
+    },
+    /// The key is longer than the store's [`longest_key`](crate::Store::longest_key) allows. Nothing was changed.
+    #[error("the key has {len} bytes, and this store takes keys of up to {longest}")]
+    KeyTooLong {
+        /// The length of the key.
+        len: usize,
+        /// The length of the longest key that can be inserted.
+        longest: usize,
     },
     /// The store was opened for reading.
     #[error("the store was opened for reading, so it cannot be changed")]

@@ -116,6 +116,10 @@ impl<S: Store> Store for Faulty<S> {
         }
     }
 
+    fn longest_key(&self) -> Option<usize> {
+        self.inner.longest_key()
+    }
+
     fn verify(&self) -> Result<Vec<String>, Self::Error> {
         self.call()?;
         self.inner.verify().map_err(FaultyError::Inner)

@@ -76,7 +76,7 @@ impl<S: Store> Guard<S> {
     }
 
     /// The store inside, for reading. Its four maps belong together: a change that bypasses the guard leads to wrong
-    /// answers. Each value ends with a checksum.
+    /// answers. Each value ends with a checksum, unless the store was [taken over](crate::Options::take_over).
     pub fn store(&self) -> &S {
         &self.inner.store
     }

@@ -22,14 +22,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Other stores.** [`Store`] is the trait that a guard needs: four ordered maps that change together. This crate has a
-//! store in memory ([`Memory`]) and one in a redb file ([`RedbStore`]). The module `contract` (feature `testing`) checks
-//! other implementations.
+//! **Stores.** `Guard::open` keeps its data in a redb file. [`Options::open`] takes any [`Store`], the trait that a guard needs:
+//! four ordered maps that change together. This crate has one in memory ([`Memory`]), one in a redb file (`RedbStore`, feature
+//! `redb`, on by default), one in a fjall folder (`FjallStore`, feature `fjall`) and one in an SQLite file (`SqliteStore`, feature
+//! `sqlite`). The module `contract` (feature `testing`) checks other implementations. A store that has values already is
+//! [taken over](Options::take_over).
+//!
+//! ```
+//! # #[cfg(feature = "sqlite")] {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("blocked.sqlite");
+//! use twiceshy_store::{Options, SqliteStore};
+//!
+//! let blocked = Options::new().open(SqliteStore::open(&path)?)?;
+//! blocked.insert(b"203.0.113.9", b"scanned our ports")?;
+//! assert!(blocked.contains(b"203.0.113.9")?);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod asking;
 mod batch;
 mod beside;
 mod bulk;
+#[cfg(any(feature = "fjall", feature = "redb"))]
+mod caught;
 mod changing;
 mod checking;
 mod choice;
@@ -39,6 +56,8 @@ mod entry;
 mod error;
 #[cfg(feature = "testing")]
 pub mod faulty;
+#[cfg(feature = "fjall")]
+mod fjall_store;
 #[cfg(feature = "redb")]
 mod folder;
 mod growing;
@@ -63,17 +82,24 @@ mod rolling;
 mod salvaging;
 mod saving;
 mod snapshot;
+#[cfg(feature = "sqlite")]
+mod sqlite_store;
 mod state;
 mod stats;
 mod store;
 mod striped;
 mod sum;
+mod taking_over;
 mod teaching;
 mod turns;
 
 pub use beside::{Agreement, Announcement, Beside, Position, ResyncError, Resynced, Retirement, Tickets};
+#[cfg(any(feature = "fjall", feature = "redb"))]
+pub use caught::panics_become_errors;
 pub use checking::Checked;
 pub use error::Error;
+#[cfg(feature = "fjall")]
+pub use fjall_store::{FjallError, FjallStore};
 #[cfg(feature = "redb")]
 pub use folder::{KEYS_FILE, SNAPSHOT_FILE, STORE_FILE};
 pub use guard::{Entries, Guard};
@@ -82,8 +108,10 @@ pub use options::Options;
 pub use planned::Planned;
 pub use policy::Adapt;
 #[cfg(feature = "redb")]
-pub use redb_store::{RedbError, RedbOptions, RedbStore, panics_become_errors};
+pub use redb_store::{RedbError, RedbOptions, RedbStore};
 pub use repairing::Repaired;
+#[cfg(feature = "sqlite")]
+pub use sqlite_store::{SqliteError, SqliteStore};
 pub use stats::Stats;
 pub use store::{Change, CommitError, Durability, Space, Store};
 pub use twiceshy::Kind;

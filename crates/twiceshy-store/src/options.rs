@@ -16,12 +16,13 @@ use crate::saving::Unsynced;
 use crate::state::{Secret, State};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
+use crate::taking_over::Contents;
 use crate::turns::Turns;
 use crossbeam_utils::sync::ShardedLock;
 use std::ops::Bound;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, PoisonError};
 use twiceshy::Kind;
 use twiceshy::error::OptionsError;
 use twiceshy::filter::Backed;
@@ -45,6 +46,7 @@ pub struct Options {
     memory: Limits,
     background: bool,
     open_damaged: bool,
+    take_over: bool,
     pub(crate) read_only: bool,
     pub(crate) create: bool,
     pub(crate) create_new: bool,
@@ -72,6 +74,7 @@ impl Options {
             memory: Limits::default(),
             background: true,
             open_damaged: false,
+            take_over: false,
             read_only: false,
             create: true,
             create_new: false,
@@ -115,6 +118,32 @@ impl Options {
     #[must_use]
     pub fn open_damaged(self, open_damaged: bool) -> Self {
         Options { open_damaged, ..self }
+    }
+
+    /// `true` if a store is guarded although it has values already that no guard wrote: they become the guarded set. Otherwise
+    /// such a store is refused with [`Error::NotGuarded`]. Its other maps must be empty.
+    ///
+    /// Opening it then reads all keys and writes an index entry or more for each. If that fails or is interrupted, the values are
+    /// as before, and the store can be taken over again. A store that is guarded already is opened as always.
+    ///
+    /// The values of such a store have no checksums, and those that are inserted later have none either: a value that changes on
+    /// disk is not noticed, unless the store itself notices.
+    ///
+    /// ```
+    /// use twiceshy_store::{Change, Durability, MemoryStore, Options, Space, Store};
+    ///
+    /// let store = MemoryStore::new();
+    /// let change = Change { space: Space::Values, key: b"owl".to_vec(), value: Some(b"hoots".to_vec()) };
+    /// store.commit(&[change], Durability::Synced)?;
+    ///
+    /// let guard = Options::new().take_over(true).open(store)?;
+    /// assert_eq!(guard.get(b"owl")?.as_deref(), Some(&b"hoots"[..]));
+    /// assert!(!guard.contains(b"wren")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn take_over(self, take_over: bool) -> Self {
+        Options { take_over, ..self }
     }
 
     /// The number of keys expected in a new store. The filter is sized for them.
@@ -176,23 +205,34 @@ impl Options {
         Options { hash: Some(hash), ..self }
     }
 
-    /// Guards a store: a new one, or one that was guarded before.
+    /// Guards a store: a new one, one that was guarded before, or one to be [taken over](Options::take_over).
     pub fn open<S: Store>(self, store: S) -> Result<Guard<S>, Error<S::Error>> {
         self.open_kind(store, Ownership::Owns)
     }
 
     pub(crate) fn open_kind<S: Store>(self, store: S, kind: Ownership) -> Result<Guard<S>, Error<S::Error>> {
-        let mut damaged = false;
+        let (mut damaged, mut taken) = (false, false);
         let found = match read_state(&store) {
             Err(Error::Damaged) if self.open_damaged => None,
             found => found?,
         };
+        let contents = if found.is_none() { Contents::of(&store)? } else { Contents::Remains };
         let (state, filter, rolled, stale_snapshot) = match found {
-            None if self.open_damaged && !is_empty(&store)? => {
+            None if self.take_over && contents == Contents::Untaken => {
+                if self.read_only {
+                    return Err(Error::ReadOnly);
+                }
+                self.geometry()?;
+                (damaged, taken) = (true, true);
+                (State { sums: false, ..new_state(self.choice().0)? }, None, 0, true)
+            }
+            None if self.open_damaged && contents != Contents::Nothing => {
                 damaged = true;
                 (self.new_state_of(&store)?, None, 0, true)
             }
+            None if contents == Contents::Untaken => return Err(Error::NotGuarded),
             None if self.read_only || !self.create && !self.create_new => return Err(Error::NoStore),
+            None if contents == Contents::Remains => return Err(Error::Damaged),
             None => {
                 let (state, filter) = self.make(&store)?;
                 kind.check(&store, &state)?;
@@ -259,7 +299,9 @@ impl Options {
             sums,
         };
         inner.counters.rolled_forward.add(rolled);
-        if damaged {
+        if taken {
+            inner.take_over_values(&mut inner.writer.lock().unwrap_or_else(PoisonError::into_inner))?;
+        } else if damaged {
             inner.find_sums()?;
         }
         Guard::start(inner)
@@ -280,9 +322,6 @@ impl Options {
 
     /// A new guarded store.
     fn make<S: Store>(&self, store: &S) -> Result<(State, Filter), Error<S::Error>> {
-        if !is_empty(store)? {
-            return Err(Error::Damaged);
-        }
         let choice = self.choice().0;
         let hash = match self.hash {
             Some(hash) => hash,
@@ -341,18 +380,6 @@ impl Options {
 /// The state of a new store.
 fn new_state(choice: Choice) -> Result<State, NoEntropy> {
     Ok(State::new(HashKey::random()?.to_bytes(), Secret::random()?, choice.to_bytes()))
-}
-
-fn is_empty<S: Store>(store: &S) -> Result<bool, Error<S::Error>> {
-    let mut empty = true;
-    for space in Space::ALL {
-        let found = &mut |_: &[u8], _: &[u8]| {
-            empty = false;
-            false
-        };
-        store.scan(space, Bound::Unbounded, found).map_err(Error::Store)?;
-    }
-    Ok(empty)
 }
 
 /// A random number from the operating system, taken from a hash key that is thrown away.

@@ -17,6 +17,9 @@ use twiceshy::remote::{Generation, Key, Order, Write};
 /// How many keys are indexed in one commit.
 const INDEXED_AT_ONCE: usize = 1_024;
 
+/// How many bytes of keys are indexed in one commit. The last key may exceed it.
+const INDEXED_BYTES: usize = 1 << 20;
+
 /// What [`Guard::repair`](crate::Guard::repair) did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
@@ -84,6 +87,7 @@ impl<S: Store> Inner<S> {
         writer.stale_snapshot = self.snapshot.is_some();
         self.lose_filter(writer);
         let mut batch = Batch::default();
+        batch.end_take_over();
         after.write(&mut batch);
         match self.commit_batch(writer, batch, Durability::Synced) {
             Ok(()) => {
@@ -100,7 +104,7 @@ impl<S: Store> Inner<S> {
     }
 
     /// Writes the index of all values under a new hash key. The old one stays whole until the new one is complete.
-    fn write_index(&self, writer: &mut Writer, keys: u64) -> Result<(), Error<S::Error>> {
+    pub(crate) fn write_index(&self, writer: &mut Writer, keys: u64) -> Result<(), Error<S::Error>> {
         self.lose_filter(writer);
         let Choice { kind, rate } = Choice::from_bytes(&writer.state.choice).ok_or(Error::Damaged)?;
         let known = writer.state.generations.iter().map(|(generation, _)| generation.0).max();
@@ -111,10 +115,11 @@ impl<S: Store> Inner<S> {
         let (mut batch, mut count) = (Batch::default(), 0);
         let mut from = Bound::Unbounded;
         loop {
-            let mut some: Vec<Key> = Vec::new();
+            let (mut some, mut bytes): (Vec<Key>, usize) = (Vec::new(), 0);
             let scanned = self.store.scan(Space::Values, from.as_ref().map(|key: &Key| &**key), &mut |key, _| {
                 some.push(Key::from(key));
-                some.len() < INDEXED_AT_ONCE
+                bytes += key.len();
+                some.len() < INDEXED_AT_ONCE && bytes < INDEXED_BYTES
             });
             scanned.map_err(Error::Store)?;
             let Some(last) = some.last().cloned() else { break };

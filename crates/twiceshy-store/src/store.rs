@@ -164,7 +164,17 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<(), Self::Error>;
 
     /// Makes all changes, or none.
+    ///
+    /// A key that is longer than [`longest_key`](Store::longest_key) is refused with [`CommitError::Failed`].
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<Self::Error>>;
+
+    /// The length of the longest key that a map can have; `None`, the default, if all that fit into memory are possible. A longer
+    /// key may be looked up, and is absent; a scan may begin at one.
+    ///
+    /// The index holds each key of the user with 13 bytes before it, so the user's keys must be that much shorter.
+    fn longest_key(&self) -> Option<usize> {
+        None
+    }
 
     /// Checks the store's own files, and repairs what it can. Returns a sentence for each problem that it found and repaired:
     /// none if all is well. An error says what could not be repaired, or why the check could not be made.

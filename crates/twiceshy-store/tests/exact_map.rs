@@ -1,8 +1,9 @@
 //! A guarded store against an exact map, with every kind of filter.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use twiceshy::hash::HashKey;
-use twiceshy_store::{Adapt, Checked, Error, Guard, Kind, Memory, MemoryStore, Options};
+use twiceshy_store::{Adapt, Checked, Durability, Error, Guard, Kind, Memory, MemoryStore, Options, Store};
 
 /// A small generator: the tests need no more.
 struct Random(u64);
@@ -25,87 +26,128 @@ fn key(number: u64) -> Vec<u8> {
     number.to_string().repeat(1 + number as usize % 3).into_bytes()[(number == 0).into()..].to_vec()
 }
 
-fn open(memory: &Memory, folder: &std::path::Path, kind: Kind) -> Guard<MemoryStore> {
+/// Guards a store with a snapshot in the folder.
+fn guarded<S: Store>(store: S, folder: &Path, kind: Kind) -> Guard<S> {
     Options::new()
         .filter(kind)
         .false_positive_rate(0.05)
         .adapt(Adapt::Always)
+        .durability(Durability::Seen)
         .hash_key(HashKey::fixed(3))
         .snapshot(folder.join("filter"))
-        .open(memory.open().expect("nobody has it open"))
+        .open(store)
         .expect("a store of its own")
 }
 
-fn agree(guard: &Guard<MemoryStore>, exact: &BTreeMap<Vec<u8>, Vec<u8>>, keys: u64) {
+fn agree<S: Store>(guard: &Guard<S>, exact: &BTreeMap<Vec<u8>, Vec<u8>>, keys: u64) {
     for number in 0..keys {
         let key = key(number);
-        assert_eq!(guard.get(&key).expect("memory"), exact.get(&key).cloned(), "key {number}");
+        assert_eq!(guard.get(&key).expect("it answers"), exact.get(&key).cloned(), "key {number}");
     }
-    assert_eq!(guard.len().expect("memory"), exact.len() as u64);
-    let entries: BTreeMap<_, _> = guard.iter().collect::<Result<_, _>>().expect("memory");
+    assert_eq!(guard.len().expect("it answers"), exact.len() as u64);
+    let entries: BTreeMap<_, _> = guard.iter().collect::<Result<_, _>>().expect("it answers");
     assert_eq!(&entries, exact);
-    assert_eq!(guard.check().expect("memory"), Checked::Sound);
+    assert_eq!(guard.check().expect("it answers"), Checked::Sound);
+}
+
+/// Random operations on a guarded store, which is closed and opened now and then.
+fn runs_like_an_exact_map<S: Store>(kind: Kind, steps: u32, open_store: impl Fn() -> S) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = || guarded(open_store(), folder.path(), kind);
+    let mut random = Random(kind.name().len() as u64 + 77);
+    let mut exact = BTreeMap::new();
+    let mut guard = open();
+    let keys = u64::from(steps / 2);
+    for step in 0..steps {
+        let number = random.below(keys);
+        let (key, value) = (key(number), random.next().to_le_bytes().to_vec());
+        match random.below(100) {
+            0..45 => {
+                let new = exact.insert(key.clone(), value.clone()).is_none();
+                assert_eq!(guard.insert(&key, &value).expect("it works"), new, "{kind}: insert {number}");
+            }
+            45..60 => {
+                let stored = exact.remove(&key).is_some();
+                assert_eq!(guard.remove(&key).expect("it works"), stored, "{kind}: remove {number}");
+            }
+            60..97 => assert_eq!(guard.get(&key).expect("it answers"), exact.get(&key).cloned(), "{kind}: {number}"),
+            97 => {
+                let entries: Vec<_> =
+                    (0..random.below(60)).map(|_| (self::key(random.below(keys)), value.clone())).collect();
+                guard.insert_all(entries.iter().cloned()).expect("it works");
+                exact.extend(entries);
+            }
+            98 => {
+                let keys: Vec<_> = (0..random.below(60)).map(|_| self::key(random.below(keys))).collect();
+                guard.remove_all(&keys).expect("it works");
+                keys.iter().for_each(|key| drop(exact.remove(key)));
+            }
+            _ if step % 5 == 0 => {
+                // A clean close, or one that leaves the snapshot behind.
+                if random.below(2) == 0 {
+                    guard.save().expect("a folder");
+                    let copy = std::fs::read(folder.path().join("filter")).expect("a snapshot");
+                    for _ in 0..random.below(30) {
+                        let key = self::key(random.below(keys));
+                        guard.insert(&key, b"late").expect("it works");
+                        exact.insert(key, b"late".to_vec());
+                    }
+                    drop(guard);
+                    std::fs::write(folder.path().join("filter"), copy).expect("a folder");
+                } else {
+                    drop(guard);
+                }
+                guard = open();
+            }
+            _ => {}
+        }
+    }
+    agree(&guard, &exact, keys);
+    drop(guard);
+    let guard = open();
+    agree(&guard, &exact, keys);
+    assert_eq!(guard.stats().expect("it answers").rebuilt, 0, "{kind}: a clean close leaves a snapshot");
+    assert_eq!(guard.repair().expect("it works").repaired, Vec::<String>::new(), "{kind}: there is nothing to repair");
 }
 
 #[test]
 fn every_kind_of_filter_gives_the_answers_of_an_exact_map() {
     for kind in Kind::ALL {
-        let (memory, folder) = (Memory::new(), tempfile::tempdir().expect("a folder"));
-        let mut random = Random(kind.name().len() as u64 + 77);
-        let mut exact = BTreeMap::new();
-        let mut guard = open(&memory, folder.path(), *kind);
-        const KEYS: u64 = 6_000;
-        for step in 0..12_000u32 {
-            let number = random.below(KEYS);
-            let (key, value) = (key(number), random.next().to_le_bytes().to_vec());
-            match random.below(100) {
-                0..45 => {
-                    let new = exact.insert(key.clone(), value.clone()).is_none();
-                    assert_eq!(guard.insert(&key, &value).expect("memory"), new, "{kind}: insert {number}");
-                }
-                45..60 => {
-                    let stored = exact.remove(&key).is_some();
-                    assert_eq!(guard.remove(&key).expect("memory"), stored, "{kind}: remove {number}");
-                }
-                60..97 => assert_eq!(guard.get(&key).expect("memory"), exact.get(&key).cloned(), "{kind}: {number}"),
-                97 => {
-                    let entries: Vec<_> =
-                        (0..random.below(60)).map(|_| (self::key(random.below(KEYS)), value.clone())).collect();
-                    guard.insert_all(entries.iter().cloned()).expect("memory");
-                    exact.extend(entries);
-                }
-                98 => {
-                    let keys: Vec<_> = (0..random.below(60)).map(|_| self::key(random.below(KEYS))).collect();
-                    guard.remove_all(&keys).expect("memory");
-                    keys.iter().for_each(|key| drop(exact.remove(key)));
-                }
-                _ if step % 5 == 0 => {
-                    // A clean close, or one that leaves the snapshot behind.
-                    if random.below(2) == 0 {
-                        guard.save().expect("a folder");
-                        let copy = std::fs::read(folder.path().join("filter")).expect("a snapshot");
-                        for _ in 0..random.below(30) {
-                            let key = self::key(random.below(KEYS));
-                            guard.insert(&key, b"late").expect("memory");
-                            exact.insert(key, b"late".to_vec());
-                        }
-                        drop(guard);
-                        std::fs::write(folder.path().join("filter"), copy).expect("a folder");
-                    } else {
-                        drop(guard);
-                    }
-                    guard = open(&memory, folder.path(), *kind);
-                }
-                _ => {}
-            }
-        }
-        agree(&guard, &exact, KEYS);
-        let stats = guard.stats().expect("memory");
-        println!("{kind}: {stats:?}");
-        drop(guard);
-        let guard = open(&memory, folder.path(), *kind);
-        agree(&guard, &exact, KEYS);
-        assert_eq!(guard.stats().expect("memory").rebuilt, 0, "{kind}: a clean close leaves a snapshot");
+        let memory = Memory::new();
+        runs_like_an_exact_map(*kind, 12_000, || memory.open().expect("nobody has it open"));
+    }
+}
+
+/// One that writes when it learns, and one that does not.
+const KINDS: [Kind; 2] = [Kind::Telescoping, Kind::Broom];
+
+#[cfg(feature = "redb")]
+#[test]
+fn a_guarded_redb_file_gives_the_answers_of_an_exact_map() {
+    for kind in KINDS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || twiceshy_store::RedbStore::open(folder.path().join("store")).expect("nobody has it open");
+        runs_like_an_exact_map(kind, 4_000, open);
+    }
+}
+
+#[cfg(feature = "fjall")]
+#[test]
+fn a_guarded_fjall_folder_gives_the_answers_of_an_exact_map() {
+    for kind in KINDS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || twiceshy_store::FjallStore::open(folder.path()).expect("nobody has it open");
+        runs_like_an_exact_map(kind, 4_000, open);
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_guarded_sqlite_file_gives_the_answers_of_an_exact_map() {
+    for kind in KINDS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || twiceshy_store::SqliteStore::open(folder.path().join("store")).expect("nobody has it open");
+        runs_like_an_exact_map(kind, 4_000, open);
     }
 }
 

@@ -330,7 +330,7 @@ impl<S: Store> Shared<S> {
             }
             Action::Close { .. } => {
                 self.live().closed();
-                self.inner.pending.leave(&ticket.keys);
+                self.leave(&ticket.keys);
                 let _ = ticket.reply.send(Ok(reached));
             }
         }
@@ -353,7 +353,7 @@ impl<S: Store> Shared<S> {
                     ticket.keys.iter().for_each(|key| live.cancel(key));
                 }
                 drop(live);
-                self.inner.pending.leave(&ticket.keys);
+                self.leave(&ticket.keys);
             }
             Action::Close { how, .. } if begun => {
                 live.closed();

@@ -184,7 +184,7 @@ impl<S: Store> Beside<S> {
         &self,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Announcement<S>, Error<S::Error>> {
-        let (keys, reply) = self.hand_in(keys);
+        let (keys, reply) = self.hand_in(keys)?;
         Announcement::of(&self.shared, keys, reply.recv())
     }
 
@@ -193,33 +193,43 @@ impl<S: Store> Beside<S> {
         &self,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Announcement<S>, Error<S::Error>> {
-        let (keys, reply) = self.hand_in(keys);
+        let (keys, reply) = self.hand_in(keys)?;
         Announcement::of(&self.shared, keys, reply.await)
     }
 
     fn hand_in<K: AsRef<[u8]>>(
         &self,
         keys: impl IntoIterator<Item = K>,
-    ) -> (Vec<Key>, oneshot::Receiver<desk::Reply<S>>) {
-        let keys = self.ticket_keys(keys);
+    ) -> Result<(Vec<Key>, oneshot::Receiver<desk::Reply<S>>), Error<S::Error>> {
+        let keys = self.sorted(keys);
+        // Here, so that one ticket's key does not make others fail.
+        keys.iter().try_for_each(|key| self.shared.inner.check_length(key))?;
+        self.enter(&keys);
         let reply = self.shared.hand_in(Action::Announce, keys.clone());
-        (keys, reply)
+        Ok((keys, reply))
     }
 
     /// Says that the rows with these keys are about to be deleted: call it before your transaction, and close the ticket after
     /// it. Until then the keys stay in the set. Writes nothing yet.
     pub fn retire<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Retirement<S>, Error<S::Error>> {
-        Ok(Retirement::of(&self.shared, self.ticket_keys(keys)))
+        let keys = self.sorted(keys);
+        self.enter(&keys);
+        Ok(Retirement::of(&self.shared, keys))
     }
 
-    /// The keys of a ticket, each once. From now on they are loaded, and no two callers share a load that began before.
-    fn ticket_keys<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Vec<Key> {
+    /// The keys of a ticket, each once.
+    fn sorted<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Vec<Key> {
         let keys = keys.into_iter().map(|key| Key::from(&*self.normalized(key.as_ref())));
         let mut keys: Vec<Key> = keys.collect();
         keys.sort_unstable();
         keys.dedup();
-        keys.chunks(desk::COMMITTED_AT_ONCE).for_each(|some| self.shared.inner.pending.enter(some));
         keys
+    }
+
+    /// From now on these keys are loaded, and nobody shares a load that began before.
+    fn enter(&self, keys: &[Key]) {
+        // Look-ups wait for this lock, so it is never held for many.
+        keys.chunks(desk::COMMITTED_AT_ONCE).for_each(|some| self.shared.inner.pending.enter(some));
     }
 
     /// Waits until the filter is ready and has learned from all false positives so far. Not for [`Beside::adopt`].

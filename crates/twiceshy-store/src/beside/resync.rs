@@ -243,7 +243,7 @@ impl<S: Store> Shared<S> {
         self.change(&[], BesideRecord { complete: true, written: Reached::default(), ..record }, Durability::Synced)?;
         self.inner.lock_settled().and_then(|mut writer| self.inner.sync(&mut writer))?;
         let settled = self.live().end_resync(mark);
-        settled.iter().for_each(|keys| self.inner.pending.leave(keys));
+        settled.iter().for_each(|keys| self.leave(keys));
         self.complete.store(true, Ordering::SeqCst);
         Ok(keys)
     }

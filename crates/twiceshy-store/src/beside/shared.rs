@@ -1,6 +1,6 @@
 //! What a guard beside a store and its tickets share.
 
-use super::desk::{Action, Desk, Reply, Suspect, Task};
+use super::desk::{Action, COMMITTED_AT_ONCE, Desk, Reply, Suspect, Task};
 use super::flights::Flights;
 use super::live::Live;
 use super::record::BesideRecord;
@@ -60,6 +60,12 @@ impl<S: Store> Shared<S> {
 
     pub(crate) fn live(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// These keys have one ticket less.
+    pub(crate) fn leave(&self, keys: &[Key]) {
+        // Look-ups wait for this lock, so it is never held for many.
+        keys.chunks(COMMITTED_AT_ONCE).for_each(|some| self.inner.pending.leave(some));
     }
 
     /// Hands a ticket in at the desk.

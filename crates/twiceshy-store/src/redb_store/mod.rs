@@ -1,6 +1,5 @@
 //! A store in a redb file.
 
-mod caught;
 mod error;
 mod expected;
 mod fence;
@@ -16,11 +15,9 @@ mod view;
 #[cfg(feature = "testing")]
 mod volatile;
 
-pub use caught::panics_become_errors;
 pub use error::RedbError;
 
 use crate::store::{Change, CommitError, Durability, Space, Store};
-use caught::caught;
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
 use error::{from_io, from_open};
 use fence::{Fence, Fenced, Tables};
@@ -47,6 +44,11 @@ const DAMAGED_PAGE: &str = "a page is not as redb wrote it";
 
 /// What is wrong with a file that the fence refuses.
 const TABLES: &str = "a page of redb's own tables is not as redb wrote it";
+
+/// Calls redb: see [`crate::caught`].
+fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    crate::caught::caught("redb", call)
+}
 
 type Bytes = &'static [u8];
 type Entry = (AccessGuard<'static, Bytes>, AccessGuard<'static, Bytes>);

@@ -1,4 +1,5 @@
-//! Panics of redb become values. redb panics when it meets pages that make no sense, and a damaged file has such pages.
+//! Panics of the embedded stores become values. redb and fjall panic when they meet bytes that make no sense, and a damaged
+//! file has such bytes.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -8,7 +9,7 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// `true` if the current thread is inside a call into redb whose panics become errors. A panic hook that stays quiet then
+/// `true` if the current thread is inside a call into redb or fjall whose panics become errors. A panic hook that stays quiet then
 /// hides messages about panics that never reach the program.
 #[doc(hidden)]
 pub fn panics_become_errors() -> bool {
@@ -31,19 +32,19 @@ impl Drop for Inside {
     }
 }
 
-/// Calls redb. The error is what redb said when it panicked, in one line.
+/// Calls an engine. The error is what it said when it panicked, in one line.
 ///
 /// Every value that redb gave out must be dropped inside, or by another call of this: a second panic while the first one
 /// unwinds would abort the process.
-pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(engine: &str, call: impl FnOnce() -> T) -> Result<T, String> {
     let _inside = Inside::enter();
-    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| said(&*payload))
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| said(engine, &*payload))
 }
 
-fn said(payload: &(dyn Any + Send)) -> String {
+fn said(engine: &str, payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let words: Vec<&str> = text.unwrap_or("it gave no reason").split_whitespace().collect();
-    format!("redb gave up: {}", words.join(" "))
+    format!("{engine} gave up: {}", words.join(" "))
 }
 
 #[cfg(test)]
@@ -54,7 +55,7 @@ mod tests {
     fn a_panic_becomes_one_line_and_the_thread_is_outside_again() {
         assert!(!panics_become_errors());
         let mut was_inside = false;
-        let caught = caught(|| {
+        let caught = caught("redb", || {
             was_inside = panics_become_errors();
             panic!("two\n  lines {}", 2)
         });

@@ -1,0 +1,185 @@
+//! Look-ups in an asynchronous runtime wait for nothing but their loader.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+use twiceshy_store::{Beside, Change, CommitError, Durability, MemoryError, MemoryStore, Options, Space, Store};
+
+/// A store in which every call waits while it is stalled.
+#[derive(Default)]
+struct Stalling {
+    inner: MemoryStore,
+    stalled: Mutex<bool>,
+    bell: Condvar,
+    waits: AtomicBool,
+}
+
+impl Stalling {
+    fn pass(&self) {
+        let mut stalled = self.stalled.lock().expect("no panic");
+        while *stalled {
+            self.waits.store(true, Ordering::SeqCst);
+            stalled = self.bell.wait(stalled).expect("no panic");
+        }
+    }
+
+    fn stall(&self, stalled: bool) {
+        *self.stalled.lock().expect("no panic") = stalled;
+        self.bell.notify_all();
+    }
+}
+
+impl Store for Stalling {
+    type Error = MemoryError;
+
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, MemoryError> {
+        self.pass();
+        self.inner.get(space, key)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        from: Bound<&[u8]>,
+        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), MemoryError> {
+        self.pass();
+        self.inner.scan(space, from, found)
+    }
+
+    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
+        self.pass();
+        self.inner.commit(changes, durability)
+    }
+}
+
+fn name(key: u64) -> [u8; 8] {
+    key.to_be_bytes()
+}
+
+fn adopted(keys: u64) -> Beside<Stalling> {
+    let guard = Options::new().false_positive_rate(0.02).open_beside(Stalling::default()).expect("an empty store");
+    guard.adopt(|| Ok::<_, Infallible>((0..keys).map(|key| Ok(name(key))))).expect("memory");
+    guard
+}
+
+/// Lets other tasks run once.
+async fn let_others_run() {
+    let mut first = true;
+    poll_fn(|context| {
+        if std::mem::take(&mut first) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime")
+}
+
+#[test]
+fn look_ups_and_mistakes_do_not_wait_for_the_guards_own_file() {
+    let guard = adopted(5_000);
+    guard.store().stall(true);
+    runtime().block_on(async {
+        let limit = Duration::from_secs(60);
+        let asked = async {
+            let mut loads = 0;
+            for key in 0..15_000u64 {
+                let key = name(key);
+                let row = guard.get_or_load_async(&key, |key| {
+                    loads += 1;
+                    let there = u64::from_be_bytes(*key) < 5_000;
+                    async move { Ok::<_, Infallible>(there.then_some(1)) }
+                });
+                let Ok(row) = row.await;
+                assert_eq!(row.is_some(), u64::from_be_bytes(key) < 5_000);
+                guard.was_absent(name(u64::MAX));
+            }
+            loads
+        };
+        let loads = tokio::time::timeout(limit, asked).await.expect("nothing waits for the file");
+        assert!((5_050..5_600).contains(&loads), "the rows, and about 2 % of the others: {loads}");
+        assert!(guard.store().waits.load(Ordering::SeqCst), "a thread of the guard does wait");
+        // A ticket waits, but not the runtime.
+        let ticket = guard.announce_async([name(9_000)]);
+        let ticket = tokio::time::timeout(Duration::from_millis(50), ticket).await;
+        assert!(ticket.is_err(), "it cannot be synced");
+    });
+    guard.store().stall(false);
+    guard.wait().expect("memory");
+    assert!(guard.stats().expect("memory").adapted > 10, "what was handed over is learned from");
+    assert_eq!(guard.tickets().dropped, 1, "the one that nobody waited for");
+    assert!(guard.may_contain(name(9_000)));
+}
+
+#[test]
+fn tasks_that_ask_for_one_key_share_one_load_and_one_that_is_cancelled_leaves_it_to_the_others() {
+    let guard = Arc::new(adopted(10));
+    let loads = Arc::new(AtomicU64::new(0));
+    let go = Arc::new(AtomicBool::new(false));
+    let ask = |guard: Arc<Beside<Stalling>>| {
+        let (loads, go) = (Arc::clone(&loads), Arc::clone(&go));
+        async move {
+            let key = name(3);
+            let row = guard.get_or_load_async(&key, |_| async {
+                loads.fetch_add(1, Ordering::SeqCst);
+                while !go.load(Ordering::SeqCst) {
+                    let_others_run().await;
+                }
+                Ok::<_, Infallible>(Some(7u64))
+            });
+            row.await
+        }
+    };
+    runtime().block_on(async {
+        let tasks: Vec<_> = (0..20).map(|_| tokio::spawn(ask(Arc::clone(&guard)))).collect();
+        for _ in 0..10 {
+            let_others_run().await;
+        }
+        assert_eq!(loads.load(Ordering::SeqCst), 1);
+        go.store(true, Ordering::SeqCst);
+        for task in tasks {
+            assert_eq!(task.await.expect("no panic"), Ok(Some(7)));
+        }
+        assert_eq!((loads.swap(0, Ordering::SeqCst), guard.tickets().shared), (1, 19));
+
+        go.store(false, Ordering::SeqCst);
+        let leader = tokio::spawn(ask(Arc::clone(&guard)));
+        while loads.load(Ordering::SeqCst) == 0 {
+            let_others_run().await;
+        }
+        let others: Vec<_> = (0..3).map(|_| tokio::spawn(ask(Arc::clone(&guard)))).collect();
+        let_others_run().await;
+        leader.abort();
+        assert!(leader.await.is_err());
+        go.store(true, Ordering::SeqCst);
+        for task in others {
+            assert_eq!(task.await.expect("no panic"), Ok(Some(7)));
+        }
+        assert_eq!(loads.load(Ordering::SeqCst), 4, "the one that was cancelled, and three for themselves");
+    });
+}
+
+#[test]
+fn tickets_are_taken_and_closed_in_a_runtime() {
+    let guard = adopted(100);
+    runtime().block_on(async {
+        let ticket = guard.announce_async([name(500), name(501)]).await.expect("memory");
+        assert!(guard.may_contain(name(500)));
+        ticket.done_async().await.expect("memory");
+        let ticket = guard.announce_async([name(600)]).await.expect("memory");
+        ticket.rolled_back_async().await.expect("memory");
+        let ticket = guard.retire([name(0)]).expect("memory");
+        ticket.done_async().await.expect("memory");
+        guard.retire([name(1)]).expect("memory").rolled_back_async().await.expect("memory");
+    });
+    assert_eq!((guard.stats().expect("memory").keys, guard.tickets().open), (101, 0));
+}

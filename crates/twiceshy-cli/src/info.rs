@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
                 guard.wait()?;
                 let opened = started.elapsed().as_secs_f64();
                 let (filter, fpr) = guard.filter()?;
-                Ok((filter, fpr, guard.stats()?, opened))
+                Ok((filter, fpr, guard.stats(), opened))
             };
             about().map_err(|error| refusal(&args.path, error))
         })?;

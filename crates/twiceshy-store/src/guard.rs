@@ -10,7 +10,6 @@ use crate::stats::Stats;
 use crate::store::{Space, Store};
 use std::collections::VecDeque;
 use std::ops::Bound;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -273,16 +272,9 @@ impl<S: Store> Guard<S> {
         self.inner.learn_all()
     }
 
-    /// Counts since the store was opened.
-    pub fn stats(&self) -> Result<Stats, Error<S::Error>> {
-        let inner = &self.inner;
-        let filter = inner.filter.read().unwrap_or_else(PoisonError::into_inner);
-        let (bits, cells) = filter.as_ref().map_or((0, 0), |filter| (filter.local_bits(), filter.cells()));
-        drop(filter);
-        let queue = inner.queue.local_bits();
-        let growth = inner.growth_bits.load(Ordering::Relaxed);
-        let local_bits = bits + growth + queue + inner.policy.local_bits();
-        Ok(Stats { keys: self.len()?, local_bits, cells, ..inner.counters.stats() })
+    /// Counts since the store was opened. Reads nothing but memory, and waits for no change.
+    pub fn stats(&self) -> Stats {
+        self.inner.stats()
     }
 
     /// Syncs all changes to disk and saves the filter's snapshot, if a snapshot path is set.

@@ -9,7 +9,7 @@ use crate::queue::Queue;
 use crate::remembered::Remembered;
 use crate::saving::Unsynced;
 use crate::state::{Mark, State, StateError};
-use crate::stats::Counters;
+use crate::stats::{Counters, Stats};
 use crate::store::{Durability, Space, Store};
 use crate::turns::Turns;
 use crossbeam_utils::sync::ShardedLock;
@@ -58,7 +58,7 @@ pub(crate) struct Inner<S> {
 
 /// What only the lock's holder may see.
 pub(crate) struct Writer {
-    /// The store's state after the last commit whose outcome is known.
+    /// The store's state after the last commit whose outcome is known. Replaced by [`Inner::set_state`].
     pub(crate) state: State,
     /// A larger filter that is being filled. Look-ups do not see it.
     pub(crate) growth: Option<Growth>,
@@ -172,6 +172,22 @@ impl<S: Store> Inner<S> {
         drop(waits);
         self.settle(&mut writer)?;
         Ok(writer)
+    }
+
+    /// Makes this the state after the last commit.
+    pub(crate) fn set_state(&self, writer: &mut Writer, state: State) {
+        self.counters.keys.store(state.len, Ordering::Relaxed);
+        writer.state = state;
+    }
+
+    /// What is counted and held now. Neither the store is read nor the writer's lock taken.
+    pub(crate) fn stats(&self) -> Stats {
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let (bits, cells) = filter.as_ref().map_or((0, 0), |filter| (filter.local_bits(), filter.cells()));
+        drop(filter);
+        let growth = self.growth_bits.load(Ordering::Relaxed);
+        let local_bits = bits + growth + self.queue.local_bits() + self.policy.local_bits();
+        Stats { local_bits, cells, queued: self.queue.len() as u64, ..self.counters.stats() }
     }
 
     pub(crate) fn has_filter(&self) -> bool {
@@ -337,7 +353,7 @@ impl<S: Store> Inner<S> {
             // One was drawn when the store was opened.
             found.secret = writer.state.secret;
         }
-        writer.state = found;
+        self.set_state(writer, found);
         writer.damaged = false;
         // What was found may not be synced.
         writer.learning_synced = false;

@@ -294,7 +294,7 @@ mod tests {
         let inner = guard.inner();
         inner.queue.wait_until_asleep();
         let counts = || {
-            let stats = guard.stats().expect("memory");
+            let stats = guard.stats();
             (stats.adapted + stats.not_adapted, stats.disagreements)
         };
         let mark = inner.pending.mark(b"query").expect("no change of it is under way");

@@ -16,7 +16,7 @@
 //! assert!(blocked.contains(b"203.0.113.9")?);
 //! // Most absent keys never reach the store.
 //! assert_eq!(blocked.get(b"198.51.100.1")?, None);
-//! println!("{} look-ups turned away", blocked.stats()?.turned_away);
+//! println!("{} look-ups turned away", blocked.stats().turned_away);
 //! blocked.close()?;
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

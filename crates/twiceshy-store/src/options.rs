@@ -20,7 +20,7 @@ use crossbeam_utils::sync::ShardedLock;
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use twiceshy::Kind;
 use twiceshy::error::OptionsError;
 use twiceshy::filter::Backed;
@@ -251,6 +251,7 @@ impl Options {
             sums,
         };
         inner.counters.rolled_forward.add(rolled);
+        inner.counters.keys.store(if damaged { 0 } else { keys }, Ordering::Relaxed);
         if damaged {
             inner.find_sums()?;
         }

@@ -190,7 +190,7 @@ impl<S: Store> Remote for Committing<'_, S> {
         after.write(&mut batch);
         match self.inner.commit_batch(self.writer, batch, Durability::Seen) {
             Ok(()) => {
-                self.writer.state = after;
+                self.inner.set_state(self.writer, after);
                 Ok(())
             }
             Err(StoreError::Failed(error)) => Err(CommitError::failed(error)),

@@ -38,6 +38,8 @@ pub(crate) struct Counters {
     pub(crate) snapshots: Counter,
     /// Set, not counted.
     pub(crate) remembered: AtomicU64,
+    /// The number of keys after the last commit whose outcome is known. Set where the writer's state is.
+    pub(crate) keys: AtomicU64,
 }
 
 /// Counts since the guard was opened, and what it holds now.
@@ -48,7 +50,7 @@ pub(crate) struct Counters {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stats {
-    /// Keys in the store.
+    /// Keys in the store, after the last commit whose outcome is known. 0 if the state record is damaged and not yet repaired.
     pub keys: u64,
     /// Look-ups that the filter answered with *absent*.
     pub turned_away: u64,
@@ -88,6 +90,8 @@ pub struct Stats {
     pub cells: u64,
     /// Remembered mistakes, each counted once for every key that it was mistaken for.
     pub remembered: u64,
+    /// False positives that wait to be learned from.
+    pub queued: u64,
 }
 
 impl Counters {
@@ -109,6 +113,7 @@ impl Counters {
             rolled_forward: self.rolled_forward.get(),
             snapshots: self.snapshots.get(),
             remembered: self.remembered.load(Ordering::Relaxed),
+            keys: self.keys.load(Ordering::Relaxed),
             ..Stats::default()
         }
     }

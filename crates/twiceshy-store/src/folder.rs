@@ -52,7 +52,8 @@ impl Options {
         let file = path.join(STORE_FILE);
         let store = if self.read_only { RedbStore::open_read_only(file) } else { RedbStore::open(file) };
         let store = store.map_err(Error::Store)?;
-        self.snapshot(path.join(SNAPSHOT_FILE)).open(store)
+        let name = self.name.clone().unwrap_or_else(|| path.display().to_string());
+        self.name(name).snapshot(path.join(SNAPSHOT_FILE)).open(store)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::index::{Failure, Index, words_match};
 use crate::inner::{Inner, Work, Writer, capacity};
 use crate::store::{Durability, Store};
 use crate::teaching::teach_growth;
+use crate::watch::Replaced;
 use std::sync::PoisonError;
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Operation, Progress, Target};
@@ -144,8 +145,8 @@ impl<S: Store> Inner<S> {
         let Some(growth) = &writer.growth else {
             self.step_within(writer, draft, Operation::Step(keys as usize))?;
             let ended = !self.rebuilds_within();
-            self.counters.grown.add(u64::from(ended));
             if ended {
+                self.has_replaced(Replaced::Grown, self.stats().cells);
                 self.begin_lesson(writer);
             }
             return Ok(ended);

@@ -12,6 +12,7 @@ use crate::state::{Mark, State, StateError};
 use crate::stats::{Counters, Stats};
 use crate::store::{Durability, Space, Store};
 use crate::turns::Turns;
+use crate::watch::{Replaced, Watch};
 use crossbeam_utils::sync::ShardedLock;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,6 +47,7 @@ pub(crate) struct Inner<S> {
     pub(crate) closing: AtomicBool,
     pub(crate) policy: Policy,
     pub(crate) counters: Counters,
+    pub(crate) watch: Watch,
     /// Where the snapshot is saved, if anywhere.
     pub(crate) snapshot: Option<PathBuf>,
     /// How durable a change is when it returns.
@@ -320,12 +322,19 @@ impl<S: Store> Inner<S> {
     /// Replaces the filter that answers by the filled one. The old table is freed outside the lock.
     pub(crate) fn switch(&self, writer: &mut Writer) {
         let Some(growth) = self.set_growth(writer, None) else { return };
+        let why = if growth.own_generation() { Replaced::ReKeyed } else { Replaced::Grown };
         let mut successor = growth.into_filter();
-        match self.with_filter(|filter| filter.replace(&mut *successor)) {
-            Some(true) => self.counters.grown.add(1),
+        match self.with_filter(|filter| filter.replace(&mut *successor).then(|| filter.cells())) {
+            Some(Some(cells)) => self.has_replaced(why, cells),
             _ => self.lose_filter(writer),
         }
         drop(successor);
+    }
+
+    /// The filter has another table.
+    pub(crate) fn has_replaced(&self, why: Replaced, cells: u64) {
+        self.counters.grown.add(1);
+        self.watch.replaced(why, cells);
     }
 
     /// Has the state read again before anything else is done.

@@ -74,6 +74,7 @@ impl<S: Store> Inner<S> {
             return;
         }
         self.counters.false_positives.add(1);
+        self.watch.false_positive(took);
         if !self.policy.wants(query) {
             self.counters.declined.add(1);
             return;
@@ -87,7 +88,10 @@ impl<S: Store> Inner<S> {
         match self.queue.enter(query, || self.pending.is_unchanged(mark)) {
             Queued::Waits => self.queue.ring_for_query(),
             Queued::Merged => self.counters.merged.add(1),
-            Queued::Skipped => self.counters.skipped.add(1),
+            Queued::Skipped => {
+                self.counters.skipped.add(1);
+                self.watch.skipped(self.counters.skipped.get());
+            }
             Queued::Changed => self.counters.not_adapted.add(1),
         }
     }
@@ -230,6 +234,7 @@ impl<S: Store> Inner<S> {
             Err(Failure::Store(error)) => return Err(Error::Store(error)),
             Err(failure) => {
                 if matches!(failure, Failure::NoFilter | Failure::Damaged) {
+                    self.watch.damaged("the filter or its index");
                     self.lose_filter(writer);
                 }
                 self.take_out(queries, source);
@@ -256,6 +261,10 @@ impl<S: Store> Inner<S> {
         self.counters.not_adapted.add(taken as u64 - learned.fixed);
         // No change is under way or in doubt, so the index must not have a key that the values lack.
         self.counters.disagreements.add(learned.stored);
+        self.watch.learned(taken as u64, learned.fixed);
+        if learned.stored > 0 {
+            self.watch.damaged("a key is in the index, but has no value");
+        }
         Ok(taken)
     }
 

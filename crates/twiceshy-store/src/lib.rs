@@ -67,6 +67,7 @@ mod striped;
 mod sum;
 mod teaching;
 mod turns;
+mod watch;
 
 pub use checking::Checked;
 pub use error::Error;

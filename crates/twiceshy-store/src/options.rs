@@ -16,6 +16,7 @@ use crate::state::{Secret, State};
 use crate::stats::Counters;
 use crate::store::{Durability, Space, Store};
 use crate::turns::Turns;
+use crate::watch::Watch;
 use crossbeam_utils::sync::ShardedLock;
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ pub struct Options {
     memory: Limits,
     background: bool,
     open_damaged: bool,
+    pub(crate) name: Option<String>,
     pub(crate) read_only: bool,
     pub(crate) create: bool,
     pub(crate) create_new: bool,
@@ -71,6 +73,7 @@ impl Options {
             memory: Limits::default(),
             background: true,
             open_damaged: false,
+            name: None,
             read_only: false,
             create: true,
             create_new: false,
@@ -169,6 +172,13 @@ impl Options {
         Options { memory, ..self }
     }
 
+    /// The guard's name in events and metrics (features `tracing` and `metrics`): the folder's path, or `guard`, if none is given.
+    /// Two guards should have two names.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Options { name: Some(name.into()), ..self }
+    }
+
     /// The hash key of a new store, instead of a random one: for tests and experiments.
     #[must_use]
     pub fn hash_key(self, hash: HashKey) -> Self {
@@ -205,11 +215,11 @@ impl Options {
                 (state, filter, rolled, stale)
             }
         };
-        let tags = random_number()?;
+        let (tags, has_filter) = (random_number()?, filter.is_some());
         let saved =
             filter.as_ref().filter(|_| !stale_snapshot && rolled == 0).map(|filter| (state.last, filter.stamp()));
         let sums = AtomicBool::new(state.sums);
-        let Choice { kind, .. } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
+        let Choice { kind, rate } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
         let cannot = self.read_only && kind.learning_writes();
         let adapt = if kind.learns() && !cannot { self.adapt } else { Adapt::Never };
         let limits = if adapt == Adapt::Never { Limits::OFF } else { self.memory };
@@ -245,6 +255,7 @@ impl Options {
             closing: AtomicBool::new(false),
             policy: Policy::new(adapt),
             counters: Counters::default(),
+            watch: Watch::new(self.name),
             snapshot: self.snapshot,
             durability: self.durability,
             read_only: self.read_only,
@@ -254,6 +265,10 @@ impl Options {
         inner.counters.keys.store(if damaged { 0 } else { keys }, Ordering::Relaxed);
         if damaged {
             inner.find_sums()?;
+        }
+        inner.watch.opened(kind, rate, inner.stats().keys, rolled, has_filter, self.read_only);
+        if damaged {
+            inner.watch.damaged("the state record");
         }
         Guard::start(inner)
     }

@@ -94,6 +94,33 @@ pub struct Stats {
     pub queued: u64,
 }
 
+/// All fields of the stats in `$stats` with their names.
+#[cfg(any(feature = "metrics", feature = "redb"))]
+macro_rules! named {
+    ($stats:ident, counted: $($counted:ident)*, held: $($held:ident)*) => {{
+        // Without `..`, so that no field is forgotten.
+        let Stats { $($counted,)* $($held),* } = $stats;
+        (vec![$((stringify!($counted), $counted)),*], vec![$((stringify!($held), $held)),*])
+    }};
+}
+
+/// Figures with their names.
+#[cfg(any(feature = "metrics", feature = "redb"))]
+pub(crate) type Named<'a> = Vec<(&'static str, &'a mut u64)>;
+
+#[cfg(any(feature = "metrics", feature = "redb"))]
+impl Stats {
+    /// All fields with their names: first those that only grow, then those that say what there is now.
+    pub(crate) fn named(&mut self) -> (Named<'_>, Named<'_>) {
+        named!(
+            self,
+            counted: turned_away found false_positives known_absent unfiltered adapted not_adapted skipped merged declined
+                disagreements grown rebuilt rolled_forward snapshots,
+            held: keys local_bits cells remembered queued
+        )
+    }
+}
+
 impl Counters {
     pub(crate) fn stats(&self) -> Stats {
         Stats {

@@ -55,6 +55,7 @@ impl<S: Store> Guard<S> {
             // If it fails, the next change tries again and gets the error.
             guard.spawn("rebuilder", |inner| drop(inner.lock()))?;
         }
+        guard.inner.tell_status(true);
         if !guard.inner.learns_at_once {
             guard.spawn("learner", |inner| inner.learn_until_closed())?;
         }
@@ -280,7 +281,10 @@ impl<S: Store> Guard<S> {
     /// Syncs all changes to disk and saves the filter's snapshot, if a snapshot path is set.
     pub fn save(&self) -> Result<(), Error<S::Error>> {
         let mut writer = self.inner.lock()?;
-        self.inner.save(&mut writer)
+        self.inner.save(&mut writer)?;
+        drop(writer);
+        self.inner.tell_status(true);
+        Ok(())
     }
 
     /// Checks the store's own files, every value against its checksum, every key against the index and the filter, every

@@ -10,6 +10,7 @@ use crate::remembered::Remembered;
 use crate::saving::Unsynced;
 use crate::state::{Mark, State, StateError};
 use crate::stats::{Counters, Stats};
+use crate::status::StatusFile;
 use crate::store::{Durability, Space, Store};
 use crate::turns::Turns;
 use crate::watch::{Replaced, Watch};
@@ -30,6 +31,8 @@ use twiceshy::remote::{Key, Write};
 /// wait for it: they read `pending`, then the filter, then the store. A plan is made under the filter's read lock, reading
 /// the store on the way. The write lock is held only while a plan is applied in memory.
 pub(crate) struct Inner<S> {
+    /// Before the store, because the file is deleted while the store is still locked: the next guard writes its own.
+    pub(crate) status: Option<StatusFile>,
     pub(crate) store: S,
     /// `None` if it is lost or not ready: then every look-up goes to the store.
     pub(crate) filter: ShardedLock<Option<Box<dyn Backed>>>,
@@ -190,6 +193,13 @@ impl<S: Store> Inner<S> {
         let growth = self.growth_bits.load(Ordering::Relaxed);
         let local_bits = bits + growth + self.queue.local_bits() + self.policy.local_bits();
         Stats { local_bits, cells, queued: self.queue.len() as u64, ..self.counters.stats() }
+    }
+
+    /// Writes the status file, if there is one to be written.
+    pub(crate) fn tell_status(&self, at_once: bool) {
+        if let Some(status) = &self.status {
+            status.tell(at_once, || self.stats());
+        }
     }
 
     pub(crate) fn has_filter(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::index::Failure;
 use crate::inner::{Inner, Planned, Writer};
 use crate::pending::Mark;
 use crate::queue::Queued;
+use crate::status;
 use crate::store::{Durability, Store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -143,7 +144,7 @@ impl<S: Store> Inner<S> {
         let (mut pace, mut pause, mut teaches) = (Pace::new(), Duration::ZERO, true);
         loop {
             if !teaches {
-                self.queue.sleep(pause, closing);
+                self.sleep(pause, closing);
             }
             if closing() {
                 return;
@@ -166,7 +167,19 @@ impl<S: Store> Inner<S> {
                     (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE)
                 }
             };
+            self.tell_status(false);
             self.turns.stand_back();
+        }
+    }
+
+    /// Sleeps for `pause`, and then until there are queries or the guard is closed. Wakes to write the status, if there is a file
+    /// for it.
+    fn sleep(&self, pause: Duration, closing: impl Fn() -> bool) {
+        let most = self.status.as_ref().map(|_| status::INTERVAL);
+        self.queue.sleep(pause, most, &closing);
+        while self.queue.len() == 0 && !closing() {
+            self.tell_status(false);
+            self.queue.sleep(Duration::ZERO, most, &closing);
         }
     }
 

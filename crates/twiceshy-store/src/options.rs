@@ -14,6 +14,7 @@ use crate::rolling;
 use crate::saving::Unsynced;
 use crate::state::{Secret, State};
 use crate::stats::Counters;
+use crate::status::StatusFile;
 use crate::store::{Durability, Space, Store};
 use crate::turns::Turns;
 use crate::watch::Watch;
@@ -46,6 +47,8 @@ pub struct Options {
     background: bool,
     open_damaged: bool,
     pub(crate) name: Option<String>,
+    /// Where the guard writes what it says about itself.
+    pub(crate) status: Option<PathBuf>,
     pub(crate) read_only: bool,
     pub(crate) create: bool,
     pub(crate) create_new: bool,
@@ -74,6 +77,7 @@ impl Options {
             background: true,
             open_damaged: false,
             name: None,
+            status: None,
             read_only: false,
             create: true,
             create_new: false,
@@ -226,7 +230,9 @@ impl Options {
         // Of a damaged store it is not known how many keys it has.
         let keys = if damaged { u64::MAX } else { state.len };
         let remembered = Remembered::open(self.memory_file().as_deref(), limits, keys, self.read_only);
+        let status = self.status.filter(|_| !self.read_only);
         let mut inner = Inner {
+            status: status.map(|path| StatusFile::new(path, Choice { kind, rate })),
             store,
             filter: ShardedLock::new(filter),
             growth_bits: AtomicU64::new(0),

@@ -95,7 +95,6 @@ pub struct Stats {
 }
 
 /// All fields of the stats in `$stats` with their names.
-#[cfg(any(feature = "metrics", feature = "redb"))]
 macro_rules! named {
     ($stats:ident, counted: $($counted:ident)*, held: $($held:ident)*) => {{
         // Without `..`, so that no field is forgotten.
@@ -105,10 +104,8 @@ macro_rules! named {
 }
 
 /// Figures with their names.
-#[cfg(any(feature = "metrics", feature = "redb"))]
 pub(crate) type Named<'a> = Vec<(&'static str, &'a mut u64)>;
 
-#[cfg(any(feature = "metrics", feature = "redb"))]
 impl Stats {
     /// All fields with their names: first those that only grow, then those that say what there is now.
     pub(crate) fn named(&mut self) -> (Named<'_>, Named<'_>) {

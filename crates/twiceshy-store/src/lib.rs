@@ -25,6 +25,10 @@
 //! **Other stores.** [`Store`] is the trait that a guard needs: four ordered maps that change together. This crate has a
 //! store in memory ([`Memory`]) and one in a redb file ([`RedbStore`]). The module `contract` (feature `testing`) checks
 //! other implementations.
+//!
+//! **Features.** `redb` (on by default): the store in a file. `metrics`: `Guard::publish` passes the [`Stats`] on to the crate `metrics`.
+//! `tracing`: what happens to a guard is told to the crate `tracing`. `serde`: [`Stats`] can be serialized. `testing`: the contract
+//! for stores, and stores that fail. Neither metrics nor events ever hold a key.
 
 mod batch;
 mod changing;

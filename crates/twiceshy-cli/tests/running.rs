@@ -99,7 +99,7 @@ fn a_status_that_makes_no_sense_is_not_shown() {
         vec![Vec::new(), vec![b'x'; 1 << 20], good.replace("keys 1", "keys 9").into_bytes()];
     hostile.push(good.replace("telescoping", "\u{1b}[2Jtelescoping").into_bytes());
     for bytes in hostile {
-        std::fs::write(&path, &bytes).expect("a folder");
+        bench.file(&format!("s/{STATUS_FILE}"), &bytes);
         for command in ["info s", "info s --json"] {
             let why = bench.error(command, b"");
             assert!(why.contains("close it first") && why.contains("is no valid status"), "{why}");

@@ -224,6 +224,17 @@ mod tests {
     }
 
     #[test]
+    fn a_status_that_was_just_written_is_not_written_again_unless_it_must_be() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = StatusFile::new(folder.path().join(STATUS_FILE), Choice { kind: Kind::Broom, rate: 0.1 });
+        let keys = |at_once, keys| {
+            file.tell(at_once, || Stats { keys, ..Stats::default() });
+            Status::read(folder.path()).expect("it was written").stats.keys
+        };
+        assert_eq!((keys(false, 1), keys(false, 2), keys(true, 3)), (1, 1, 3));
+    }
+
+    #[test]
     fn a_forged_status_is_refused_if_it_makes_no_sense() {
         let text = status().to_text();
         for (from, to) in [

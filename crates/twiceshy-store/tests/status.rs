@@ -136,15 +136,18 @@ fn a_status_that_cannot_be_written_does_no_harm() {
 fn links_in_the_place_of_a_status_are_not_followed() {
     let folder = tempfile::tempdir().expect("a folder");
     let victim = folder.path().join("victim");
-    fs::write(&victim, b"precious").expect("a folder");
+    let guard = Guard::open(folder.path()).expect("a new store");
+    let precious = fs::read(folder.path().join(STATUS_FILE)).expect("it is open");
+    guard.close().expect("a folder");
+    fs::write(&victim, &precious).expect("a folder");
     for name in [STATUS_FILE.to_owned(), format!("{STATUS_FILE}.new")] {
         std::os::unix::fs::symlink(&victim, folder.path().join(name)).expect("a folder");
     }
     assert_eq!(Status::read(folder.path()).expect_err("a link").kind(), ErrorKind::InvalidData);
-    let guard = Guard::open(folder.path()).expect("a new store");
+    let guard = Guard::open(folder.path()).expect("its own store");
     assert_eq!(Status::read(folder.path()).expect("the guard's own").pid, std::process::id());
     guard.close().expect("a folder");
-    assert_eq!(fs::read(&victim).expect("a file"), b"precious");
+    assert_eq!(fs::read(&victim).expect("a file"), precious);
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn make(args: &Args) -> Result<Report, Error<twiceshy_store::RedbError>> {
         options = options.false_positive_rate(fpr);
     }
     let guard = options.open_folder(&args.path)?;
-    let ((filter, fpr), stats) = (guard.filter()?, guard.stats()?);
+    let ((filter, fpr), stats) = (guard.filter()?, guard.stats());
     let (cells, bytes) = (stats.cells, stats.local_bits.div_ceil(8));
     let warning = close(&args.path, guard, true);
     Ok(Report { path: args.path.display().to_string(), filter: filter.name(), fpr, cells, bytes, warning })

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         let failed = |error| refusal(folder.path(), error);
         let guard = fill(args, folder.path(), kind, adapt).map_err(failed)?;
         bar.inc(1);
-        let bits = guard.stats().map_err(failed)?.local_bits as f64 / args.keys as f64;
+        let bits = guard.stats().local_bits as f64 / args.keys as f64;
         report.visitors.push(visitors(args, &guard)?.line(name, bits));
         bar.inc(1);
         report.attacker.push(attacker(args, &guard)?.line(name, bits));

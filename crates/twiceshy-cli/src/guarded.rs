@@ -76,7 +76,9 @@ pub(crate) fn refusal(path: &Path, error: Error<RedbError>) -> anyhow::Error {
             "{shown}: there is already a guarded store here: add keys with `twiceshy insert {shown}`, or choose \
              another folder"
         ),
-        Error::Store(error @ (RedbError::InUse(_) | RedbError::Open { .. })) => anyhow!("{error}"),
+        // `info` looks for this one.
+        Error::Store(error @ RedbError::InUse(_)) => error.into(),
+        Error::Store(error @ RedbError::Open { .. }) => anyhow!("{error}"),
         Error::Io { .. } if path.is_file() => anyhow!("{shown} is a file: name the folder of a guarded store"),
         error @ Error::Io { .. } => anyhow!("{error}"),
         error => anyhow!("{shown}: {error}"),

@@ -1,15 +1,16 @@
 //! `twiceshy info`.
 
 use crate::guarded::{self, Access, Done, refusal};
-use crate::output::{columns, grouped, print, print_json, rate};
-use anyhow::Context;
+use crate::output::{columns, counted, grouped, print, print_json, rate};
+use anyhow::{Context, anyhow};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
-use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use twiceshy_store::{Kind, RedbError, SNAPSHOT_FILE, STORE_FILE, Stats, Status};
 
-/// Describe a guarded store: its filter, the space it takes, and how it was opened. Changes nothing.
+/// Describe a guarded store: its filter, the space it takes, and how it was opened. Changes nothing. If another process has the
+/// store open, prints the figures that this process has last written beside it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The store's folder
@@ -40,41 +41,108 @@ struct Report {
     rolled_forward: u64,
     /// Remembered mistakes.
     remembered: u64,
-    open_seconds: f64,
+    /// `None` if another process has opened it.
+    open_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
+    /// The process that has the store open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<Running>,
+}
+
+/// A process that has the store open, and what it says about itself.
+#[derive(Serialize)]
+struct Running {
+    pid: u32,
+    /// `false` if no such process runs on this machine. `None` if that cannot be found out.
+    exists: Option<bool>,
+    version: String,
+    opened_seconds_ago: u64,
+    written_seconds_ago: u64,
+    stats: Stats,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
-    let Done { value: (filter, fpr, stats, open_seconds), warning } =
-        guarded::with(&args.path, Access::Read, |guard| {
-            let about = || {
-                guard.wait()?;
-                let opened = started.elapsed().as_secs_f64();
-                let (filter, fpr) = guard.filter()?;
-                Ok((filter, fpr, guard.stats()?, opened))
-            };
-            about().map_err(|error| refusal(&args.path, error))
-        })?;
-    let report = Report {
-        path: args.path.display().to_string(),
-        filter: filter.name(),
-        fpr,
-        keys: stats.keys,
-        cells: stats.cells,
-        load: stats.keys as f64 / stats.cells.max(1) as f64,
-        local_bits: stats.local_bits,
-        bits_per_key: (stats.keys > 0).then(|| stats.local_bits as f64 / stats.keys as f64),
-        store_bytes: size(&args.path.join(STORE_FILE))?,
-        snapshot_bytes: size(&args.path.join(SNAPSHOT_FILE))?,
-        rebuilt: stats.rebuilt > 0,
-        rolled_forward: stats.rolled_forward,
-        remembered: stats.remembered,
-        open_seconds,
-        warning,
+    let opened = guarded::with(&args.path, Access::Read, |guard| {
+        let about = || {
+            guard.wait()?;
+            let opened = started.elapsed().as_secs_f64();
+            let (filter, fpr) = guard.filter()?;
+            Ok((filter, fpr, guard.stats(), opened))
+        };
+        about().map_err(|error| refusal(&args.path, error))
+    });
+    let report = match opened {
+        Ok(Done { value: (filter, fpr, stats, open_seconds), warning }) => {
+            Report { open_seconds: Some(open_seconds), warning, ..Report::new(&args.path, filter, fpr, &stats)? }
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(RedbError::InUse(_))) => {
+            let status = status(&args.path, error)?;
+            let report = Report::new(&args.path, status.filter, status.rate, &status.stats)?;
+            Report { running: Some(status.into()), ..report }
+        }
+        Err(error) => return Err(error),
     };
     if args.json { print_json(&report) } else { print(&words(&report)) }
+}
+
+/// What the process that has the store open says; its error if it says nothing.
+fn status(path: &Path, in_use: anyhow::Error) -> anyhow::Result<Status> {
+    Status::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => in_use,
+        _ => anyhow!("{in_use} ({error})"),
+    })
+}
+
+impl Report {
+    fn new(path: &Path, filter: Kind, fpr: f64, stats: &Stats) -> anyhow::Result<Report> {
+        Ok(Report {
+            path: path.display().to_string(),
+            filter: filter.name(),
+            fpr,
+            keys: stats.keys,
+            cells: stats.cells,
+            load: stats.keys as f64 / stats.cells.max(1) as f64,
+            local_bits: stats.local_bits,
+            bits_per_key: (stats.keys > 0).then(|| stats.local_bits as f64 / stats.keys as f64),
+            store_bytes: size(&path.join(STORE_FILE))?,
+            snapshot_bytes: size(&path.join(SNAPSHOT_FILE))?,
+            rebuilt: stats.rebuilt > 0,
+            rolled_forward: stats.rolled_forward,
+            remembered: stats.remembered,
+            open_seconds: None,
+            warning: None,
+            running: None,
+        })
+    }
+}
+
+impl From<Status> for Running {
+    fn from(status: Status) -> Running {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Running {
+            pid: status.pid,
+            exists: exists(status.pid),
+            opened_seconds_ago: now.saturating_sub(status.opened),
+            written_seconds_ago: status.age().as_secs(),
+            version: status.version,
+            stats: status.stats,
+        }
+    }
+}
+
+/// `true` if there is such a process.
+#[cfg(unix)]
+fn exists(pid: u32) -> Option<bool> {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Some(false) };
+    // A process of someone else may not be signalled, but it is there.
+    Some(rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn exists(_: u32) -> Option<bool> {
+    None
 }
 
 /// The size of a file in bytes, 0 if it does not exist.
@@ -91,7 +159,7 @@ fn size(file: &Path) -> anyhow::Result<u64> {
 fn words(report: &Report) -> String {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let bits_per_key = report.bits_per_key.map_or("no key".into(), |bits| format!("{bits:.2}"));
-    let rows = [
+    let mut rows = vec![
         row("filter", report.filter.into()),
         row("false-positive rate, at most", rate(report.fpr)),
         row("keys", grouped(report.keys)),
@@ -102,9 +170,38 @@ fn words(report: &Report) -> String {
         row("bytes of the store", grouped(report.store_bytes)),
         row("bytes of the snapshot", grouped(report.snapshot_bytes)),
         row("remembered mistakes", grouped(report.remembered)),
-        row("opened in", format!("{:.3} s", report.open_seconds)),
     ];
-    format!("{}\n\n{}\n{}\n", report.path, columns(&rows), origin(report))
+    rows.extend(report.open_seconds.map(|seconds| row("opened in", format!("{seconds:.3} s"))));
+    if let Some(Running { opened_seconds_ago, stats, .. }) = &report.running {
+        rows.push(row("opened", format!("{} s ago", grouped(*opened_seconds_ago))));
+        let figures = [
+            ("look-ups turned away", stats.turned_away),
+            ("look-ups that found their key", stats.found),
+            ("false positives", stats.false_positives),
+            ("learned from", stats.adapted),
+            ("skipped", stats.skipped),
+            ("waiting to be learned from", stats.queued),
+        ];
+        rows.extend(figures.map(|(name, figure)| row(name, grouped(figure))));
+    }
+    let end = report.running.as_ref().map_or_else(|| origin(report), whose);
+    format!("{}\n\n{}\n{end}\n", report.path, columns(&rows))
+}
+
+/// Whose figures these are, and how old they are.
+fn whose(running: &Running) -> String {
+    let Running { pid, version, .. } = running;
+    let ago = counted(running.written_seconds_ago, "second");
+    if running.exists == Some(false) {
+        return format!(
+            "The store is open elsewhere. These figures were written {ago} ago by the process {pid} (twiceshy {version}), which does \
+             not run here any more: they may be of an earlier process that did not close the store."
+        );
+    }
+    format!(
+        "The process {pid} (twiceshy {version}) has the store open. These are its figures of {ago} ago: it writes them when they \
+         change, at most once a second."
+    )
 }
 
 /// Where the filter came from when the store was opened.

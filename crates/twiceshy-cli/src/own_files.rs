@@ -3,7 +3,7 @@
 use anyhow::bail;
 use same_file::Handle;
 use std::path::Path;
-use twiceshy_store::{SNAPSHOT_FILE, STORE_FILE};
+use twiceshy_store::{SNAPSHOT_FILE, STATUS_FILE, STORE_FILE};
 
 /// The files of a store, and the file that the output goes to. They are known by identity, so that a link to one of
 /// them is found too.
@@ -16,7 +16,7 @@ impl OwnFiles {
     /// `prints` is `true` if lines are printed while input is read.
     pub(crate) fn of(store: &Path, prints: bool) -> OwnFiles {
         let (beside, mistakes) = (format!("{SNAPSHOT_FILE}.new"), format!("{SNAPSHOT_FILE}.mistakes"));
-        let names = [STORE_FILE, SNAPSHOT_FILE, &beside, &mistakes, &format!("{mistakes}.new")];
+        let names = [STORE_FILE, SNAPSHOT_FILE, STATUS_FILE, &beside, &mistakes, &format!("{mistakes}.new")];
         let files = names.into_iter().filter_map(|name| handle(&store.join(name)));
         let output = if prints { Handle::stdout().ok().filter(is_regular) } else { None };
         OwnFiles { store: files.collect(), output }

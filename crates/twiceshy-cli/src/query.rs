@@ -100,9 +100,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         // Closing the store takes time, and no line need wait for it.
         let asked = asked.and(selected.flush().context(CANNOT_WRITE));
         let learned = guard.wait().map_err(|error| refusal(&args.path, error));
-        let stats = guard.stats().map_err(|error| refusal(&args.path, error));
-        filter = stats.as_ref().ok().map(filter_counts);
-        asked.and(learned).and(stats.map(drop))
+        filter = Some(filter_counts(&guard.stats()));
+        asked.and(learned)
     });
     let mut warnings = lines.end();
     warnings.extend(found.tab_warning().inspect(|warning| warn(warning)));

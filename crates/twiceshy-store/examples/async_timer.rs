@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ended.store(true, Ordering::Relaxed);
         guarded
     });
-    let stats = guard.stats()?;
+    let stats = guard.stats();
     let at = |late: &[f64], share: f64| late[((late.len() - 1) as f64 * share) as usize];
     for (name, late) in [("control", &control), ("guarded", &guarded)] {
         let (median, most, worst) = (at(late, 0.5), at(late, 0.999), at(late, 1.0));

@@ -90,7 +90,7 @@ impl<S: Store> Inner<S> {
         after.write(&mut batch);
         match self.commit_batch(writer, batch, durability) {
             Ok(()) => {
-                writer.state = after;
+                self.set_state(writer, after);
                 Ok(())
             }
             Err(CommitError::Failed(error)) => Err(Error::Store(error)),

@@ -289,7 +289,10 @@ impl<S: Store> Inner<S> {
         if !self.sums.load(Ordering::Relaxed) {
             return Ok(bytes);
         }
-        sum::unseal(key, bytes).ok_or_else(|| Error::DamagedValue { key: printable(key) })
+        sum::unseal(key, bytes).ok_or_else(|| {
+            self.watch.damaged("a value has a wrong checksum");
+            Error::DamagedValue { key: printable(key) }
+        })
     }
 }
 

@@ -12,6 +12,7 @@ use crate::salvaging::{Losses, Salvage, Stopped};
 use crate::saving::io_error;
 use crate::snapshot::sync_folder;
 use crate::state::State;
+use crate::status::STATUS_FILE;
 use crate::store::Store;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -86,7 +87,10 @@ impl Options {
         let file = path.join(file);
         let store = if self.read_only { RedbStore::open_read_only(file) } else { RedbStore::open(file) };
         let store = store.map_err(Error::Store)?;
-        open(self.snapshot(path.join(SNAPSHOT_FILE)), store)
+        let name = self.name.clone().unwrap_or_else(|| path.display().to_string());
+        let mut options = self.name(name).snapshot(path.join(SNAPSHOT_FILE));
+        options.status = Some(path.join(STATUS_FILE));
+        open(options, store)
     }
 }
 

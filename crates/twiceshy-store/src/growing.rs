@@ -9,6 +9,7 @@ use crate::index::{Failure, Index, words_match};
 use crate::inner::{Inner, Work, Writer, capacity};
 use crate::store::{Durability, Store};
 use crate::teaching::teach_growth;
+use crate::watch::Replaced;
 use std::sync::PoisonError;
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Operation, Progress, Target};
@@ -144,8 +145,8 @@ impl<S: Store> Inner<S> {
         let Some(growth) = &writer.growth else {
             self.step_within(writer, draft, Operation::Step(keys as usize))?;
             let ended = !self.rebuilds_within();
-            self.counters.grown.add(u64::from(ended));
             if ended {
+                self.has_replaced(Replaced::Grown, self.stats().cells);
                 self.begin_lesson(writer);
             }
             return Ok(ended);
@@ -312,14 +313,14 @@ mod tests {
             guard.insert_all((0..600).map(|number| (key(number), b""))).expect("memory");
             let inner = guard.inner();
             let mut writer = inner.lock().expect("memory");
-            let (in_use, cells) = (writer.state.in_use, guard.stats().expect("memory").cells);
+            let (in_use, cells) = (writer.state.in_use, guard.stats().cells);
             writer.hash_key_asked = true;
             assert!(inner.make_room(&mut writer, 1).is_ok() && inner.make_room(&mut writer, 1).is_ok(), "{kind}");
             assert!(rekeys(&writer) && writer.state.generations.len() == 2, "{kind}");
             assert_eq!(writer.growth.as_ref().map(|growth| growth.filter().len()), Some(64), "{kind}");
             let mut draft = Draft::new(&writer.state);
             assert!(inner.grow_now(&mut writer, &mut draft, 2).is_ok(), "{kind}");
-            assert!(writer.growth.is_none() && guard.stats().expect("memory").cells > cells, "{kind}");
+            assert!(writer.growth.is_none() && guard.stats().cells > cells, "{kind}");
             assert_eq!((writer.state.in_use, writer.state.generations.len()), (in_use, 1), "{kind}");
             assert_eq!(draft.state.generations, writer.state.generations, "{kind}");
             drop(writer);

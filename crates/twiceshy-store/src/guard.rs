@@ -11,7 +11,6 @@ use crate::stats::Stats;
 use crate::store::{Space, Store};
 use std::collections::VecDeque;
 use std::ops::Bound;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -57,6 +56,7 @@ impl<S: Store> Guard<S> {
             // If it fails, the next change tries again and gets the error.
             guard.spawn("rebuilder", |inner| drop(inner.lock()))?;
         }
+        guard.inner.tell_status(true);
         if !guard.inner.learns_at_once {
             guard.spawn("learner", |inner| inner.learn_until_closed())?;
         }
@@ -260,22 +260,18 @@ impl<S: Store> Guard<S> {
         self.inner.learn_all()
     }
 
-    /// Counts since the store was opened.
-    pub fn stats(&self) -> Result<Stats, Error<S::Error>> {
-        let inner = &self.inner;
-        let filter = inner.filter.read().unwrap_or_else(PoisonError::into_inner);
-        let (bits, cells) = filter.as_ref().map_or((0, 0), |filter| (filter.local_bits(), filter.cells()));
-        drop(filter);
-        let queue = inner.queue.local_bits();
-        let growth = inner.growth_bits.load(Ordering::Relaxed);
-        let local_bits = bits + growth + queue + inner.policy.local_bits();
-        Ok(Stats { keys: self.len()?, local_bits, cells, ..inner.counters.stats() })
+    /// Counts since the store was opened. Reads nothing but memory, and waits for no change.
+    pub fn stats(&self) -> Stats {
+        self.inner.stats()
     }
 
     /// Syncs all changes to disk and saves the filter's snapshot, if a snapshot path is set.
     pub fn save(&self) -> Result<(), Error<S::Error>> {
         let mut writer = self.inner.lock()?;
-        self.inner.save(&mut writer)
+        self.inner.save(&mut writer)?;
+        drop(writer);
+        self.inner.tell_status(true);
+        Ok(())
     }
 
     /// Checks the store's own files, every value against its checksum, every key against the index and the filter, every
@@ -284,7 +280,13 @@ impl<S: Store> Guard<S> {
     /// changed: see [`Guard::repair`].
     pub fn check(&self) -> Result<Checked, Error<S::Error>> {
         let mut writer = self.inner.lock_settled()?;
-        self.inner.check(&mut writer)
+        let checked = self.inner.check(&mut writer)?;
+        match checked {
+            Checked::Sound => {}
+            Checked::FilterWrong(_) => self.inner.watch.damaged("the filter, says a check"),
+            Checked::StoreDamaged(_) => self.inner.watch.damaged("the store, says a check"),
+        }
+        Ok(checked)
     }
 
     /// Makes right from the values whatever is wrong: state record, index, log and filter. What cannot be made right is
@@ -293,7 +295,9 @@ impl<S: Store> Guard<S> {
     /// To repair a store whose state record is damaged, open it with [`Options::open_damaged`](crate::Options::open_damaged).
     pub fn repair(&self) -> Result<Repaired, Error<S::Error>> {
         let mut writer = self.inner.lock_settled()?;
-        self.inner.repair(&mut writer)
+        let done = self.inner.repair(&mut writer)?;
+        self.inner.watch.repaired(done.keys, done.repaired.len(), done.lost.len());
+        Ok(done)
     }
 
     /// Asks for another hash key before the next insertion, as a filter does that its hash key keeps from learning.
@@ -312,8 +316,31 @@ impl<S: Store> Guard<S> {
         self.finish()
     }
 
-    /// Learns from waiting false positives for at most about a second, and saves.
+    /// Publishes the guard's [stats](Guard::stats) to the recorder of the crate `metrics`. Call it whenever the metrics are
+    /// collected, or every few seconds. It reads nothing but memory. Look-ups do not touch the recorder, so they stay fast.
+    ///
+    /// A count `x` becomes the counter `twiceshy_x_total`, and what there is now (`keys`, `local_bits`, `cells`, `remembered`,
+    /// `queued`) the gauge `twiceshy_x`, each with the label `guard`: see [`Options::name`](crate::Options::name). The counters
+    /// get what has happened since the last call, so a guard that is opened again goes on counting. Closing a guard that was
+    /// published publishes its last counts, and sets its gauges to 0.
+    ///
+    /// The histogram `twiceshy_false_positive_seconds`, the time that the store took for each false positive, needs no call.
+    #[cfg(feature = "metrics")]
+    pub fn publish(&self) {
+        self.inner.watch.publish(|| self.inner.stats());
+    }
+
+    /// Closes the store, and tells.
     fn finish(&mut self) -> Result<(), Error<S::Error>> {
+        let finished = self.learn_and_save();
+        self.inner.watch.closed(finished.as_ref().err().map(|error| error as _));
+        #[cfg(feature = "metrics")]
+        self.inner.watch.publish_last(|| self.inner.stats());
+        finished
+    }
+
+    /// Learns from waiting false positives for at most about a second, and saves.
+    fn learn_and_save(&mut self) -> Result<(), Error<S::Error>> {
         self.end_threads();
         match self.inner.learn_before_closing().and_then(|()| self.save()) {
             // Without a filter there is no snapshot. The store is synced all the same.

@@ -9,9 +9,11 @@ use crate::queue::Queue;
 use crate::remembered::Remembered;
 use crate::saving::Unsynced;
 use crate::state::{Mark, State, StateError};
-use crate::stats::Counters;
+use crate::stats::{Counters, Stats};
+use crate::status::StatusFile;
 use crate::store::{Durability, Space, Store};
 use crate::turns::Turns;
+use crate::watch::{Replaced, Watch};
 use crossbeam_utils::sync::ShardedLock;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,6 +31,8 @@ use twiceshy::remote::{Key, Write};
 /// wait for it: they read `pending`, then the filter, then the store. A plan is made under the filter's read lock, reading
 /// the store on the way. The write lock is held only while a plan is applied in memory.
 pub(crate) struct Inner<S> {
+    /// Before the store, because the file is deleted while the store is still locked: the next guard writes its own.
+    pub(crate) status: Option<StatusFile>,
     pub(crate) store: S,
     /// `None` if it is lost or not ready: then every look-up goes to the store.
     pub(crate) filter: ShardedLock<Option<Box<dyn Backed>>>,
@@ -46,6 +50,7 @@ pub(crate) struct Inner<S> {
     pub(crate) closing: AtomicBool,
     pub(crate) policy: Policy,
     pub(crate) counters: Counters,
+    pub(crate) watch: Watch,
     /// Where the snapshot is saved, if anywhere.
     pub(crate) snapshot: Option<PathBuf>,
     /// How durable a change is when it returns.
@@ -58,7 +63,7 @@ pub(crate) struct Inner<S> {
 
 /// What only the lock's holder may see.
 pub(crate) struct Writer {
-    /// The store's state after the last commit whose outcome is known.
+    /// The store's state after the last commit whose outcome is known. Replaced by [`Inner::set_state`].
     pub(crate) state: State,
     /// A larger filter that is being filled. Look-ups do not see it.
     pub(crate) growth: Option<Growth>,
@@ -177,6 +182,29 @@ impl<S: Store> Inner<S> {
         drop(waits);
         self.settle(&mut writer)?;
         Ok(writer)
+    }
+
+    /// Makes this the state after the last commit.
+    pub(crate) fn set_state(&self, writer: &mut Writer, state: State) {
+        self.counters.keys.store(state.len, Ordering::Relaxed);
+        writer.state = state;
+    }
+
+    /// What is counted and held now. Neither the store is read nor the writer's lock taken.
+    pub(crate) fn stats(&self) -> Stats {
+        let filter = self.filter.read().unwrap_or_else(PoisonError::into_inner);
+        let (bits, cells) = filter.as_ref().map_or((0, 0), |filter| (filter.local_bits(), filter.cells()));
+        drop(filter);
+        let growth = self.growth_bits.load(Ordering::Relaxed);
+        let local_bits = bits + growth + self.queue.local_bits() + self.policy.local_bits();
+        Stats { local_bits, cells, queued: self.queue.len() as u64, ..self.counters.stats() }
+    }
+
+    /// Writes the status file, if there is one to be written.
+    pub(crate) fn tell_status(&self, at_once: bool) {
+        if let Some(status) = &self.status {
+            status.tell(at_once, || self.stats());
+        }
     }
 
     pub(crate) fn has_filter(&self) -> bool {
@@ -309,12 +337,19 @@ impl<S: Store> Inner<S> {
     /// Replaces the filter that answers by the filled one. The old table is freed outside the lock.
     pub(crate) fn switch(&self, writer: &mut Writer) {
         let Some(growth) = self.set_growth(writer, None) else { return };
+        let why = if growth.own_generation() { Replaced::ReKeyed } else { Replaced::Grown };
         let mut successor = growth.into_filter();
-        match self.with_filter(|filter| filter.replace(&mut *successor)) {
-            Some(true) => self.counters.grown.add(1),
+        match self.with_filter(|filter| filter.replace(&mut *successor).then(|| filter.cells())) {
+            Some(Some(cells)) => self.has_replaced(why, cells),
             _ => self.lose_filter(writer),
         }
         drop(successor);
+    }
+
+    /// The filter has another table.
+    pub(crate) fn has_replaced(&self, why: Replaced, cells: u64) {
+        self.counters.grown.add(1);
+        self.watch.replaced(why, cells);
     }
 
     /// Has the state read again before anything else is done.
@@ -342,7 +377,7 @@ impl<S: Store> Inner<S> {
             // One was drawn when the store was opened.
             found.secret = writer.state.secret;
         }
-        writer.state = found;
+        self.set_state(writer, found);
         writer.damaged = false;
         // What was found may not be synced.
         writer.learning_synced = false;

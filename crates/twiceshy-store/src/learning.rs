@@ -8,6 +8,7 @@ use crate::index::Failure;
 use crate::inner::{Inner, Planned, Writer};
 use crate::pending::Mark;
 use crate::queue::Queued;
+use crate::status;
 use crate::store::{Durability, Store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -74,6 +75,7 @@ impl<S: Store> Inner<S> {
             return;
         }
         self.counters.false_positives.add(1);
+        self.watch.false_positive(took);
         if !self.policy.wants(query) {
             self.counters.declined.add(1);
             return;
@@ -87,7 +89,10 @@ impl<S: Store> Inner<S> {
         match self.queue.enter(query, || self.pending.is_unchanged(mark)) {
             Queued::Waits => self.queue.ring_for_query(),
             Queued::Merged => self.counters.merged.add(1),
-            Queued::Skipped => self.counters.skipped.add(1),
+            Queued::Skipped => {
+                self.counters.skipped.add(1);
+                self.watch.skipped(self.counters.skipped.get());
+            }
             Queued::Changed => self.counters.not_adapted.add(1),
         }
     }
@@ -139,7 +144,7 @@ impl<S: Store> Inner<S> {
         let (mut pace, mut pause, mut teaches) = (Pace::new(), Duration::ZERO, true);
         loop {
             if !teaches {
-                self.queue.sleep(pause, closing);
+                self.sleep(pause, closing);
             }
             if closing() {
                 return;
@@ -162,7 +167,19 @@ impl<S: Store> Inner<S> {
                     (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE)
                 }
             };
+            self.tell_status(false);
             self.turns.stand_back();
+        }
+    }
+
+    /// Sleeps for `pause`, and then until there are queries or the guard is closed. Wakes to write the status, if there is a file
+    /// for it.
+    fn sleep(&self, pause: Duration, closing: impl Fn() -> bool) {
+        let most = self.status.as_ref().map(|_| status::INTERVAL);
+        self.queue.sleep(pause, most, &closing);
+        while self.queue.len() == 0 && !closing() {
+            self.tell_status(false);
+            self.queue.sleep(Duration::ZERO, most, &closing);
         }
     }
 
@@ -230,6 +247,7 @@ impl<S: Store> Inner<S> {
             Err(Failure::Store(error)) => return Err(Error::Store(error)),
             Err(failure) => {
                 if matches!(failure, Failure::NoFilter | Failure::Damaged) {
+                    self.watch.damaged("the filter or its index");
                     self.lose_filter(writer);
                 }
                 self.take_out(queries, source);
@@ -256,6 +274,10 @@ impl<S: Store> Inner<S> {
         self.counters.not_adapted.add(taken as u64 - learned.fixed);
         // No change is under way or in doubt, so the index must not have a key that the values lack.
         self.counters.disagreements.add(learned.stored);
+        self.watch.learned(taken as u64, learned.fixed);
+        if learned.stored > 0 {
+            self.watch.damaged("a key is in the index, but has no value");
+        }
         Ok(taken)
     }
 
@@ -294,7 +316,7 @@ mod tests {
         let inner = guard.inner();
         inner.queue.wait_until_asleep();
         let counts = || {
-            let stats = guard.stats().expect("memory");
+            let stats = guard.stats();
             (stats.adapted + stats.not_adapted, stats.disagreements)
         };
         let mark = inner.pending.mark(b"query").expect("no change of it is under way");

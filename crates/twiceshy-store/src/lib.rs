@@ -16,7 +16,7 @@
 //! assert!(blocked.contains(b"203.0.113.9")?);
 //! // Most absent keys never reach the store.
 //! assert_eq!(blocked.get(b"198.51.100.1")?, None);
-//! println!("{} look-ups turned away", blocked.stats()?.turned_away);
+//! println!("{} look-ups turned away", blocked.stats().turned_away);
 //! blocked.close()?;
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,6 +40,10 @@
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! **Features.** `redb` (on by default), `fjall`, `sqlite`: embedded stores. `metrics`: `Guard::publish` passes the [`Stats`] on to the
+//! crate `metrics`. `tracing`: what happens to a guard is told to the crate `tracing`. `serde`: [`Stats`] can be serialized. `testing`:
+//! the contract for stores, and stores that fail. Neither metrics nor events ever hold a key.
 
 mod asking;
 mod batch;
@@ -86,12 +90,14 @@ mod snapshot;
 mod sqlite_store;
 mod state;
 mod stats;
+mod status;
 mod store;
 mod striped;
 mod sum;
 mod taking_over;
 mod teaching;
 mod turns;
+mod watch;
 
 pub use beside::{Agreement, Announcement, Beside, Position, ResyncError, Resynced, Retirement, Tickets};
 #[cfg(any(feature = "fjall", feature = "redb"))]
@@ -113,6 +119,7 @@ pub use repairing::Repaired;
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::{SqliteError, SqliteStore};
 pub use stats::Stats;
+pub use status::{STATUS_FILE, Status};
 pub use store::{Change, CommitError, Durability, Space, Store};
 pub use twiceshy::Kind;
 pub use twiceshy::memory::Limits;

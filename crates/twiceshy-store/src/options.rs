@@ -15,13 +15,15 @@ use crate::rolling;
 use crate::saving::Unsynced;
 use crate::state::{Secret, State};
 use crate::stats::Counters;
+use crate::status::StatusFile;
 use crate::store::{Durability, Space, Store};
 use crate::taking_over::Contents;
 use crate::turns::Turns;
+use crate::watch::Watch;
 use crossbeam_utils::sync::ShardedLock;
 use std::ops::Bound;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use twiceshy::Kind;
 use twiceshy::error::OptionsError;
@@ -47,6 +49,9 @@ pub struct Options {
     background: bool,
     open_damaged: bool,
     take_over: bool,
+    pub(crate) name: Option<String>,
+    /// Where the guard writes what it says about itself.
+    pub(crate) status: Option<PathBuf>,
     pub(crate) read_only: bool,
     pub(crate) create: bool,
     pub(crate) create_new: bool,
@@ -75,6 +80,8 @@ impl Options {
             background: true,
             open_damaged: false,
             take_over: false,
+            name: None,
+            status: None,
             read_only: false,
             create: true,
             create_new: false,
@@ -199,6 +206,13 @@ impl Options {
         Options { memory, ..self }
     }
 
+    /// The guard's name in events and metrics (features `tracing` and `metrics`): the folder's path, or `guard`, if none is given.
+    /// Two guards should have two names.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Options { name: Some(name.into()), ..self }
+    }
+
     /// The hash key of a new store, instead of a random one: for tests and experiments.
     #[must_use]
     pub fn hash_key(self, hash: HashKey) -> Self {
@@ -252,18 +266,20 @@ impl Options {
                 (state, filter, rolled, stale)
             }
         };
-        let tags = random_number()?;
+        let (tags, has_filter) = (random_number()?, filter.is_some());
         let saved =
             filter.as_ref().filter(|_| !stale_snapshot && rolled == 0).map(|filter| (state.last, filter.stamp()));
         let sums = AtomicBool::new(state.sums);
-        let Choice { kind, .. } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
+        let Choice { kind, rate } = Choice::from_bytes(&state.choice).ok_or(Error::Damaged)?;
         let cannot = self.read_only && kind.learning_writes();
         let adapt = if kind.learns() && !cannot { self.adapt } else { Adapt::Never };
         let limits = if adapt == Adapt::Never { Limits::OFF } else { self.memory };
         // Of a damaged store it is not known how many keys it has.
         let keys = if damaged { u64::MAX } else { state.len };
         let remembered = Remembered::open(self.memory_file().as_deref(), limits, keys, self.read_only);
+        let status = self.status.filter(|_| !self.read_only);
         let mut inner = Inner {
+            status: status.map(|path| StatusFile::new(path, Choice { kind, rate })),
             store,
             filter: ShardedLock::new(filter),
             growth_bits: AtomicU64::new(0),
@@ -293,16 +309,22 @@ impl Options {
             closing: AtomicBool::new(false),
             policy: Policy::new(adapt),
             counters: Counters::default(),
+            watch: Watch::new(self.name),
             snapshot: self.snapshot,
             durability: self.durability,
             read_only: self.read_only,
             sums,
         };
         inner.counters.rolled_forward.add(rolled);
+        inner.counters.keys.store(if damaged { 0 } else { keys }, Ordering::Relaxed);
         if taken {
             inner.take_over_values(&mut inner.writer.lock().unwrap_or_else(PoisonError::into_inner))?;
         } else if damaged {
             inner.find_sums()?;
+        }
+        inner.watch.opened(kind, rate, inner.stats().keys, rolled, has_filter, self.read_only);
+        if damaged {
+            inner.watch.damaged("the state record");
         }
         Guard::start(inner)
     }

@@ -166,8 +166,9 @@ impl Queue {
         self.rung.notify_all();
     }
 
-    /// Sleeps for `pause`, and then until there are queries. Returns at once when it is time to `end`.
-    pub(crate) fn sleep(&self, pause: Duration, end: impl Fn() -> bool) {
+    /// Sleeps for `pause`, and then until there are queries, or for `most` if that is given. Returns at once when it is time to
+    /// `end`.
+    pub(crate) fn sleep(&self, pause: Duration, most: Option<Duration>, end: impl Fn() -> bool) {
         let mut bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
         if !pause.is_zero() {
             let paused = self.rung.wait_timeout_while(bell, pause, |()| !end());
@@ -175,7 +176,11 @@ impl Queue {
         }
         // Before the list is looked at: see `ring_for_query`.
         self.asleep.store(true, Ordering::SeqCst);
-        drop(self.rung.wait_while(bell, |()| self.len() == 0 && !end()).unwrap_or_else(PoisonError::into_inner));
+        let waits = |(): &mut ()| self.len() == 0 && !end();
+        match most {
+            Some(most) => drop(self.rung.wait_timeout_while(bell, most, waits)),
+            None => drop(self.rung.wait_while(bell, waits)),
+        }
         self.asleep.store(false, Ordering::SeqCst);
     }
 
@@ -290,7 +295,7 @@ mod tests {
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 while !closing() {
-                    queue.sleep(Duration::ZERO, closing);
+                    queue.sleep(Duration::ZERO, None, closing);
                     queue.take_out(&queue.first(9));
                 }
             });

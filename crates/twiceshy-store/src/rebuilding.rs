@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use twiceshy::error::Error as FilterError;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::{
@@ -36,6 +37,17 @@ impl<S: Store> Inner<S> {
             // The store answers alone.
             return Ok(());
         }
+        let began = Instant::now();
+        let rebuilt = self.try_rebuild(writer);
+        match &rebuilt {
+            Ok(()) => self.watch.rebuilt(writer.state.len, began.elapsed()),
+            Err(Error::Interrupted) => {}
+            Err(error) => self.watch.not_rebuilt(error),
+        }
+        rebuilt
+    }
+
+    fn try_rebuild(&self, writer: &mut Writer) -> Result<(), Error<S::Error>> {
         self.lose_filter(writer);
         self.forget_stale_snapshot(writer);
         self.delete_unused(writer)?;
@@ -190,7 +202,7 @@ impl<S: Store> Remote for Committing<'_, S> {
         after.write(&mut batch);
         match self.inner.commit_batch(self.writer, batch, Durability::Seen) {
             Ok(()) => {
-                self.writer.state = after;
+                self.inner.set_state(self.writer, after);
                 Ok(())
             }
             Err(StoreError::Failed(error)) => Err(CommitError::failed(error)),

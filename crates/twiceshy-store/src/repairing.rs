@@ -91,7 +91,7 @@ impl<S: Store> Inner<S> {
         after.write(&mut batch);
         match self.commit_batch(writer, batch, Durability::Synced) {
             Ok(()) => {
-                writer.state = after;
+                self.set_state(writer, after);
                 writer.damaged = false;
                 Ok(())
             }

@@ -58,7 +58,7 @@ impl<S: Store> Inner<S> {
         writer.unsynced.bytes += bytes as u64;
         let many = writer.unsynced.commits > MOST_UNSYNCED || writer.unsynced.bytes > MOST_UNSYNCED_BYTES;
         let durability = if many { Durability::Synced } else { durability };
-        self.store.commit(&changes, durability)?;
+        self.store.commit(&changes, durability).inspect_err(|error| self.watch.not_committed(error))?;
         if durability == Durability::Synced {
             writer.unsynced = Unsynced::default();
         }
@@ -85,11 +85,14 @@ impl<S: Store> Inner<S> {
         // lost.
         self.commit_state(writer, Durability::Synced)?;
         let key = SnapshotKey::of(&writer.state);
-        snapshot::write(path, &key, writer.state.last, &bytes).map_err(|error| io_error(path, error))?;
+        snapshot::write(path, &key, writer.state.last, &bytes)
+            .inspect_err(|error| self.watch.not_saved(path, error))
+            .map_err(|error| io_error(path, error))?;
         writer.stale_snapshot = false;
         writer.saved = Some(now);
         writer.state.cut_log();
         self.counters.snapshots.add(1);
+        self.watch.saved(bytes.len());
         // Otherwise a crash would make a broom filter start over, although the snapshot has all that it has learned.
         let durability = if writer.state.learned { Durability::Synced } else { Durability::Seen };
         writer.state.learned = false;

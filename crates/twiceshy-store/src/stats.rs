@@ -38,6 +38,8 @@ pub(crate) struct Counters {
     pub(crate) snapshots: Counter,
     /// Set, not counted.
     pub(crate) remembered: AtomicU64,
+    /// The number of keys after the last commit whose outcome is known. Set where the writer's state is.
+    pub(crate) keys: AtomicU64,
 }
 
 /// Counts since the guard was opened, and what it holds now.
@@ -48,7 +50,7 @@ pub(crate) struct Counters {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stats {
-    /// Keys in the store.
+    /// Keys in the store, after the last commit whose outcome is known. 0 if the state record is damaged and not yet repaired.
     pub keys: u64,
     /// Look-ups that the filter answered with *absent*.
     pub turned_away: u64,
@@ -88,6 +90,32 @@ pub struct Stats {
     pub cells: u64,
     /// Remembered mistakes, each counted once for every key that it was mistaken for.
     pub remembered: u64,
+    /// False positives that wait to be learned from.
+    pub queued: u64,
+}
+
+/// All fields of the stats in `$stats` with their names.
+macro_rules! named {
+    ($stats:ident, counted: $($counted:ident)*, held: $($held:ident)*) => {{
+        // Without `..`, so that no field is forgotten.
+        let Stats { $($counted,)* $($held),* } = $stats;
+        (vec![$((stringify!($counted), $counted)),*], vec![$((stringify!($held), $held)),*])
+    }};
+}
+
+/// Figures with their names.
+pub(crate) type Named<'a> = Vec<(&'static str, &'a mut u64)>;
+
+impl Stats {
+    /// All fields with their names: first those that only grow, then those that say what there is now.
+    pub(crate) fn named(&mut self) -> (Named<'_>, Named<'_>) {
+        named!(
+            self,
+            counted: turned_away found false_positives known_absent unfiltered adapted not_adapted skipped merged declined
+                disagreements grown rebuilt rolled_forward snapshots,
+            held: keys local_bits cells remembered queued
+        )
+    }
 }
 
 impl Counters {
@@ -109,6 +137,7 @@ impl Counters {
             rolled_forward: self.rolled_forward.get(),
             snapshots: self.snapshots.get(),
             remembered: self.remembered.load(Ordering::Relaxed),
+            keys: self.keys.load(Ordering::Relaxed),
             ..Stats::default()
         }
     }

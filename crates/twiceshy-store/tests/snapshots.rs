@@ -35,7 +35,7 @@ fn a_snapshot_cut_anywhere_or_with_any_byte_changed_is_not_trusted() {
             std::fs::write(&path, &whole[..len]).expect("a folder");
             let guard = open(&memory, &path, kind);
             has_all(&guard, 60, &format!("{kind}, {len} bytes"));
-            assert_eq!(guard.stats().expect("memory").rebuilt, 1, "{kind}, {len} bytes were trusted");
+            assert_eq!(guard.stats().rebuilt, 1, "{kind}, {len} bytes were trusted");
         }
         for at in (0..whole.len()).step_by(step) {
             let mut damaged = whole.clone();
@@ -43,7 +43,7 @@ fn a_snapshot_cut_anywhere_or_with_any_byte_changed_is_not_trusted() {
             std::fs::write(&path, &damaged).expect("a folder");
             let guard = open(&memory, &path, kind);
             has_all(&guard, 60, &format!("{kind}, byte {at}"));
-            assert_eq!(guard.stats().expect("memory").rebuilt, 1, "{kind}, byte {at} was not missed");
+            assert_eq!(guard.stats().rebuilt, 1, "{kind}, byte {at} was not missed");
         }
     }
 }
@@ -65,7 +65,7 @@ fn a_snapshot_of_another_store_or_of_commits_that_were_lost_is_not_trusted() {
     // Now the snapshot is the other's.
     let guard = open(&one, &path, kind);
     has_all(&guard, 50, "the other's snapshot");
-    assert_eq!(guard.stats().expect("memory").rebuilt, 1);
+    assert_eq!(guard.stats().rebuilt, 1);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_snapshot_that_says_it_is_newer_or_larger_is_not_trusted() {
         std::fs::write(&path, &bytes).expect("a folder");
         let guard = open(&memory, &path, Kind::Telescoping);
         has_all(&guard, 50, &format!("byte {at}"));
-        assert_eq!(guard.stats().expect("memory").rebuilt, 1);
+        assert_eq!(guard.stats().rebuilt, 1);
     }
 }
 
@@ -114,12 +114,12 @@ fn the_log_stays_bounded_with_a_snapshot_and_without() {
             assert!(records <= 11_000, "round {round}: {records} records");
         }
         assert!(longest >= 9_000, "a log that is dropped all the time brings no snapshot forward: {longest}");
-        assert_eq!(guard.stats().expect("memory").snapshots > 0, with_snapshot);
+        assert_eq!(guard.stats().snapshots > 0, with_snapshot);
         drop(guard);
         // The place of the first round's snapshot is taken by the second round's.
         let guard = Options::new().snapshot(&path).open(memory.open().expect("nobody")).expect("its own store");
         has_all(&guard, 100, "a long life");
-        assert_eq!(guard.stats().expect("memory").rebuilt, u64::from(!with_snapshot));
+        assert_eq!(guard.stats().rebuilt, u64::from(!with_snapshot));
     }
 }
 
@@ -149,10 +149,10 @@ fn a_snapshot_with_another_filters_bytes_is_not_trusted() {
     std::fs::write(&paths[0], mixed).expect("a folder");
     let guard = open(&stores[0], &paths[0], kind);
     has_all(&guard, 20, "a foreign filter");
-    assert_eq!(guard.stats().expect("memory").rebuilt, 1);
+    assert_eq!(guard.stats().rebuilt, 1);
     let guard = open(&stores[1], &paths[1], kind);
     assert!((1_000..1_020).all(|number| guard.contains(&key(number)).expect("memory")));
-    assert_eq!(guard.stats().expect("memory").rebuilt, 0);
+    assert_eq!(guard.stats().rebuilt, 0);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_broom_filter_that_only_learns_does_not_make_the_log_grow() {
     let guard = options.open(memory.open().expect("nobody has it open")).expect("an empty store");
     guard.insert_all((0..600).map(|number| (key(number), b""))).expect("memory");
     let mut number = 1_000;
-    while guard.stats().expect("memory").adapted < 12_000 {
+    while guard.stats().adapted < 12_000 {
         assert!(!guard.contains(&key(number)).expect("memory"));
         number += 1;
     }
@@ -206,7 +206,7 @@ fn what_is_no_snapshot_is_neither_read_whole_nor_waited_for() {
         }
         let guard = open(&memory, &path, Kind::Telescoping);
         guard.wait().expect("memory");
-        assert_eq!(guard.stats().expect("memory").rebuilt, 1);
+        assert_eq!(guard.stats().rebuilt, 1);
         has_all(&guard, 60, "a huge file");
         // It is saved again.
         guard.close().expect("a folder");

@@ -162,7 +162,7 @@ impl<S: Store> Scene<S> {
             self.check();
         }
         self.resync().expect("the store works");
-        assert_eq!(self.guard.stats().expect("the store works").keys, self.rows.len() as u64);
+        assert_eq!(self.guard.stats().keys, self.rows.len() as u64);
         self.check();
     }
 }

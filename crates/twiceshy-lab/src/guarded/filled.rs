@@ -46,7 +46,7 @@ impl Filled {
         let options = options.expected_keys(settings.keys.get()).durability(Durability::Seen).snapshot(&pristine);
         let guard = options.open(Delayed::new(Arc::clone(&store), Duration::ZERO))?;
         guard.insert_all((0..settings.keys.get()).map(|number| (key(number), value(number))))?;
-        let local_bits = guard.stats()?.local_bits;
+        let local_bits = guard.stats().local_bits;
         guard.close()?;
         // Warm up: read all that look-ups and learning read.
         for space in [Space::Index, Space::Values] {
@@ -108,7 +108,7 @@ impl Filled {
         std::fs::copy(&self.pristine, &snapshot)?;
         let guard = Options::new().adapt(subject.adapt()).snapshot(snapshot).open(store)?;
         let measured = run(&|key| Ok(guard.get(key)?.is_some()))?;
-        let stats = guard.stats()?;
+        let stats = guard.stats();
         if stats.rebuilt > 0 || stats.keys != self.keys.get() {
             return Err(GuardedError::Wrong);
         }

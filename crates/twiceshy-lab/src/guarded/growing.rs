@@ -86,7 +86,7 @@ pub fn grow(kind: Kind, keys: u64, folder: &Path) -> Result<Growth, GuardedError
     let options = Options::new().filter(kind).expected_keys(keys).durability(Durability::Seen);
     let guard = options.snapshot(folder.join(SNAPSHOT_FILE)).open(Noting(RedbStore::open(folder.join(STORE_FILE))?))?;
     guard.insert_all((0..keys).map(|number| (key(number), value(number))))?;
-    let before = guard.stats()?.grown;
+    let before = guard.stats().grown;
     let begun = Instant::now();
     let ended = AtomicBool::new(false);
     let ([growing, asked], seconds) = std::thread::scope(|scope| {
@@ -100,7 +100,7 @@ pub fn grow(kind: Kind, keys: u64, folder: &Path) -> Result<Growth, GuardedError
     })?;
     let until = Instant::now() + Duration::from_secs_f64(seconds);
     let [quiet, _] = ask(&guard, keys, &|| Instant::now() > until)?;
-    let grown = guard.stats()?.grown - before;
+    let grown = guard.stats().grown - before;
     if grown == 0 {
         return Err(GuardedError::Settings("the filter need not grow for so few keys: use more keys"));
     }

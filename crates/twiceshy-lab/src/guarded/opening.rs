@@ -72,7 +72,7 @@ pub fn open(
         guard.close()?;
         if right { Ok((answers, ready)) } else { Err(GuardedError::Wrong) }
     };
-    let (snapshot_seconds, _) = opened(&|guard| Ok(guard.stats()?.rebuilt == 0 && guard.stats()?.rolled_forward == 0))?;
+    let (snapshot_seconds, _) = opened(&|guard| Ok(guard.stats().rebuilt == 0 && guard.stats().rolled_forward == 0))?;
     let snapshot_bytes = std::fs::metadata(&snapshot)?.len();
 
     // Without a snapshot path the snapshot is not updated, as if the process had been killed.
@@ -82,13 +82,13 @@ pub fn open(
     guard.close()?;
     // A broom filter rebuilds itself under new functions here, since what it learned after the snapshot is lost.
     let (rolled_forward_seconds, rebuilt_seconds) = opened(&|guard| {
-        let stats = guard.stats()?;
+        let stats = guard.stats();
         Ok(if kind == Kind::Broom { stats.rebuilt == 1 } else { stats.rolled_forward == changes })
     })?;
     let rolled_forward_seconds = if kind == Kind::Broom { rebuilt_seconds } else { rolled_forward_seconds };
 
     std::fs::remove_file(&snapshot)?;
-    let (unfiltered_seconds, rebuilt_seconds) = opened(&|guard| Ok(guard.stats()?.rebuilt == 1))?;
+    let (unfiltered_seconds, rebuilt_seconds) = opened(&|guard| Ok(guard.stats().rebuilt == 1))?;
     Ok(Opening {
         keys,
         filter: kind.to_string(),

@@ -31,6 +31,9 @@ use twiceshy::remote::Key;
 /// Makes equal keys equal as bytes.
 type Normalize = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 
+/// The keys of an announcement that was handed in, and who hears what became of it.
+type HandedIn<S> = (Vec<Key>, oneshot::Receiver<desk::Reply<S>>);
+
 /// A guard beside a store that you already have: it keeps the keys, the store keeps the rows.
 ///
 /// The filter is in memory; the keys behind its fingerprints are in a local file. The guard never writes to your store. It
@@ -200,7 +203,7 @@ impl<S: Store> Beside<S> {
     fn hand_in<K: AsRef<[u8]>>(
         &self,
         keys: impl IntoIterator<Item = K>,
-    ) -> Result<(Vec<Key>, oneshot::Receiver<desk::Reply<S>>), Error<S::Error>> {
+    ) -> Result<HandedIn<S>, Error<S::Error>> {
         let keys = self.sorted(keys);
         // Here, so that one ticket's key does not make others fail.
         keys.iter().try_for_each(|key| self.shared.inner.check_length(key))?;
@@ -249,7 +252,7 @@ impl<S: Store> Beside<S> {
     }
 
     /// What the guard counts. `keys` are those in the set, and `found` counts rows that were loaded.
-    pub fn stats(&self) -> Result<Stats, Error<S::Error>> {
+    pub fn stats(&self) -> Stats {
         self.guard.stats()
     }
 

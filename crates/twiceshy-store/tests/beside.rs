@@ -172,6 +172,26 @@ fn an_interrupted_adoption_leaves_the_guard_incomplete_and_can_be_begun_again() 
 }
 
 #[test]
+fn a_cursor_is_not_asked_again_after_its_end() {
+    let guard = in_memory(Options::new());
+    let mut left = 3;
+    let done = guard.adopt(|| {
+        Ok(std::iter::from_fn(|| match left {
+            0 => {
+                left = -1;
+                None
+            }
+            -1 => Some(Err("the stream is closed")),
+            _ => {
+                left -= 1;
+                Some(Ok(name(left as u64)))
+            }
+        }))
+    });
+    assert_eq!(done.unwrap().keys, 3);
+}
+
+#[test]
 fn tickets_are_taken_during_a_resync_and_their_keys_are_left_to_them() {
     for complete in [false, true] {
         let rows = Rows::of(0..10_000);

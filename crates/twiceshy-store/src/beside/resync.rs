@@ -86,7 +86,8 @@ impl<S: Store> Beside<S> {
         shared.read.store(0, Ordering::Relaxed);
         let number = shared.at_desk(Shared::begin_resync)?;
         let mut done = Resynced::default();
-        let mut keys = open().map_err(ResyncError::Cursor)?.into_iter();
+        // A stream of rows may fail if it is asked for more after its end.
+        let mut keys = open().map_err(ResyncError::Cursor)?.into_iter().fuse();
         loop {
             let mut some: Vec<Key> = Vec::with_capacity(READ_AT_ONCE);
             while some.len() < READ_AT_ONCE

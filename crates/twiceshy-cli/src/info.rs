@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use twiceshy_store::{Kind, RedbError, SNAPSHOT_FILE, STORE_FILE, Stats, Status};
+use twiceshy_store::{KEYS_FILE, Kind, Options, RedbError, SNAPSHOT_FILE, STORE_FILE, Stats, Status};
 
 /// Describe a guarded store: its filter, the space it takes, and how it was opened. Changes nothing. If another process has the
 /// store open, prints the figures that this process has last written beside it.
@@ -48,6 +48,18 @@ struct Report {
     /// The process that has the store open.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<Running>,
+    /// A guard that stands beside a store and has its keys alone: `true` if it has them all. Not known while a process has it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    complete: Option<bool>,
+}
+
+/// What an open guard says.
+struct About {
+    filter: Kind,
+    fpr: f64,
+    stats: Stats,
+    open_seconds: f64,
+    complete: Option<bool>,
 }
 
 /// A process that has the store open, and what it says about itself.
@@ -63,19 +75,11 @@ struct Running {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let started = Instant::now();
-    let opened = guarded::with(&args.path, Access::Read, |guard| {
-        let about = || {
-            guard.wait()?;
-            let opened = started.elapsed().as_secs_f64();
-            let (filter, fpr) = guard.filter()?;
-            Ok((filter, fpr, guard.stats(), opened))
-        };
-        about().map_err(|error| refusal(&args.path, error))
-    });
+    let opened = if args.path.join(KEYS_FILE).exists() { about_beside(&args.path) } else { about(&args.path) };
     let report = match opened {
-        Ok(Done { value: (filter, fpr, stats, open_seconds), warning }) => {
-            Report { open_seconds: Some(open_seconds), warning, ..Report::new(&args.path, filter, fpr, &stats)? }
+        Ok(Done { value: About { filter, fpr, stats, open_seconds, complete }, warning }) => {
+            let report = Report::new(&args.path, filter, fpr, &stats)?;
+            Report { open_seconds: Some(open_seconds), warning, complete, ..report }
         }
         Err(error) if matches!(error.downcast_ref(), Some(RedbError::InUse(_))) => {
             let status = status(&args.path, error)?;
@@ -85,6 +89,32 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Err(error) => return Err(error),
     };
     if args.json { print_json(&report) } else { print(&words(&report)) }
+}
+
+fn about(path: &Path) -> anyhow::Result<Done<About>> {
+    let started = Instant::now();
+    guarded::with(path, Access::Read, |guard| {
+        let about = || {
+            guard.wait()?;
+            let open_seconds = started.elapsed().as_secs_f64();
+            let (filter, fpr) = guard.filter()?;
+            Ok(About { filter, fpr, stats: guard.stats(), open_seconds, complete: None })
+        };
+        about().map_err(|error| refusal(path, error))
+    })
+}
+
+/// The same for a guard beside a store.
+fn about_beside(path: &Path) -> anyhow::Result<Done<About>> {
+    let started = Instant::now();
+    let about = || {
+        let guard = Options::new().read_only(true).beside(path)?;
+        guard.wait()?;
+        let open_seconds = started.elapsed().as_secs_f64();
+        let (filter, fpr) = guard.filter()?;
+        Ok(About { filter, fpr, stats: guard.stats(), open_seconds, complete: Some(guard.is_complete()) })
+    };
+    Ok(Done { value: about().map_err(|error| refusal(path, error))?, warning: None })
 }
 
 /// What the process that has the store open says; its error if it says nothing.
@@ -106,7 +136,8 @@ impl Report {
             load: stats.keys as f64 / stats.cells.max(1) as f64,
             local_bits: stats.local_bits,
             bits_per_key: (stats.keys > 0).then(|| stats.local_bits as f64 / stats.keys as f64),
-            store_bytes: size(&path.join(STORE_FILE))?,
+            // Only one of them is there.
+            store_bytes: size(&path.join(STORE_FILE))? + size(&path.join(KEYS_FILE))?,
             snapshot_bytes: size(&path.join(SNAPSHOT_FILE))?,
             rebuilt: stats.rebuilt > 0,
             rolled_forward: stats.rolled_forward,
@@ -114,6 +145,7 @@ impl Report {
             open_seconds: None,
             warning: None,
             running: None,
+            complete: None,
         })
     }
 }
@@ -184,7 +216,12 @@ fn words(report: &Report) -> String {
         ];
         rows.extend(figures.map(|(name, figure)| row(name, grouped(figure))));
     }
-    let end = report.running.as_ref().map_or_else(|| origin(report), whose);
+    let mut end = report.running.as_ref().map_or_else(|| origin(report), whose);
+    end.push_str(match report.complete {
+        Some(true) => " It stands beside a store, whose keys it knows.",
+        Some(false) => " It stands beside a store, and does not know all of its keys: call `adopt` or `resync`.",
+        None => "",
+    });
     format!("{}\n\n{}\n{end}\n", report.path, columns(&rows))
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::io::Write as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use twiceshy_store::{Guard, RedbStore, STATUS_FILE, Status};
+use twiceshy_store::{Guard, KEYS_FILE, RedbStore, STATUS_FILE, Status};
 
 /// A process that has the store `s` open and waits for lines.
 struct Other(Child);
@@ -117,4 +117,36 @@ fn a_status_that_makes_no_sense_is_not_shown() {
         assert!(bench.error("info s", b"").contains("is no valid status"));
     }
     guard.close().expect("a folder");
+}
+
+#[test]
+fn info_describes_a_guard_beside_a_store_and_other_commands_leave_it_alone() {
+    let bench = Bench::new();
+    let folder = bench.path("guard");
+    let guard = Guard::beside(&folder).expect("a folder");
+    for complete in [false, true] {
+        if complete {
+            let keys = (0..100u64).map(|key| Ok::<_, std::convert::Infallible>(key.to_be_bytes()));
+            guard.adopt(|| Ok(keys)).expect("a folder");
+        }
+        guard.save().expect("a folder");
+        let name = if complete { "complete" } else { "incomplete" };
+        let copy = bench.path(name);
+        std::fs::create_dir(&copy).expect("a folder");
+        std::fs::copy(folder.join(KEYS_FILE), copy.join(KEYS_FILE)).expect("a file");
+        let about = bench.json(&format!("info {name}"), b"");
+        assert_eq!(
+            (&about["complete"], &about["keys"]),
+            (&complete.into(), &(100 * u64::from(complete)).into()),
+            "{about}"
+        );
+    }
+    let open = bench.json("info guard", b"");
+    assert_eq!(open["running"]["pid"], std::process::id(), "{open}");
+    guard.close().expect("a folder");
+    for command in ["query", "insert", "check"] {
+        let refused = bench.run(&format!("{command} guard"), b"");
+        let words = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && words.contains("Guard::beside"), "{command}: {words}");
+    }
 }

@@ -65,3 +65,27 @@ fn a_store_with_a_damaged_file_is_refused_or_right() {
     let ended = sum("damaged file, in the end");
     assert!(ended >= 15 && sum("damaged file:") == ended, "{report}");
 }
+
+#[test]
+fn no_row_is_turned_away_when_a_process_that_holds_tickets_is_killed_or_the_power_fails() {
+    for (power, seed) in [(false, "3"), (true, "4")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut torture = Command::new(env!("CARGO_BIN_EXE_twiceshy"));
+        torture
+            .args(["lab", "torture-tickets", "--json", "--rounds", "60", "--seed", seed, "--folder"])
+            .arg(folder.path());
+        let output = torture.args(power.then_some("--power")).output().expect("the command starts");
+        let words = String::from_utf8_lossy(&output.stderr);
+        let report: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no JSON object: {words}"));
+        assert_eq!(report["failures"].as_array().map(Vec::len), Some(0), "{report:#}");
+        assert!(output.status.success(), "{words}");
+        let count = |name: &str| report[name].as_u64().expect(name);
+        assert_eq!((count("rounds"), count("killed") + count("ended")), (60, 60));
+        for (name, least) in [("killed", 40), ("closed", 200), ("cut_off", 100), ("guards", 5)] {
+            assert!(count(name) >= least, "{name} is below {least}: {report}");
+        }
+        assert!(report["killed_after"].as_object().is_some_and(|steps| steps.len() >= 4), "{report}");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing is left");
+    }
+}

@@ -22,6 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! That guard owns its store. [`Guard::beside`] stands beside one that you have, in the same process as all who write to it: see
+//! [`Beside`].
+//!
 //! **Stores.** `Guard::open` keeps its data in a redb file. [`Options::open`] takes any [`Store`], the trait that a guard needs:
 //! four ordered maps that change together. This crate has one in memory ([`Memory`]), one in a redb file (`RedbStore`, feature
 //! `redb`, on by default), one in a fjall folder (`FjallStore`, feature `fjall`) and one in an SQLite file (`SqliteStore`, feature

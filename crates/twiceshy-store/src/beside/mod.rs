@@ -26,6 +26,7 @@ use shared::Shared;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use twiceshy::Kind;
 use twiceshy::remote::Key;
 
 /// Makes equal keys equal as bytes.
@@ -200,10 +201,7 @@ impl<S: Store> Beside<S> {
         Announcement::of(&self.shared, keys, reply.await)
     }
 
-    fn hand_in<K: AsRef<[u8]>>(
-        &self,
-        keys: impl IntoIterator<Item = K>,
-    ) -> Result<HandedIn<S>, Error<S::Error>> {
+    fn hand_in<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<HandedIn<S>, Error<S::Error>> {
         let keys = self.sorted(keys);
         // Here, so that one ticket's key does not make others fail.
         keys.iter().try_for_each(|key| self.shared.inner.check_length(key))?;
@@ -254,6 +252,17 @@ impl<S: Store> Beside<S> {
     /// What the guard counts. `keys` are those in the set, and `found` counts rows that were loaded.
     pub fn stats(&self) -> Stats {
         self.guard.stats()
+    }
+
+    /// The filter that the guard was created with, and its false-positive rate.
+    pub fn filter(&self) -> Result<(Kind, f64), Error<S::Error>> {
+        self.guard.filter()
+    }
+
+    /// Passes the counts on to the crate `metrics`: see [`Guard::publish`].
+    #[cfg(feature = "metrics")]
+    pub fn publish(&self) {
+        self.guard.publish();
     }
 
     /// Tickets that are open and that were dropped, and what became of look-ups: see [`Tickets`].

@@ -22,7 +22,7 @@ const LEARNED_BY_CALLER: usize = 16;
 
 /// If the store answers faster than this, the thread that hit the false positive adapts the filter: waking the learner
 /// takes longer.
-const FAST_STORE: Duration = Duration::from_micros(20);
+pub(crate) const FAST_STORE: Duration = Duration::from_micros(20);
 
 /// The most queries in one commit. More would not be faster, and look-ups wait while its plan is applied.
 pub(crate) const MOST_IN_COMMIT: usize = 64;

@@ -52,6 +52,11 @@ impl Policy {
         }
     }
 
+    /// `true` if the filter may ever learn.
+    pub(crate) fn learns(&self) -> bool {
+        self.adapt != Adapt::Never
+    }
+
     /// `true` if the filter should learn from this false positive.
     pub(crate) fn wants(&self, query: &[u8]) -> bool {
         match self.adapt {

@@ -8,7 +8,7 @@ use crate::store::Store;
 use std::any::TypeId;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use twiceshy::remote::Key;
 
 /// A look-up that the filter did not answer.
@@ -69,7 +69,7 @@ impl<S: Store> Beside<S> {
             },
         };
         let loaded = load(key)?;
-        self.end(look_up, &loaded);
+        self.end(look_up, &loaded, true);
         Ok(loaded)
     }
 
@@ -113,7 +113,7 @@ impl<S: Store> Beside<S> {
                 },
             };
             let loaded = load(key).await?;
-            self.end(look_up, &loaded);
+            self.end(look_up, &loaded, false);
             Ok(loaded)
         }
     }
@@ -137,7 +137,7 @@ impl<S: Store> Beside<S> {
         if let Some(mark) = shared.inner.pending.mark(&key)
             && shared.ask(&key) == Asked::Passed
         {
-            shared.not_found(key, mark, std::time::Duration::MAX);
+            shared.not_found(key, mark, Duration::MAX, false);
         }
     }
 
@@ -174,7 +174,7 @@ impl<S: Store> Beside<S> {
         }
     }
 
-    fn end<T: Clone + Send + Sync + 'static>(&self, look_up: LookUp<'_>, loaded: &Option<T>) {
+    fn end<T: Clone + Send + Sync + 'static>(&self, look_up: LookUp<'_>, loaded: &Option<T>, waits: bool) {
         if let Some(lead) = look_up.lead {
             lead.land(loaded);
         }
@@ -182,7 +182,7 @@ impl<S: Store> Beside<S> {
         if let (None, Asked::Passed, Some(mark)) = (loaded, look_up.asked, look_up.mark)
             && self.shared.complete.load(Ordering::SeqCst)
         {
-            self.shared.not_found(look_up.key, mark, look_up.began.elapsed());
+            self.shared.not_found(look_up.key, mark, look_up.began.elapsed(), waits);
         }
     }
 }

@@ -7,6 +7,7 @@ use super::record::BesideRecord;
 use crate::asking::Asked;
 use crate::error::Error;
 use crate::inner::Inner;
+use crate::learning::FAST_STORE;
 use crate::pending::Mark;
 use crate::stats::Counter;
 use crate::store::Store;
@@ -86,10 +87,15 @@ impl<S: Store> Shared<S> {
         received.recv().unwrap_or(Err(Error::Closed))
     }
 
-    /// A look-up did not find a row of a key that the filter let pass.
-    pub(crate) fn not_found(&self, key: Key, mark: Mark, took: Duration) {
+    /// A look-up did not find a row of a key that the filter let pass. `waits` is `true` if the caller may wait for the guard's
+    /// own file.
+    pub(crate) fn not_found(&self, key: Key, mark: Mark, took: Duration, waits: bool) {
         let suspect = Suspect { key, mark, took };
-        if self.inner.learns_at_once {
+        if !self.inner.policy.learns() {
+            return self.inner.mistake(&suspect.key, mark, took);
+        }
+        // Handing it over takes longer than a load from a near store.
+        if self.inner.learns_at_once || waits && took < FAST_STORE {
             self.examine(suspect);
         } else if !self.desk.suspect(suspect) {
             self.inner.counters.skipped.add(1);

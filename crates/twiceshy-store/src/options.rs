@@ -232,7 +232,7 @@ impl Options {
         };
         let contents = if found.is_none() { Contents::of(&store)? } else { Contents::Remains };
         let (state, filter, rolled, stale_snapshot) = match found {
-            None if self.take_over && contents == Contents::Untaken => {
+            None if self.take_over && kind == Ownership::Owns && contents == Contents::Untaken => {
                 if self.read_only {
                     return Err(Error::ReadOnly);
                 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use twiceshy::remote::Key;
 
 /// The keys that a commit adds or removes, from before the commit until it is in the filter. The filter's answer for them
@@ -16,25 +16,62 @@ use twiceshy::remote::Key;
 ///
 /// [`Pending::mark`] says whether a change of a key has begun since an earlier moment, even if it has ended: see
 /// [`Queue`](crate::queue::Queue).
+///
+/// A guard beside a store also enters the keys of its tickets, for as long as they are open. There may be millions of them, so the keys
+/// are in many maps: no look-up waits for all of them.
 #[derive(Debug)]
 pub(crate) struct Pending {
     /// How often changes have begun (upper half), and the number of keys (lower half): nearly always 0.
     now: AtomicU64,
-    keys: RwLock<HashMap<Key, usize>>,
-    /// How often changes have begun, of the keys with this hash.
-    begun: Box<[AtomicU64]>,
+    parts: Box<[Part]>,
     hasher: RandomState,
+}
+
+/// The keys with this hash.
+#[derive(Debug, Default)]
+struct Part {
+    held: RwLock<HashMap<Key, Held>>,
+    /// How often changes of them have begun.
+    begun: AtomicU64,
+}
+
+/// Who holds a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Held {
+    changes: usize,
+    tickets: usize,
+}
+
+/// Why keys are pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// A commit changes them.
+    Change,
+    /// A ticket for them is open.
+    Ticket,
+}
+
+impl Held {
+    fn of(&mut self, holder: Holder) -> &mut usize {
+        match holder {
+            Holder::Change => &mut self.changes,
+            Holder::Ticket => &mut self.tickets,
+        }
+    }
 }
 
 impl Default for Pending {
     fn default() -> Pending {
-        let begun = (0..MARKS).map(|_| AtomicU64::new(0)).collect();
-        Pending { now: AtomicU64::new(0), keys: RwLock::default(), begun, hasher: RandomState::new() }
+        let parts = (0..PARTS).map(|_| Part::default()).collect();
+        Pending { now: AtomicU64::new(0), parts, hasher: RandomState::new() }
     }
 }
 
-/// The number of marks. Keys with the same hash share one, so a look-up may take a change of another key for one of its own.
-const MARKS: usize = 512;
+/// The number of parts. A look-up may take a change of another key in its part for one of its own.
+const PARTS: usize = 512;
+
+/// A part that has become empty gives back its memory if it had room for more keys than this.
+const KEPT: usize = 64;
 
 /// A moment in the life of a key: see [`Pending::mark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,67 +90,99 @@ impl Pending {
         self.now.load(Ordering::SeqCst)
     }
 
+    fn part_of(&self, key: &[u8]) -> usize {
+        self.hasher.hash_one(key) as usize % PARTS
+    }
+
     #[inline]
     pub(crate) fn holds(&self, key: &[u8]) -> bool {
-        self.now() & (BEGUN - 1) != 0 && self.keys.read().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+        self.now() & (BEGUN - 1) != 0 && self.parts[self.part_of(key)].read().contains_key(key)
     }
 
     /// Marks this moment for a key; `None` if a change of it is under way.
     pub(crate) fn mark(&self, key: &[u8]) -> Option<Mark> {
-        let of = self.hasher.hash_one(key) as usize % MARKS;
-        let begun = self.begun[of].load(Ordering::SeqCst);
+        let of = self.part_of(key);
+        let begun = self.parts[of].begun.load(Ordering::SeqCst);
         // In this order: a change that the mark includes is found here, unless it has ended.
         (!self.holds(key)).then_some(Mark { of, begun })
     }
 
     /// `true` if no change of a mark's key has begun since.
     pub(crate) fn is_unchanged(&self, mark: Mark) -> bool {
-        self.begun[mark.of].load(Ordering::SeqCst) == mark.begun
-    }
-
-    /// Stores the number of keys. Called under the lock of the keys.
-    fn set(&self, keys: usize, begun: u64) {
-        let before = self.now() / BEGUN * BEGUN;
-        self.now.store(before.wrapping_add(begun) | (keys as u64).min(BEGUN - 1), Ordering::SeqCst);
+        self.parts[mark.of].begun.load(Ordering::SeqCst) == mark.begun
     }
 
     pub(crate) fn enter(&self, keys: &[Key]) {
-        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        keys.iter().for_each(|key| *held.entry(key.clone()).or_default() += 1);
-        self.set(held.len(), BEGUN);
-        // Last: a thread that sees the new mark finds the key pending.
+        self.enter_for(keys, Holder::Change);
+    }
+
+    pub(crate) fn enter_for(&self, keys: &[Key], holder: Holder) {
         for key in keys {
-            self.begun[self.hasher.hash_one(&**key) as usize % MARKS].fetch_add(1, Ordering::SeqCst);
+            let part = &self.parts[self.part_of(key)];
+            let mut held = part.write();
+            let holders = held.entry(key.clone()).or_default();
+            let is_new = *holders == Held::default();
+            *holders.of(holder) += 1;
+            if is_new {
+                self.now.fetch_add(1, Ordering::SeqCst);
+            }
+            drop(held);
+            // Last: a thread that sees the new mark finds the key pending.
+            part.begun.fetch_add(1, Ordering::SeqCst);
         }
+        self.now.fetch_add(BEGUN, Ordering::SeqCst);
     }
 
     /// The store has gone back to an earlier commit: any key may have changed.
     pub(crate) fn change_all(&self) {
-        let held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        for begun in &self.begun {
-            begun.fetch_add(1, Ordering::SeqCst);
+        for part in &self.parts {
+            part.begun.fetch_add(1, Ordering::SeqCst);
         }
-        self.set(held.len(), BEGUN);
+        self.now.fetch_add(BEGUN, Ordering::SeqCst);
     }
 
-    /// The owners of the keys are unknown, but there is no filter, so every look-up goes to the store.
+    /// The changes that hold keys are unknown, but there is no filter, so every look-up goes to the store. Tickets go on.
     pub(crate) fn clear(&self) {
-        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        held.clear();
-        self.set(0, BEGUN);
+        for part in &self.parts {
+            let mut held = part.write();
+            let before = held.len();
+            held.retain(|_, held| {
+                held.changes = 0;
+                held.tickets > 0
+            });
+            self.now.fetch_sub((before - held.len()) as u64, Ordering::SeqCst);
+        }
+        self.now.fetch_add(BEGUN, Ordering::SeqCst);
     }
 
     pub(crate) fn leave(&self, keys: &[Key]) {
-        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        self.leave_for(keys, Holder::Change);
+    }
+
+    pub(crate) fn leave_for(&self, keys: &[Key], holder: Holder) {
         for key in keys {
-            if let Some(times) = held.get_mut(key) {
-                *times -= 1;
-                if *times == 0 {
-                    held.remove(key);
+            let mut held = self.parts[self.part_of(key)].write();
+            let Some(holders) = held.get_mut(key) else { continue };
+            let times = holders.of(holder);
+            *times = times.saturating_sub(1);
+            if *holders == Held::default() {
+                held.remove(key);
+                if held.is_empty() && held.capacity() > KEPT {
+                    held.shrink_to_fit();
                 }
+                self.now.fetch_sub(1, Ordering::SeqCst);
             }
         }
-        self.set(held.len(), 0);
+    }
+}
+
+impl Part {
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<Key, Held>> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<Key, Held>> {
+        self.held.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,5 +219,21 @@ mod tests {
         assert!(pending.is_unchanged(mark));
         pending.change_all();
         assert!(!pending.is_unchanged(mark), "any key may have changed");
+    }
+
+    #[test]
+    fn tickets_outlive_a_clear_and_changes_do_not_end_them() {
+        let pending = Pending::default();
+        let key = [Key::from(&b"key"[..])];
+        pending.enter_for(&key, Holder::Ticket);
+        pending.enter(&key);
+        pending.clear();
+        assert!(pending.holds(b"key"));
+        // The change that was cleared ends late.
+        pending.leave(&key);
+        assert!(pending.holds(b"key") && pending.mark(b"key").is_none());
+        pending.leave_for(&key, Holder::Ticket);
+        assert!(!pending.holds(b"key"));
+        assert_eq!(pending.now() & (BEGUN - 1), 0);
     }
 }

@@ -132,12 +132,29 @@ impl<S: Store> Scene<S> {
     /// How many keys left the set.
     fn resync(&mut self) -> Result<u64, String> {
         let was_complete = self.guard.is_complete();
-        let cursor = || Ok::<_, Infallible>(self.rows.iter().map(|row| Ok(name(*row))));
-        let done = self.guard.resync(cursor).map_err(|error| error.to_string())?;
+        let refused: BTreeSet<u64> = (0..self.dice.below(3)).map(|_| self.dice.below(KEYS)).collect();
+        let failed = std::cell::Cell::new(false);
+        let cursor = || {
+            // Insertions that the database refuses while the cursor is open.
+            for key in &refused {
+                let closed = self.guard.announce([name(*key)]).and_then(Announcement::rolled_back);
+                failed.set(failed.get() || closed.is_err());
+            }
+            Ok::<_, Infallible>(self.rows.iter().map(|row| Ok(name(*row))))
+        };
+        let done = self.guard.resync(cursor).map_err(|error| error.to_string());
+        if failed.get() {
+            self.loose.extend(&refused);
+        }
+        let done = done?;
         let open: BTreeSet<u64> = self.open.iter().flat_map(|open| open.keys.iter().copied()).collect();
         let drifted = self.loose.iter().filter(|key| !self.rows.contains(key)).count() as u64;
         assert!(!was_complete || done.added == 0 && done.removed <= drifted, "{done:?}, {drifted} may have drifted");
-        self.loose.retain(|key| open.contains(key));
+        // A resync leaves keys with a ticket since its mark alone.
+        self.loose.retain(|key| open.contains(key) || refused.contains(key));
+        for other in self.open.iter_mut().filter(|other| matches!(other.ticket, Ticket::Retires(_))) {
+            other.announced.extend(refused.intersection(&other.keys));
+        }
         Ok(done.removed)
     }
 
@@ -162,7 +179,8 @@ impl<S: Store> Scene<S> {
             self.check();
         }
         self.resync().expect("the store works");
-        assert_eq!(self.guard.stats().keys, self.rows.len() as u64);
+        let cursor = || Ok::<_, Infallible>(self.rows.iter().map(|row| Ok(name(*row))));
+        assert_eq!(self.guard.resync(cursor).expect("the store works").keys, self.rows.len() as u64);
         self.check();
     }
 }

@@ -3,18 +3,20 @@
 use super::live::{Closing, Standing, Step};
 use super::record::{BESIDE, BesideRecord, KeyRecord, Reached};
 use super::shared::Shared;
+use super::ticket::Ticket;
 use crate::changing::Edit;
 use crate::error::Error;
 use crate::pending::Mark;
 use crate::store::{Change, Durability, Space, Store};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use twiceshy::remote::Key;
 
-/// How far the guard has come with a ticket.
-pub(crate) type Reply<S> = Result<Reached, Error<<S as Store>::Error>>;
+/// What became of a ticket: how far the guard has come with it. An announcement is a ticket now; if nobody receives it, it is dropped.
+pub(crate) type Reply<S> = Result<(Reached, Option<Ticket<S>>), Error<<S as Store>::Error>>;
 
 /// What the thread is asked to do.
 pub(crate) enum Task<S: Store> {
@@ -158,6 +160,8 @@ struct Taking<S: Store> {
     action: Action,
     keys: Vec<Key>,
     reply: oneshot::Sender<Reply<S>>,
+    /// `true` if the open tickets know of it.
+    added: bool,
 }
 
 /// The edits of several tickets, each made on top of those before.
@@ -172,23 +176,27 @@ struct Together {
 
 impl<S: Store> Shared<S> {
     /// The thread's loop, until the guard is closed.
-    pub(crate) fn attend_desk(&self) {
+    pub(crate) fn attend_desk(self: &Arc<Self>) {
         while let Some((tasks, suspects)) = self.desk.next() {
-            let mut tickets = Vec::new();
-            // The store may panic. The thread must survive: whoever waits gets no reply, and an error for that.
-            let worked = catch_unwind(AssertUnwindSafe(|| {
-                for task in tasks {
-                    match task {
-                        Task::Ticket { action, keys, reply } => tickets.push(Taking { action, keys, reply }),
-                        Task::Work(work) => work(),
+            let (mut tickets, mut works) = (VecDeque::new(), Vec::new());
+            for task in tasks {
+                match task {
+                    Task::Ticket { action, keys, reply } => {
+                        tickets.push_back(Taking { action, keys, reply, added: false });
                     }
+                    Task::Work(work) => works.push(work),
                 }
-                if !tickets.is_empty() {
-                    self.take(tickets);
-                }
-                suspects.into_iter().for_each(|suspect| self.examine(suspect));
-            }));
-            drop(worked);
+            }
+            // The store may panic. The thread must survive, and so must the tickets: they fail.
+            if !tickets.is_empty() && catch_unwind(AssertUnwindSafe(|| self.take(&mut tickets))).is_err() {
+                let text: Arc<str> = "the guard's own file panicked".into();
+                tickets.into_iter().for_each(|ticket| self.fail(ticket, Error::Shared(Arc::clone(&text)), true));
+            }
+            for suspect in suspects {
+                drop(catch_unwind(AssertUnwindSafe(|| self.examine(suspect))));
+            }
+            // After the suspects that came before: see `Beside::wait`. Whoever waits for a work that panics gets no reply.
+            works.into_iter().for_each(|work| drop(catch_unwind(AssertUnwindSafe(work))));
         }
     }
 
@@ -204,34 +212,30 @@ impl<S: Store> Shared<S> {
     }
 
     /// Makes the changes of some tickets in one commit, or in a few if there are many keys.
-    fn take(&self, tickets: Vec<Taking<S>>) {
+    fn take(self: &Arc<Self>, tickets: &mut VecDeque<Taking<S>>) {
         let mut together = Together::default();
-        let mut planned = Ok(());
-        let mut begun = 0;
-        for ticket in &tickets {
-            planned = self.add(ticket, &mut together);
-            if planned.is_err() {
-                break;
-            }
-            begun += 1;
-        }
+        let planned = tickets.iter_mut().try_for_each(|ticket| self.add(ticket, &mut together));
         let announces = tickets.iter().any(|ticket| matches!(ticket.action, Action::Announce));
         let durability = if announces { Durability::Synced } else { self.inner.durability };
         let done = planned.and_then(|()| self.commit(&together.edits, together.written, durability));
         match done {
-            Ok(reached) => tickets.into_iter().for_each(|ticket| self.succeed(ticket, reached)),
+            Ok(reached) => {
+                while let Some(ticket) = tickets.pop_front() {
+                    self.succeed(ticket, reached);
+                }
+            }
             Err(error) => {
                 let (shared, mut first) = (Arc::from(error.to_string()), Some(error));
-                for (at, ticket) in tickets.into_iter().enumerate() {
+                while let Some(ticket) = tickets.pop_front() {
                     let error = first.take().unwrap_or_else(|| Error::Shared(Arc::clone(&shared)));
-                    self.fail(ticket, at < begun, error);
+                    self.fail(ticket, error, false);
                 }
             }
         }
     }
 
     /// Adds a ticket's edits. Reads first: after an error nothing was added.
-    fn add(&self, ticket: &Taking<S>, together: &mut Together) -> Result<(), Error<S::Error>> {
+    fn add(&self, ticket: &mut Taking<S>, together: &mut Together) -> Result<(), Error<S::Error>> {
         let mut found = Vec::with_capacity(ticket.keys.len());
         for key in &ticket.keys {
             found.push(match together.after.get(key) {
@@ -240,6 +244,7 @@ impl<S: Store> Shared<S> {
             });
         }
         let mut live = self.live();
+        ticket.added = true;
         for (key, found) in ticket.keys.iter().zip(found) {
             let standing = found.map(|record| record.standing);
             let step = match ticket.action {
@@ -274,9 +279,15 @@ impl<S: Store> Shared<S> {
     }
 
     /// Commits edits, and returns how far the guard has come.
-    pub(crate) fn commit(&self, edits: &[Edit], written: Reached, durability: Durability) -> Reply<S> {
+    pub(crate) fn commit(
+        &self,
+        edits: &[Edit],
+        written: Reached,
+        durability: Durability,
+    ) -> Result<Reached, Error<S::Error>> {
         let mut record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
         record.written = record.written.max(written);
+        record.tidy = false;
         let mut left = edits;
         loop {
             let mut bytes = 0;
@@ -294,8 +305,9 @@ impl<S: Store> Shared<S> {
             }
         }
         let mut writer = self.inner.lock_settled()?;
-        if edits.is_empty() && durability == Durability::Synced {
-            // What was there already may be in a commit that is not synced yet.
+        if durability == Durability::Synced {
+            // What was there already may be in a commit that is not synced yet, and so may what was learned since: the number of the
+            // last commit is handed out.
             self.inner.sync(&mut writer)?;
         }
         Ok(Reached { resync: record.resync, commit: writer.state.last.number })
@@ -310,28 +322,31 @@ impl<S: Store> Shared<S> {
     ) -> Result<(), Error<S::Error>> {
         let known = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let also = Change { space: Space::Meta, key: BESIDE.to_vec(), value: Some(record.to_bytes()) };
-        let also = (known != record).then_some(also);
+        let doubt = &self.record_in_doubt;
+        let also = (known != record || doubt.load(Ordering::SeqCst)).then_some(also);
+        // After an error it is not known which of the two is on disk.
+        doubt.store(also.is_some(), Ordering::SeqCst);
         match &*self.bulk.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(maker) => self.inner.load(&**maker, edits, also.as_ref(), durability)?,
             None => drop(self.inner.change_with(edits, also.as_ref(), durability)?),
         }
+        doubt.store(false, Ordering::SeqCst);
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = record;
         Ok(())
     }
 
-    fn succeed(&self, ticket: Taking<S>, reached: Reached) {
+    fn succeed(self: &Arc<Self>, ticket: Taking<S>, reached: Reached) {
         match ticket.action {
             Action::Announce => {
                 self.live().opened();
-                if ticket.reply.send(Ok(reached)).is_err() {
-                    // The caller no longer waits, so nobody has the ticket.
-                    self.forget(ticket.keys, true);
-                }
+                let open = Ticket::new(self, ticket.keys, Opened::At(reached));
+                // If the caller no longer waits, the ticket is dropped.
+                let _ = ticket.reply.send(Ok((reached, Some(open))));
             }
             Action::Close { .. } => {
                 self.live().closed();
                 self.leave(&ticket.keys);
-                let _ = ticket.reply.send(Ok(reached));
+                let _ = ticket.reply.send(Ok((reached, None)));
             }
         }
     }
@@ -343,27 +358,36 @@ impl<S: Store> Shared<S> {
         live.drop_ticket(keys, announces);
     }
 
-    /// An announcement that failed is as if it had never been made. A closing that failed leaves its ticket open. `begun` is
-    /// `true` if the ticket has been added.
-    fn fail(&self, ticket: Taking<S>, begun: bool, error: Error<S::Error>) {
-        let mut live = self.live();
+    /// An announcement that failed is as if it had never been made. A closing that failed leaves its ticket open. `panicked` is `true` if
+    /// it is not known how far it got.
+    fn fail(&self, ticket: Taking<S>, error: Error<S::Error>, panicked: bool) {
         match ticket.action {
+            // It may be in the set.
+            Action::Announce if ticket.added && panicked => self.forget(ticket.keys, true),
             Action::Announce => {
-                if begun {
+                if ticket.added {
+                    let mut live = self.live();
                     ticket.keys.iter().for_each(|key| live.cancel(key));
                 }
-                drop(live);
                 self.leave(&ticket.keys);
             }
-            Action::Close { how, .. } if begun => {
+            Action::Close { how, .. } if ticket.added => {
+                let mut live = self.live();
                 live.closed();
                 live.close_failed(ticket.keys, how);
             }
-            Action::Close { how, .. } => {
-                drop(live);
-                self.forget(ticket.keys, how.announces());
-            }
+            Action::Close { how, .. } => self.forget(ticket.keys, how.announces()),
         }
         let _ = ticket.reply.send(Err(error));
+    }
+
+    /// The guard is closed: writes down whether all tickets were.
+    pub(crate) fn close_tidily(&self) -> Result<(), Error<S::Error>> {
+        let tidy = self.live().counts() == (0, 0) && !self.cut_off.load(Ordering::SeqCst);
+        let record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.inner.read_only || record.tidy == tidy {
+            return Ok(());
+        }
+        self.change(&[], BesideRecord { tidy, ..record }, Durability::Synced)
     }
 }

@@ -5,6 +5,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 use twiceshy::remote::Key;
 
 /// What a load is shared by: the key, the type that is loaded, and the place in the program that asks for it. Two places may
@@ -29,7 +30,11 @@ pub(crate) struct Flights {
 struct Flight {
     /// Taken before it began.
     mark: Mark,
+    /// The thread that loads, if it does nothing else meanwhile.
+    leader: Option<ThreadId>,
     waiting: Vec<oneshot::Sender<Loaded>>,
+    /// When the list is this long, those who no longer wait are taken out.
+    most: usize,
 }
 
 /// What a caller does.
@@ -58,15 +63,24 @@ impl Flights {
     ///
     /// What the load finds may be older than the call. But no ticket for the key was opened since the load began, and so the
     /// row has not changed between what the load reads and the call.
-    pub(crate) fn board(&self, key: FlightKey, mark: Mark, pending: &Pending) -> Boarded<'_> {
+    ///
+    /// `thread` is the one that loads, if it is not free for others meanwhile.
+    pub(crate) fn board(&self, key: FlightKey, mark: Mark, thread: Option<ThreadId>, pending: &Pending) -> Boarded<'_> {
         let mut flights = self.lock();
         match flights.get_mut(&key) {
             None => {
-                flights.insert(key.clone(), Flight { mark, waiting: Vec::new() });
+                flights.insert(key.clone(), Flight { mark, leader: thread, waiting: Vec::new(), most: 32 });
                 Boarded::Leads(Lead { flights: self, key, landed: false })
             }
+            // A loader that asks for its own key would wait for itself.
+            Some(flight) if flight.leader.is_some_and(|leader| Some(leader) == thread) => Boarded::Alone,
             Some(flight) if pending.is_unchanged(flight.mark) => {
                 let (sender, receiver) = oneshot::channel();
+                if flight.waiting.len() >= flight.most {
+                    // Those who have given up.
+                    flight.waiting.retain(|waits| !waits.is_closed());
+                    flight.most = 2 * flight.waiting.len().max(32);
+                }
                 flight.waiting.push(sender);
                 Boarded::Waits(receiver)
             }

@@ -48,7 +48,7 @@ impl Closing {
 pub(crate) enum Touched {
     /// A ticket for it was open.
     Open,
-    /// The last one took it out of the set.
+    /// The last one deleted its row and took it out of the set.
     Removed,
 }
 
@@ -60,7 +60,8 @@ pub(crate) enum Touched {
 /// * its rows were deleted under a ticket, and no announcement of it was open during that ticket's life: whatever was written
 ///   was written before the ticket was opened, so the deletion has seen it;
 /// * the announcements that brought it in were all rolled back: before the first of them it was not in the set, so it had no
-///   row, and none of them has written one.
+///   row, and none of them has written one. While the set is incomplete, it may have had a row all the same: then a resync sees
+///   it, and brings it back.
 ///
 /// Serial numbers order the openings and closings.
 #[derive(Debug, Default)]
@@ -109,8 +110,8 @@ impl Live {
         if entry.announcements == 0 {
             entry.fresh = found.is_none();
             if found == Some(Standing::Open) {
-                // Of another time, or its closing failed.
-                entry.dropped.get_or_insert(0);
+                // Of another time, or dropped, perhaps since the mark of a resync that is running.
+                entry.dropped.get_or_insert(serial);
             }
         }
         entry.tickets += 1;
@@ -160,7 +161,9 @@ impl Live {
                 entry.fresh &= how == Closing::RolledBack;
             }
         });
-        self.touch(key, if step == Step::Remove { Touched::Removed } else { Touched::Open });
+        // A roll-back says nothing about a row that was there before: a cursor may have seen one.
+        let deleted = step == Step::Remove && how == Closing::Deleted;
+        self.touch(key, if deleted { Touched::Removed } else { Touched::Open });
         step
     }
 
@@ -217,6 +220,10 @@ impl Live {
         }
         self.touched = Some(self.entries.keys().map(|key| (key.clone(), Touched::Open)).collect());
         Some(self.next())
+    }
+
+    pub(crate) fn is_resyncing(&self) -> bool {
+        self.touched.is_some()
     }
 
     /// What tickets have done to a key since the mark; `None` if there was none.
@@ -406,6 +413,29 @@ mod tests {
             scene.close(RolledBack, 0);
             assert_eq!(scene.set, Some(Standing::Settled));
         }
+    }
+
+    #[test]
+    fn a_roll_back_during_a_resync_does_not_hide_a_row_that_the_cursor_has_seen() {
+        let mut scene = Scene::default();
+        scene.live.begin_resync().expect("none is running");
+        scene.announce();
+        scene.close(RolledBack, 0);
+        assert_eq!((scene.set, scene.live.touched(NAME)), (None, Some(Touched::Open)));
+    }
+
+    #[test]
+    fn a_ticket_that_is_dropped_after_the_mark_outlives_the_resync() {
+        let mut scene = Scene::default();
+        let mark = scene.live.begin_resync().expect("none is running");
+        scene.announce();
+        scene.drop_announcement();
+        scene.announce();
+        scene.live.end_resync(mark);
+        scene.close(Written, 0);
+        let retiring = scene.retire();
+        scene.close(Deleted, retiring);
+        assert_eq!(scene.set, Some(Standing::Open), "the first one may still write");
     }
 
     #[test]

@@ -8,8 +8,12 @@ use crate::store::Store;
 use std::any::TypeId;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 use twiceshy::remote::Key;
+
+/// How long a thread waits for the load of another before it loads for itself. So loaders that ask for each other's keys go on.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A look-up that the filter did not answer.
 struct LookUp<'a> {
@@ -35,8 +39,8 @@ impl<S: Store> Beside<S> {
     /// wrong, and learns from it.
     ///
     /// Callers that ask for one key at the same time share one load, if they ask for the same type from the same place in the
-    /// program: one place should load one thing. If the load fails, the others load for themselves, all at once. A loader's
-    /// error is returned as it is, and teaches nothing.
+    /// program: one place should load one thing. If the load fails or takes longer than 5 seconds, the others load for themselves, all
+    /// at once. A loader's error is returned as it is, and teaches nothing.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -60,10 +64,10 @@ impl<S: Store> Beside<S> {
         K: AsRef<[u8]> + ?Sized,
         T: Clone + Send + Sync + 'static,
     {
-        let look_up = match self.begin::<T>(key.as_ref(), Location::caller()) {
+        let look_up = match self.begin::<T>(key.as_ref(), Location::caller(), Some(std::thread::current().id())) {
             Next::Absent => return Ok(None),
             Next::Loads(look_up) => look_up,
-            Next::Waits(look_up, receiver) => match receiver.recv().ok().as_ref().and_then(of_type) {
+            Next::Waits(look_up, receiver) => match receiver.recv_timeout(PATIENCE).ok().as_ref().and_then(of_type) {
                 Some(loaded) => return Ok(self.shared_load(loaded)),
                 None => look_up,
             },
@@ -75,6 +79,9 @@ impl<S: Store> Beside<S> {
 
     /// [`Beside::get_or_load`] for an asynchronous loader. The filter's part touches no disk and waits for nothing: learning
     /// happens in threads of the guard.
+    ///
+    /// A task that waits for the load of another waits as long as that takes. So a loader must not ask, from the same place, for the key
+    /// that it loads, nor for one whose loader asks for this one.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -104,7 +111,7 @@ impl<S: Store> Beside<S> {
     {
         let place = Location::caller();
         async move {
-            let look_up = match self.begin::<T>(key.as_ref(), place) {
+            let look_up = match self.begin::<T>(key.as_ref(), place, None) {
                 Next::Absent => return Ok(None),
                 Next::Loads(look_up) => look_up,
                 Next::Waits(look_up, receiver) => match receiver.await.ok().as_ref().and_then(of_type) {
@@ -129,7 +136,8 @@ impl<S: Store> Beside<S> {
     }
 
     /// The store has no row for a key that [`Beside::may_contain`] let pass: the filter learns from it, in a thread of the guard.
-    /// Changes nothing for a key that is in the set, for example because a ticket for it is open.
+    /// Changes nothing for a key that is in the set, for example because a ticket for it is open. With
+    /// [`Options::background(false)`](crate::Options::background) the caller waits for it.
     pub fn was_absent(&self, key: impl AsRef<[u8]>) {
         let key = Key::from(&*self.normalized(key.as_ref()));
         let shared = &self.shared;
@@ -137,11 +145,11 @@ impl<S: Store> Beside<S> {
         if let Some(mark) = shared.inner.pending.mark(&key)
             && shared.ask(&key) == Asked::Passed
         {
-            shared.not_found(key, mark, Duration::MAX, false);
+            shared.not_found(key, mark, Duration::MAX, shared.inner.learns_at_once);
         }
     }
 
-    fn begin<T: 'static>(&self, key: &[u8], place: &'static Location<'static>) -> Next<'_> {
+    fn begin<T: 'static>(&self, key: &[u8], place: &'static Location<'static>, thread: Option<ThreadId>) -> Next<'_> {
         let key = self.normalized(key);
         let (shared, inner) = (&*self.shared, &*self.shared.inner);
         let asked = shared.ask(&key);
@@ -152,9 +160,9 @@ impl<S: Store> Beside<S> {
         let key = Key::from(&*key);
         let mark = inner.pending.mark(&key);
         let mut look_up = LookUp { asked, mark, lead: None, began: Instant::now(), key };
-        let Some(mark) = mark else { return Next::Loads(look_up) };
+        let Some(mark) = mark.filter(|_| !shared.cut_off.load(Ordering::SeqCst)) else { return Next::Loads(look_up) };
         let flight = FlightKey { key: look_up.key.clone(), loads: TypeId::of::<T>(), asked_by: place };
-        match shared.flights.board(flight, mark, &inner.pending) {
+        match shared.flights.board(flight, mark, thread, &inner.pending) {
             Boarded::Waits(receiver) => return Next::Waits(look_up, receiver),
             Boarded::Leads(lead) => look_up.lead = Some(lead),
             Boarded::Alone => {}

@@ -17,6 +17,7 @@ pub use ticket::{Announcement, Retirement};
 use crate::error::Error;
 use crate::guard::Guard;
 use crate::options::Options;
+use crate::pending::Holder;
 use crate::state::State;
 use crate::stats::Stats;
 use crate::store::{Change, Durability, Space, Store};
@@ -31,9 +32,6 @@ use twiceshy::remote::Key;
 
 /// Makes equal keys equal as bytes.
 type Normalize = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
-
-/// The keys of an announcement that was handed in, and who hears what became of it.
-type HandedIn<S> = (Vec<Key>, oneshot::Receiver<desk::Reply<S>>);
 
 /// A guard beside a store that you already have: it keeps the keys, the store keeps the rows.
 ///
@@ -87,6 +85,8 @@ struct DeskThread<S: Store> {
 
 impl<S: Store> Drop for DeskThread<S> {
     fn drop(&mut self) {
+        // If it fails, the next open believes that tickets were cut off.
+        let _ = self.shared.at_desk(Shared::close_tidily);
         self.shared.desk.close();
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
     }
@@ -141,7 +141,7 @@ impl Ownership {
 }
 
 fn write_record<S: Store>(store: &S) -> Result<(), Error<S::Error>> {
-    let value = Some(BesideRecord::default().to_bytes());
+    let value = Some(BesideRecord { tidy: true, ..BesideRecord::default() }.to_bytes());
     Ok(store.commit(&[Change { space: Space::Meta, key: BESIDE.to_vec(), value }], Durability::Synced)?)
 }
 
@@ -188,8 +188,7 @@ impl<S: Store> Beside<S> {
         &self,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Announcement<S>, Error<S::Error>> {
-        let (keys, reply) = self.hand_in(keys)?;
-        Announcement::of(&self.shared, keys, reply.recv())
+        Announcement::of(&self.shared, self.hand_in(keys)?.recv())
     }
 
     /// [`Beside::announce`] without waiting in this thread. If it is dropped before it is ready, its ticket is dropped.
@@ -197,17 +196,18 @@ impl<S: Store> Beside<S> {
         &self,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Announcement<S>, Error<S::Error>> {
-        let (keys, reply) = self.hand_in(keys)?;
-        Announcement::of(&self.shared, keys, reply.await)
+        Announcement::of(&self.shared, self.hand_in(keys)?.await)
     }
 
-    fn hand_in<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<HandedIn<S>, Error<S::Error>> {
+    fn hand_in<K: AsRef<[u8]>>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<oneshot::Receiver<desk::Reply<S>>, Error<S::Error>> {
         let keys = self.sorted(keys);
         // Here, so that one ticket's key does not make others fail.
         keys.iter().try_for_each(|key| self.shared.inner.check_length(key))?;
         self.enter(&keys);
-        let reply = self.shared.hand_in(Action::Announce, keys.clone());
-        Ok((keys, reply))
+        Ok(self.shared.hand_in(Action::Announce, keys))
     }
 
     /// Says that the rows with these keys are about to be deleted: call it before your transaction, and close the ticket after
@@ -229,8 +229,7 @@ impl<S: Store> Beside<S> {
 
     /// From now on these keys are loaded, and nobody shares a load that began before.
     fn enter(&self, keys: &[Key]) {
-        // Look-ups wait for this lock, so it is never held for many.
-        keys.chunks(desk::COMMITTED_AT_ONCE).for_each(|some| self.shared.inner.pending.enter(some));
+        self.shared.inner.pending.enter_for(keys, Holder::Ticket);
     }
 
     /// Waits until the filter is ready and has learned from all false positives so far. Not for [`Beside::adopt`].

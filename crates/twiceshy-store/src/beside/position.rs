@@ -11,7 +11,8 @@ use std::sync::atomic::Ordering;
 ///
 /// Write it in the same transaction as the announced rows, in a row of its own that only grows
 /// (`SET position = GREATEST(position, $1)`), and hand it back with [`Beside::compare`] after opening. So it is noticed
-/// if a backup of the guard's folder or of the store was restored.
+/// if a backup of the guard's folder was restored, or one of the store from before an announced transaction. A backup of the store from
+/// before deletions alone is not noticed, and its rows come back: resync after every restore of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position([u8; 28]);
 
@@ -45,7 +46,8 @@ pub enum Agreement {
     Agrees,
     /// The store has rows whose announcement the folder does not know: an older copy of the folder was restored.
     FolderIsOlder,
-    /// The store lacks a transaction that the folder knows to be done: an older copy of the store was restored.
+    /// The store lacks an announced transaction that the folder knows to be done: an older copy of the store was restored. One that only
+    /// lacks deletions is not noticed.
     StoreIsOlder,
     /// The position is that of another guard, or damaged.
     OtherGuard,
@@ -60,6 +62,9 @@ impl<S: Store> Beside<S> {
     pub fn compare(&self, position: Option<&[u8]>) -> Result<Agreement, Error<S::Error>> {
         let position = position.map(<[u8]>::to_vec);
         self.shared.at_desk(move |shared| {
+            if shared.live().is_resyncing() {
+                return Err(Error::Shared("the guard is being resynced: compare it before or after".into()));
+            }
             let mut record = *shared.record.lock().unwrap_or_else(PoisonError::into_inner);
             let commit = shared.inner.lock_settled()?.state.last.number;
             let now = Reached { resync: record.resync, commit };
@@ -69,6 +74,8 @@ impl<S: Store> Beside<S> {
             };
             let agreement = match reached {
                 None => Agreement::OtherGuard,
+                // No guard gets there.
+                Some(reached) if reached.resync > u32::MAX / 2 => Agreement::OtherGuard,
                 Some(reached) if reached > now => Agreement::FolderIsOlder,
                 Some(reached) if reached < record.written => Agreement::StoreIsOlder,
                 Some(_) => Agreement::Agrees,
@@ -77,7 +84,7 @@ impl<S: Store> Beside<S> {
                 shared.complete.store(false, Ordering::SeqCst);
                 record.complete = false;
                 // The next resync has a higher number, and so has every position after it.
-                record.resync = record.resync.max(reached.map_or(0, |reached| reached.resync));
+                record.resync = record.resync.max(reached.map_or(0, |reached| reached.resync).min(u32::MAX / 2));
                 shared.change(&[], record, Durability::Synced)?;
             }
             Ok(agreement)

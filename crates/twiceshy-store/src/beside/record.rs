@@ -40,6 +40,8 @@ const VERSION: u8 = 1;
 pub(crate) struct BesideRecord {
     /// `true` if the set has every row's key. Until then all look-ups go to the loader.
     pub(crate) complete: bool,
+    /// `true` if no ticket was open when the guard was closed, and none was dropped since the last resync.
+    pub(crate) tidy: bool,
     /// The number of the last resync.
     pub(crate) resync: u32,
     /// How far the guard had come with the latest announcement whose rows were written since the last resync.
@@ -55,7 +57,7 @@ pub(crate) struct Reached {
 
 impl BesideRecord {
     pub(crate) fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = vec![VERSION, self.complete.into()];
+        let mut bytes = vec![VERSION, u8::from(self.complete) | u8::from(self.tidy) << 1];
         bytes.extend(self.resync.to_le_bytes());
         bytes.extend(self.written.resync.to_le_bytes());
         bytes.extend(self.written.commit.to_le_bytes());
@@ -75,12 +77,13 @@ impl BesideRecord {
             return None;
         }
         let rest = body.strip_prefix(&[VERSION])?;
-        let (complete, rest) = rest.split_first()?;
+        let (flags, rest) = rest.split_first()?;
         let (resync, rest) = rest.split_first_chunk::<4>()?;
         let (written, commit) = rest.split_first_chunk::<4>()?;
         let written =
             Reached { resync: u32::from_le_bytes(*written), commit: u64::from_le_bytes(commit.try_into().ok()?) };
-        Some(BesideRecord { complete: *complete == 1, resync: u32::from_le_bytes(*resync), written })
+        let (complete, tidy) = (flags & 1 != 0, flags & 2 != 0);
+        Some(BesideRecord { complete, tidy, resync: u32::from_le_bytes(*resync), written })
     }
 }
 
@@ -97,7 +100,12 @@ mod tests {
         for bytes in [&[][..], &[0], &[2, 0, 0, 0, 0], &[0; 6]] {
             assert_eq!(KeyRecord::from_bytes(bytes), KeyRecord { standing: Standing::Open, seen: 0 });
         }
-        let record = BesideRecord { complete: true, resync: 7, written: Reached { resync: 6, commit: u64::MAX - 1 } };
+        let record = BesideRecord {
+            complete: true,
+            tidy: false,
+            resync: 7,
+            written: Reached { resync: 6, commit: u64::MAX - 1 },
+        };
         let bytes = record.to_bytes();
         assert_eq!(BesideRecord::from_bytes(&bytes), record);
         for at in 0..bytes.len() {

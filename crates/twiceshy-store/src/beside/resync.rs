@@ -179,6 +179,7 @@ impl<S: Store> Shared<S> {
         keys.dedup();
         let (mut edits, mut added) = (Vec::new(), 0);
         for key in keys {
+            self.inner.check_length(&key)?;
             let found = self.record(&key)?;
             let touched = self.live().touched(&key);
             if touched.is_some() {
@@ -241,10 +242,15 @@ impl<S: Store> Shared<S> {
         // Makes a filter if there is none.
         let keys = self.inner.lock()?.state.len;
         let record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        self.change(&[], BesideRecord { complete: true, written: Reached::default(), ..record }, Durability::Synced)?;
+        self.change(
+            &[],
+            BesideRecord { complete: true, tidy: false, written: Reached::default(), ..record },
+            Durability::Synced,
+        )?;
         self.inner.lock_settled().and_then(|mut writer| self.inner.sync(&mut writer))?;
         let settled = self.live().end_resync(mark);
         settled.iter().for_each(|keys| self.leave(keys));
+        self.cut_off.store(false, Ordering::SeqCst);
         self.complete.store(true, Ordering::SeqCst);
         Ok(keys)
     }

@@ -1,6 +1,6 @@
 //! What a guard beside a store and its tickets share.
 
-use super::desk::{Action, COMMITTED_AT_ONCE, Desk, Reply, Suspect, Task};
+use super::desk::{Action, Desk, Reply, Suspect, Task};
 use super::flights::Flights;
 use super::live::Live;
 use super::record::BesideRecord;
@@ -8,9 +8,10 @@ use crate::asking::Asked;
 use crate::error::Error;
 use crate::inner::Inner;
 use crate::learning::FAST_STORE;
-use crate::pending::Mark;
+use crate::pending::{Holder, Mark};
 use crate::stats::Counter;
 use crate::store::Store;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,6 +32,11 @@ pub(crate) struct Shared<S: Store> {
     /// `true` if the filter may turn keys away: the set has every row's key.
     pub(crate) complete: AtomicBool,
     pub(crate) record: Mutex<BesideRecord>,
+    /// `true` if the record on disk may be another: a commit of it failed.
+    pub(crate) record_in_doubt: AtomicBool,
+    /// `true` if tickets of an earlier process were not closed: their rows may appear at any time, and it is not known which. Then no
+    /// load is shared.
+    pub(crate) cut_off: AtomicBool,
     /// While keys are loaded in bulk: a filter that knows their index entries.
     pub(crate) bulk: Mutex<Option<Box<dyn Backed>>>,
     /// Keys that the running resync has read.
@@ -52,6 +58,8 @@ impl<S: Store> Shared<S> {
             flights: Flights::default(),
             complete: AtomicBool::new(record.complete),
             record: Mutex::new(record),
+            record_in_doubt: AtomicBool::new(false),
+            cut_off: AtomicBool::new(!record.tidy),
             bulk: Mutex::default(),
             read: AtomicU64::new(0),
             drifted: Counter::default(),
@@ -65,8 +73,7 @@ impl<S: Store> Shared<S> {
 
     /// These keys have one ticket less.
     pub(crate) fn leave(&self, keys: &[Key]) {
-        // Look-ups wait for this lock, so it is never held for many.
-        keys.chunks(COMMITTED_AT_ONCE).for_each(|some| self.inner.pending.leave(some));
+        self.inner.pending.leave_for(keys, Holder::Ticket);
     }
 
     /// Hands a ticket in at the desk.
@@ -95,8 +102,9 @@ impl<S: Store> Shared<S> {
             return self.inner.mistake(&suspect.key, mark, took);
         }
         // Handing it over takes longer than a load from a near store.
-        if self.inner.learns_at_once || waits && took < FAST_STORE {
-            self.examine(suspect);
+        if waits && (self.inner.learns_at_once || took < FAST_STORE) {
+            // The guard's file may panic, and the caller has its answer already.
+            drop(catch_unwind(AssertUnwindSafe(|| self.examine(suspect))));
         } else if !self.desk.suspect(suspect) {
             self.inner.counters.skipped.add(1);
         }

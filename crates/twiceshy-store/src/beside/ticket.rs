@@ -3,7 +3,6 @@
 use super::desk::{Action, Opened, Reply};
 use super::live::Closing;
 use super::position::Position;
-use super::record::Reached;
 use super::shared::Shared;
 use crate::error::Error;
 use crate::store::Store;
@@ -11,15 +10,21 @@ use std::sync::{Arc, Weak};
 use twiceshy::remote::Key;
 
 /// What both kinds of tickets are made of. If it is dropped before it is closed, it counts as open until the next resync.
-struct Ticket<S: Store> {
+pub(crate) struct Ticket<S: Store> {
     /// Weak, so that a ticket does not keep the guard's file open.
     shared: Weak<Shared<S>>,
     keys: Vec<Key>,
     opened: Opened,
+    closed: bool,
 }
 
 impl<S: Store> Ticket<S> {
+    pub(crate) fn new(shared: &Arc<Shared<S>>, keys: Vec<Key>, opened: Opened) -> Ticket<S> {
+        Ticket { shared: Arc::downgrade(shared), keys, opened, closed: false }
+    }
+
     fn close(mut self, how: Closing) -> oneshot::Receiver<Reply<S>> {
+        self.closed = true;
         match self.shared.upgrade() {
             Some(shared) => shared.hand_in(Action::Close { how, opened: self.opened }, std::mem::take(&mut self.keys)),
             // Nobody will send a reply.
@@ -30,7 +35,7 @@ impl<S: Store> Ticket<S> {
 
 impl<S: Store> Drop for Ticket<S> {
     fn drop(&mut self) {
-        if !self.keys.is_empty()
+        if !self.closed
             && let Some(shared) = self.shared.upgrade()
         {
             shared.forget(std::mem::take(&mut self.keys), matches!(self.opened, Opened::At(_)));
@@ -38,7 +43,7 @@ impl<S: Store> Drop for Ticket<S> {
     }
 }
 
-fn received<E>(reply: Result<Result<Reached, Error<E>>, oneshot::RecvError>) -> Result<(), Error<E>> {
+fn received<S: Store>(reply: Result<Reply<S>, oneshot::RecvError>) -> Result<(), Error<S::Error>> {
     reply.unwrap_or(Err(Error::Closed)).map(drop)
 }
 
@@ -56,23 +61,23 @@ pub struct Retirement<S: Store>(Ticket<S>);
 impl<S: Store> Announcement<S> {
     /// The rows were written, and everybody can see them.
     pub fn done(self) -> Result<(), Error<S::Error>> {
-        received(self.0.close(Closing::Written).recv())
+        received::<S>(self.0.close(Closing::Written).recv())
     }
 
     /// The rows were not written, and never will be: the keys that this ticket brought into the set leave it. If you do not know
     /// what became of the transaction, drop the ticket instead.
     pub fn rolled_back(self) -> Result<(), Error<S::Error>> {
-        received(self.0.close(Closing::RolledBack).recv())
+        received::<S>(self.0.close(Closing::RolledBack).recv())
     }
 
     /// [`Announcement::done`] without waiting in this thread.
     pub async fn done_async(self) -> Result<(), Error<S::Error>> {
-        received(self.0.close(Closing::Written).await)
+        received::<S>(self.0.close(Closing::Written).await)
     }
 
     /// [`Announcement::rolled_back`] without waiting in this thread.
     pub async fn rolled_back_async(self) -> Result<(), Error<S::Error>> {
-        received(self.0.close(Closing::RolledBack).await)
+        received::<S>(self.0.close(Closing::RolledBack).await)
     }
 
     /// Where the guard stands with this announcement: see [`Position`].
@@ -82,11 +87,10 @@ impl<S: Store> Announcement<S> {
 
     pub(crate) fn of(
         shared: &Arc<Shared<S>>,
-        keys: Vec<Key>,
         reply: Result<Reply<S>, oneshot::RecvError>,
     ) -> Result<Announcement<S>, Error<S::Error>> {
-        let reached = reply.unwrap_or(Err(Error::Closed))?;
-        let ticket = Ticket { shared: Arc::downgrade(shared), keys, opened: Opened::At(reached) };
+        let (reached, ticket) = reply.unwrap_or(Err(Error::Closed))?;
+        let ticket = ticket.ok_or(Error::Closed)?;
         Ok(Announcement(ticket, Position::new(shared.identity, reached)))
     }
 }
@@ -95,27 +99,27 @@ impl<S: Store> Retirement<S> {
     /// The rows were deleted, and nobody can see them: the keys leave the set, except those that were announced meanwhile or
     /// whose announcement was never closed.
     pub fn done(self) -> Result<(), Error<S::Error>> {
-        received(self.0.close(Closing::Deleted).recv())
+        received::<S>(self.0.close(Closing::Deleted).recv())
     }
 
     /// The rows were not deleted.
     pub fn rolled_back(self) -> Result<(), Error<S::Error>> {
-        received(self.0.close(Closing::Kept).recv())
+        received::<S>(self.0.close(Closing::Kept).recv())
     }
 
     /// [`Retirement::done`] without waiting in this thread.
     pub async fn done_async(self) -> Result<(), Error<S::Error>> {
-        received(self.0.close(Closing::Deleted).await)
+        received::<S>(self.0.close(Closing::Deleted).await)
     }
 
     /// [`Retirement::rolled_back`] without waiting in this thread.
     pub async fn rolled_back_async(self) -> Result<(), Error<S::Error>> {
-        received(self.0.close(Closing::Kept).await)
+        received::<S>(self.0.close(Closing::Kept).await)
     }
 
     pub(crate) fn of(shared: &Arc<Shared<S>>, keys: Vec<Key>) -> Retirement<S> {
         let opened = Opened::Serial(shared.live().retire(&keys));
-        Retirement(Ticket { shared: Arc::downgrade(shared), keys, opened })
+        Retirement(Ticket::new(shared, keys, opened))
     }
 }
 

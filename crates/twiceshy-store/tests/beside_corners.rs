@@ -76,7 +76,7 @@ fn a_ticket_that_is_dropped_during_a_resync_counts_as_open_after_it() {
         Ok::<_, Infallible>([] as [Result<&str, _>; 0])
     });
     resynced.expect("memory");
-    kept.map(|ticket| ticket.done().expect("memory"));
+    kept.expect("it was announced").done().expect("memory");
     guard.retire(["ann"]).expect("memory").done().expect("memory");
     guard.close().expect("memory");
     let guard = Options::new().open_beside(memory.open().expect("nobody has it open")).expect("memory");

@@ -69,6 +69,8 @@ mod fjall_store;
 mod folder;
 mod growing;
 mod guard;
+#[cfg(feature = "testing")]
+pub mod hooked;
 mod index;
 mod inner;
 mod layout;

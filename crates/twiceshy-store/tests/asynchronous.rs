@@ -2,19 +2,16 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::Poll;
 use std::time::Duration;
-use twiceshy_store::{
-    Beside, Change, CommitError, Durability, Memory, MemoryError, MemoryStore, Options, Space, Store,
-};
+use twiceshy_store::hooked::{Call, Hook, Hooked};
+use twiceshy_store::{Beside, Memory, MemoryStore, Options};
 
-/// A store in which every call waits while it is stalled.
+/// Every call of the store waits while it is stalled.
 #[derive(Default)]
-struct Stalling {
-    inner: MemoryStore,
+struct Stall {
     stalled: Mutex<bool>,
     bell: Condvar,
     waits: AtomicBool,
@@ -22,11 +19,7 @@ struct Stalling {
     gets: AtomicBool,
 }
 
-impl Stalling {
-    fn of(inner: MemoryStore) -> Stalling {
-        Stalling { inner, ..Stalling::default() }
-    }
-
+impl Stall {
     fn pass(&self) {
         let mut stalled = self.stalled.lock().expect("no panic");
         while *stalled {
@@ -47,7 +40,7 @@ impl Stalling {
     }
 }
 
-struct Stalled<'a>(&'a Stalling);
+struct Stalled<'a>(&'a Stall);
 
 impl Drop for Stalled<'_> {
     fn drop(&mut self) {
@@ -55,31 +48,15 @@ impl Drop for Stalled<'_> {
     }
 }
 
-impl Store for Stalling {
-    type Error = MemoryError;
-
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, MemoryError> {
-        if !self.gets.load(Ordering::SeqCst) {
+impl Hook for Stall {
+    fn before(&self, call: Call<'_>) {
+        if !matches!(call, Call::Get) || !self.gets.load(Ordering::SeqCst) {
             self.pass();
         }
-        self.inner.get(space, key)
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        from: Bound<&[u8]>,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<(), MemoryError> {
-        self.pass();
-        self.inner.scan(space, from, found)
-    }
-
-    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
-        self.pass();
-        self.inner.commit(changes, durability)
     }
 }
+
+type Stalling = Hooked<MemoryStore, Stall>;
 
 fn name(key: u64) -> [u8; 8] {
     key.to_be_bytes()
@@ -111,7 +88,7 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn look_ups_and_mistakes_do_not_wait_for_the_guards_own_file() {
     let guard = adopted(5_000);
-    let stalled = guard.store().stalled();
+    let stalled = guard.store().hook.stalled();
     runtime().block_on(async {
         let limit = Duration::from_secs(60);
         let asked = async {
@@ -131,7 +108,7 @@ fn look_ups_and_mistakes_do_not_wait_for_the_guards_own_file() {
         };
         let loads = tokio::time::timeout(limit, asked).await.expect("nothing waits for the file");
         assert!((5_050..5_600).contains(&loads), "the rows, and about 2 % of the others: {loads}");
-        while !guard.store().waits.load(Ordering::SeqCst) {
+        while !guard.store().hook.waits.load(Ordering::SeqCst) {
             // A thread of the guard waits, sooner or later.
             let_others_run().await;
         }
@@ -216,16 +193,19 @@ fn tickets_are_taken_and_closed_in_a_runtime() {
 fn a_row_that_the_server_commits_after_its_client_has_died_is_found() {
     let memory = Memory::new();
     {
-        let guard =
-            Options::new().open_beside(Stalling::of(memory.open().expect("nobody has it open"))).expect("memory");
+        let guard = Options::new()
+            .open_beside(Stalling { inner: memory.open().expect("nobody has it open"), hook: Stall::default() })
+            .expect("memory");
         guard.adopt(|| Ok::<_, Infallible>((0..50).map(|key| Ok(name(key))))).expect("memory");
         std::mem::forget(guard.announce([name(99)]).expect("memory"));
     }
-    let guard = Options::new().open_beside(Stalling::of(memory.open().expect("nobody has it open"))).expect("memory");
+    let guard = Options::new()
+        .open_beside(Stalling { inner: memory.open().expect("nobody has it open"), hook: Stall::default() })
+        .expect("memory");
     guard.wait().expect("memory");
     // Nobody can look at the keys behind a fingerprint, so what waits to be learned from goes on waiting.
-    guard.store().gets.store(true, Ordering::SeqCst);
-    let _stalled = guard.store().stalled();
+    guard.store().hook.gets.store(true, Ordering::SeqCst);
+    let _stalled = guard.store().hook.stalled();
     let before = guard.tickets().drifted;
     guard.was_absent(name(99));
     while guard.tickets().drifted == before && guard.may_contain(name(99)) {

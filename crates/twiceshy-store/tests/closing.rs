@@ -5,47 +5,28 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use twiceshy_store::{
-    Change, Checked, CommitError, Durability, Guard, Kind, Memory, MemoryError, MemoryStore, Options, Space, Store,
-};
+use twiceshy_store::hooked::{Call, Hook, Hooked};
+use twiceshy_store::{Checked, Guard, Kind, Memory, MemoryStore, Options, Space, Store};
 
-/// A store whose scans and commits take a while.
-struct Slow {
-    inner: MemoryStore,
+/// Scans and commits take a while.
+struct Delay {
     /// How long each takes, in milliseconds.
     delay: Arc<AtomicU64>,
     scans: Arc<AtomicU64>,
 }
 
-impl Slow {
-    fn wait(&self) {
-        std::thread::sleep(Duration::from_millis(self.delay.load(Ordering::SeqCst)));
+impl Hook for Delay {
+    fn before(&self, call: Call<'_>) {
+        if matches!(call, Call::Scan) {
+            self.scans.fetch_add(1, Ordering::SeqCst);
+        }
+        if !matches!(call, Call::Get) {
+            std::thread::sleep(Duration::from_millis(self.delay.load(Ordering::SeqCst)));
+        }
     }
 }
 
-impl Store for Slow {
-    type Error = MemoryError;
-
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, MemoryError> {
-        self.inner.get(space, key)
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        from: Bound<&[u8]>,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<(), MemoryError> {
-        self.scans.fetch_add(1, Ordering::SeqCst);
-        self.wait();
-        self.inner.scan(space, from, found)
-    }
-
-    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
-        self.wait();
-        self.inner.commit(changes, durability)
-    }
-}
+type Slow = Hooked<MemoryStore, Delay>;
 
 fn key(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
@@ -71,7 +52,7 @@ impl Place {
     fn open(&self, kind: Kind, delay: u64, snapshot: &Path) -> Guard<Slow> {
         self.delay.store(delay, Ordering::SeqCst);
         let (delay, scans) = (Arc::clone(&self.delay), Arc::clone(&self.scans));
-        let slow = Slow { inner: self.memory.open().expect("nobody has it open"), delay, scans };
+        let slow = Slow { inner: self.memory.open().expect("nobody has it open"), hook: Delay { delay, scans } };
         Options::new().filter(kind).snapshot(snapshot).open(slow).expect("its own store")
     }
 

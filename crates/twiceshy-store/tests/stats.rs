@@ -1,43 +1,19 @@
 //! The figures of a guard come from memory, and follow what is committed.
 
-use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use twiceshy_store::faulty::Faulty;
-use twiceshy_store::{
-    Change, CommitError, Durability, Guard, Kind, Memory, MemoryError, MemoryStore, Options, Space, Store,
-};
+use twiceshy_store::hooked::{Call, Hook, Hooked};
+use twiceshy_store::{Change, Durability, Guard, Kind, Memory, MemoryStore, Options, Space, Store};
 
-/// A store that can no longer be read.
+/// The store can no longer be read.
+#[derive(Default)]
 struct Unreadable {
-    inner: MemoryStore,
     broken: AtomicBool,
 }
 
-impl Unreadable {
-    fn store(&self) -> &MemoryStore {
-        assert!(!self.broken.load(Ordering::SeqCst), "the store was read");
-        &self.inner
-    }
-}
-
-impl Store for Unreadable {
-    type Error = MemoryError;
-
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, MemoryError> {
-        self.store().get(space, key)
-    }
-
-    fn scan(
-        &self,
-        space: Space,
-        from: Bound<&[u8]>,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<(), MemoryError> {
-        self.store().scan(space, from, found)
-    }
-
-    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
-        self.inner.commit(changes, durability)
+impl Hook for Unreadable {
+    fn before(&self, call: Call<'_>) {
+        assert!(matches!(call, Call::Commit(..)) || !self.broken.load(Ordering::SeqCst), "the store was read");
     }
 }
 
@@ -47,14 +23,14 @@ fn key(number: u64) -> [u8; 8] {
 
 #[test]
 fn stats_read_no_store() {
-    let store = Unreadable { inner: MemoryStore::new(), broken: AtomicBool::new(false) };
+    let store = Hooked { inner: MemoryStore::new(), hook: Unreadable::default() };
     let guard = Options::new().background(false).open(store).expect("an empty store");
     guard.insert_all((0..50).map(|number| (key(number), b""))).expect("memory");
-    guard.store().broken.store(true, Ordering::SeqCst);
+    guard.store().hook.broken.store(true, Ordering::SeqCst);
     let stats = guard.stats();
     assert_eq!(stats.keys, 50);
     assert!(stats.cells >= 50 && stats.local_bits > 0, "{stats:?}");
-    guard.store().broken.store(false, Ordering::SeqCst);
+    guard.store().hook.broken.store(false, Ordering::SeqCst);
 }
 
 /// The number of keys in the figures is the store's.

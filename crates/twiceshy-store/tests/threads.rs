@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use twiceshy_store::hooked::{Call, Hook, Hooked};
 use twiceshy_store::{
     Adapt, Change, Checked, CommitError, Durability, Kind, MemoryError, MemoryStore, Options, Space, Store,
 };
@@ -12,30 +13,18 @@ fn key(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
 }
 
-/// A store whose commits take a while, before and after: look-ups meet every moment of them.
-struct Slow(MemoryStore);
+/// Commits take a while, before and after: look-ups meet every moment of them.
+struct Slow;
 
-impl Store for Slow {
-    type Error = MemoryError;
-
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, MemoryError> {
-        self.0.get(space, key)
+impl Hook for Slow {
+    fn before(&self, call: Call<'_>) {
+        if matches!(call, Call::Commit(..)) {
+            std::thread::yield_now();
+        }
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: Bound<&[u8]>,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<(), MemoryError> {
-        self.0.scan(space, from, found)
-    }
-
-    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), CommitError<MemoryError>> {
-        std::thread::yield_now();
-        let committed = self.0.commit(changes, durability);
-        std::thread::yield_now();
-        committed
+    fn after(&self, call: Call<'_>) {
+        self.before(call);
     }
 }
 
@@ -46,7 +35,7 @@ impl Store for Slow {
 fn nobody_ever_gets_a_wrong_answer() {
     for kind in [Kind::Telescoping, Kind::Cyclic, Kind::Cuckooing, Kind::Broom] {
         let options = Options::new().filter(kind).false_positive_rate(0.05).adapt(Adapt::Always);
-        let guard = options.open(Slow(MemoryStore::new())).expect("an empty store");
+        let guard = options.open(Hooked { inner: MemoryStore::new(), hook: Slow }).expect("an empty store");
         guard.insert_all((0..KEYS).step_by(4).map(|number| (key(number), key(number)))).expect("memory");
         let stored: Vec<AtomicU64> = (0..KEYS).map(|number| AtomicU64::new(u64::from(number % 4 == 0))).collect();
         let ended = AtomicBool::new(false);

@@ -1,8 +1,8 @@
 //! `twiceshy lab torture-tickets`.
 
+use super::torture::Killing;
 use crate::numbers;
-use crate::output::{columns, grouped, print, progress_bar};
-use anyhow::Context;
+use crate::output::{columns, grouped};
 use std::io::{Write as _, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,26 +51,12 @@ pub(crate) struct ChildArgs {
 
 /// `true` if no key of a row was turned away.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
-    let own = std::env::current_exe().context("cannot find the path of this program")?;
-    let temporary = || std::env::temp_dir().join(format!("twiceshy-tickets-{}", std::process::id()));
-    let folder = args.folder.clone().unwrap_or_else(temporary);
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let (seed, rounds, power) = (args.seed, args.rounds, args.power);
-    let settings = TicketSettings { seed, rounds, filter: args.filter, power, folder };
-    let bar = progress_bar(rounds, "killing");
-    let report = run_tickets(&settings, &|turn, folder| child(&own, turn, folder), &|round| bar.set_position(round));
-    bar.finish_and_clear();
-    let report = report.with_context(|| format!("in the folder {}", settings.folder.display()))?;
-    if args.folder.is_none() {
-        // The folder stays if a guard is left in it.
-        drop(std::fs::remove_dir(&settings.folder));
-    }
-    if args.json {
-        let text = serde_json::to_string(&report).context("the report could not be written as JSON")?;
-        print(&format!("{text}\n"))?;
-    } else {
-        print(&words(&report))?;
-    }
+    let (seed, rounds, filter, power) = (args.seed, args.rounds, args.filter, args.power);
+    let killing = Killing { name: "tickets", rounds, folder: args.folder.as_deref(), json: args.json };
+    let report = killing.run(words, |own, folder, progress| {
+        let settings = TicketSettings { seed, rounds, filter, power, folder: folder.to_owned() };
+        run_tickets(&settings, &|turn, folder| child(own, turn, folder), progress)
+    })?;
     if !report.failures.is_empty() {
         let power = if power { " --power" } else { "" };
         let again = format!("`twiceshy lab torture-tickets --seed {seed} --rounds {}{power}`", report.rounds);

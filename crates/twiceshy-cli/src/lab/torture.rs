@@ -1,9 +1,10 @@
 //! `twiceshy lab torture`.
 
 use crate::numbers;
-use crate::output::{columns, grouped, print, progress_bar};
+use crate::output::{columns, grouped, print, print_json, progress_bar};
 use anyhow::Context;
-use std::io::Write as _;
+use serde::Serialize;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use twiceshy_lab::torture::{Ordeal, Programs, Report, Settings, Turn, probe_damaged, run as torture, work};
@@ -57,31 +58,54 @@ pub(crate) struct ProbeArgs {
 
 /// `true` if every store was intact.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
-    let own = std::env::current_exe().context("cannot find the path of this program")?;
-    let temporary = || std::env::temp_dir().join(format!("twiceshy-torture-{}", std::process::id()));
-    let folder = args.folder.clone().unwrap_or_else(temporary);
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let (seed, rounds, filter) = (args.seed, args.rounds, args.filter);
     let ordeals = args.ordeals.clone().unwrap_or_else(|| Ordeal::ALL.to_vec());
-    let settings = Settings { seed: args.seed, rounds: args.rounds, filter: args.filter, ordeals, folder };
-    let bar = progress_bar(args.rounds, "killing");
-    let programs = Programs { child: &|turn, store| child(&own, turn, store), probe: &|_, store| probe(&own, store) };
-    let report = torture(&settings, &programs, &|round| bar.set_position(round));
-    bar.finish_and_clear();
-    let report = report.with_context(|| format!("in the folder {}", settings.folder.display()))?;
-    if args.folder.is_none() {
-        // The folder stays if a store is left in it.
-        drop(std::fs::remove_dir(&settings.folder));
-    }
-    if args.json {
-        let text = serde_json::to_string(&report).context("the report could not be written as JSON")?;
-        print(&format!("{text}\n"))?;
-    } else {
-        print(&words(&report))?;
-    }
+    let killing = Killing { name: "torture", rounds, folder: args.folder.as_deref(), json: args.json };
+    let report = killing.run(words, |own, folder, progress| {
+        let programs = Programs { child: &|turn, store| child(own, turn, store), probe: &|_, store| probe(own, store) };
+        torture(&Settings { seed, rounds, filter, ordeals, folder: folder.to_owned() }, &programs, progress)
+    })?;
     if !report.failures.is_empty() {
         let _ = writeln!(std::io::stderr(), "twiceshy: to repeat it: {}", again(args, &report));
     }
     Ok(report.failures.is_empty())
+}
+
+/// Rounds in which processes are killed, in a folder.
+pub(super) struct Killing<'a> {
+    pub(super) name: &'a str,
+    pub(super) rounds: u64,
+    /// `None` for a temporary one.
+    pub(super) folder: Option<&'a Path>,
+    pub(super) json: bool,
+}
+
+impl Killing<'_> {
+    /// Runs the rounds with the path of this program, the folder and a progress bar, and prints the report.
+    pub(super) fn run<R: Serialize>(
+        &self,
+        words: impl FnOnce(&R) -> String,
+        work: impl FnOnce(&Path, &Path, &dyn Fn(u64)) -> io::Result<R>,
+    ) -> anyhow::Result<R> {
+        let own = std::env::current_exe().context("cannot find the path of this program")?;
+        let temporary = || std::env::temp_dir().join(format!("twiceshy-{}-{}", self.name, std::process::id()));
+        let folder = self.folder.map_or_else(temporary, Path::to_owned);
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let bar = progress_bar(self.rounds, "killing");
+        let report = work(&own, &folder, &|round| bar.set_position(round));
+        bar.finish_and_clear();
+        let report = report.with_context(|| format!("in the folder {}", folder.display()))?;
+        if self.folder.is_none() {
+            // The folder stays if something is left in it.
+            drop(std::fs::remove_dir(&folder));
+        }
+        if self.json {
+            print_json(&report)?
+        } else {
+            print(&words(&report))?
+        }
+        Ok(report)
+    }
 }
 
 /// The command line of a child.

@@ -75,6 +75,9 @@ const EXAMINED_AT_ONCE: usize = 64;
 pub(crate) const COMMITTED_AT_ONCE: usize = 1_024;
 const COMMITTED_BYTES: usize = 4 << 20;
 
+/// How many keys are committed together in bulk: sorted, they share pages of the index.
+pub(crate) const LOADED_AT_ONCE: usize = 16_384;
+
 impl<S: Store> Default for Desk<S> {
     fn default() -> Desk<S> {
         let waiting = Waiting { tasks: VecDeque::new(), suspects: VecDeque::new(), suspect_bytes: 0, closed: false };
@@ -288,10 +291,11 @@ impl<S: Store> Shared<S> {
         let mut record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
         record.written = record.written.max(written);
         record.tidy = false;
-        let mut left = edits;
+        let loads = self.bulk.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let (mut left, most) = (edits, if loads { LOADED_AT_ONCE } else { COMMITTED_AT_ONCE });
         loop {
             let mut bytes = 0;
-            let some = left.iter().take(COMMITTED_AT_ONCE).take_while(|edit| {
+            let some = left.iter().take(most).take_while(|edit| {
                 let fits = bytes < COMMITTED_BYTES;
                 bytes += edit.key.len();
                 fits

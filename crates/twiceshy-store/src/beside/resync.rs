@@ -1,7 +1,7 @@
 //! Reading all keys of the store: at first, and whenever the set may differ from it.
 
 use super::Beside;
-use super::desk::COMMITTED_AT_ONCE;
+use super::desk::{COMMITTED_AT_ONCE, LOADED_AT_ONCE};
 use super::live::{Standing, Touched};
 use super::record::{BesideRecord, KeyRecord, Reached};
 use super::shared::Shared;
@@ -85,12 +85,13 @@ impl<S: Store> Beside<S> {
         let running = Running::begin(shared)?;
         shared.read.store(0, Ordering::Relaxed);
         let number = shared.at_desk(Shared::begin_resync)?;
+        let most = if self.is_complete() { READ_AT_ONCE } else { LOADED_AT_ONCE };
         let mut done = Resynced::default();
         // A stream of rows may fail if it is asked for more after its end.
         let mut keys = open().map_err(ResyncError::Cursor)?.into_iter().fuse();
         loop {
-            let mut some: Vec<Key> = Vec::with_capacity(READ_AT_ONCE);
-            while some.len() < READ_AT_ONCE
+            let mut some: Vec<Key> = Vec::with_capacity(most);
+            while some.len() < most
                 && let Some(key) = keys.next()
             {
                 let key = key.map_err(ResyncError::Cursor)?;

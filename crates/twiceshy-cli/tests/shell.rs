@@ -26,7 +26,7 @@ fn there_is_a_manual_page_for_every_command() {
     let bench = Bench::new();
     let page = text(&bench.yes("man", b""));
     assert!(page.contains(".TH twiceshy 1") && page.contains("twiceshy\\-query"), "{page}");
-    assert_eq!(text(&bench.yes("man --out pages/man1", b"")), "pages/man1: 21 pages written\n");
+    assert_eq!(text(&bench.yes("man --out pages/man1", b"")), "pages/man1: 22 pages written\n");
     let folder = std::fs::read_dir(bench.path("pages/man1")).expect("a folder");
     let mut names: Vec<String> =
         folder.map(|file| file.expect("a file").file_name().into_string().expect("text")).collect();

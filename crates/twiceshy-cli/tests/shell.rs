@@ -31,7 +31,7 @@ fn there_is_a_manual_page_for_every_command() {
     let mut names: Vec<String> =
         folder.map(|file| file.expect("a file").file_name().into_string().expect("text")).collect();
     names.sort();
-    assert_eq!(names.len(), 21, "{names:?}");
+    assert_eq!(names.len(), 22, "{names:?}");
     for name in ["twiceshy.1", "twiceshy-query.1", "twiceshy-lab.1", "twiceshy-lab-run.1", "twiceshy-man.1"] {
         assert!(names.iter().any(|it| it == name), "{names:?}");
         let page = std::fs::read_to_string(bench.path("pages/man1").join(name)).expect("a page");

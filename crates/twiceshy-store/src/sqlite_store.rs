@@ -363,7 +363,7 @@ fn full_path(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Locks the file beside the store's. It stays when the store is closed: whoever deletes it may delete one that another has locked.
+/// Locks the file beside the store's. It stays when the store is closed: deleting it could remove a file that another process has locked.
 fn lock(path: &Path) -> Result<File, SqliteError> {
     let mut name = OsString::from(path);
     name.push("-lock");

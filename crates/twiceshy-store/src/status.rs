@@ -49,8 +49,8 @@ impl Status {
     /// Reads the status in a store's folder. There is one while a guard has the store open for writing, and after a process
     /// that did not close it.
     ///
-    /// The error is [`io::ErrorKind::NotFound`] if there is none, and [`io::ErrorKind::InvalidData`] if it is damaged. It has a
-    /// checksum, but whoever can write to the folder can forge it.
+    /// The error is [`io::ErrorKind::NotFound`] if the folder has no status file, and [`io::ErrorKind::InvalidData`] if it is damaged. It has a
+    /// checksum, but anyone who can write to the folder can forge it.
     pub fn read(folder: impl AsRef<Path>) -> io::Result<Status> {
         let path = folder.as_ref().join(STATUS_FILE);
         let invalid = || io::Error::new(io::ErrorKind::InvalidData, format!("{} is no valid status", path.display()));

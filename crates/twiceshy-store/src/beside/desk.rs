@@ -198,7 +198,7 @@ impl<S: Store> Shared<S> {
             for suspect in suspects {
                 drop(catch_unwind(AssertUnwindSafe(|| self.examine(suspect))));
             }
-            // After the suspects that came before: see `Beside::wait`. Whoever waits for a work that panics gets no reply.
+            // After the suspects that came before: see `Beside::wait`. If a task panics, its caller gets no reply, and an error for that.
             works.into_iter().for_each(|work| drop(catch_unwind(AssertUnwindSafe(work))));
         }
     }

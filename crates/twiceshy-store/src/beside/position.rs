@@ -54,7 +54,7 @@ pub enum Agreement {
 }
 
 impl<S: Store> Beside<S> {
-    /// Compares the guard with the [`Position`] that was last written to the store, `None` if there is none.
+    /// Compares the guard with the [`Position`] that was last written to the store. `None` means that no position was written yet.
     ///
     /// If they do not agree, the set may lack keys: from now on all look-ups go to the loader, also after the next open, until
     /// [`Beside::resync`] has ended. Positions from then on are higher than all before; only that of another guard has to be

@@ -240,7 +240,7 @@ impl<S: Store> Shared<S> {
     /// The set has every row's key. Returns how many it has.
     fn end_resync(&self, mark: u64) -> Result<u64, Error<S::Error>> {
         self.end_bulk();
-        // Makes a filter if there is none.
+        // Builds the filter after a bulk load.
         let keys = self.inner.lock()?.state.len;
         let record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
         self.change(

@@ -18,7 +18,7 @@ pub(crate) struct FlightKey {
 }
 
 /// What was loaded: an `Option<T>`.
-type Loaded = Arc<dyn Any + Send + Sync>;
+pub(crate) type Loaded = Arc<dyn Any + Send + Sync>;
 
 /// The loads that are under way.
 #[derive(Default)]

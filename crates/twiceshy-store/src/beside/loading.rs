@@ -1,7 +1,7 @@
 //! Look-ups through a loader.
 
 use super::Beside;
-use super::flights::{Boarded, FlightKey, Lead, of_type};
+use super::flights::{Boarded, FlightKey, Lead, Loaded, of_type};
 use crate::asking::Asked;
 use crate::pending::Mark;
 use crate::store::Store;
@@ -30,7 +30,7 @@ enum Next<'a> {
     /// The key is not in the set.
     Absent,
     /// Another loads it.
-    Waits(LookUp<'a>, oneshot::Receiver<std::sync::Arc<dyn std::any::Any + Send + Sync>>),
+    Waits(LookUp<'a>, oneshot::Receiver<Loaded>),
     Loads(LookUp<'a>),
 }
 

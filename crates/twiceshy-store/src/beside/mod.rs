@@ -8,6 +8,7 @@ mod position;
 mod record;
 mod resync;
 mod shared;
+mod taking;
 mod ticket;
 
 pub use position::{Agreement, Position};

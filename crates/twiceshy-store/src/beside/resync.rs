@@ -1,10 +1,10 @@
 //! Reading all keys of the store: at first, and whenever the set may differ from it.
 
 use super::Beside;
-use super::desk::{COMMITTED_AT_ONCE, LOADED_AT_ONCE};
 use super::live::{Standing, Touched};
 use super::record::{BesideRecord, KeyRecord, Reached};
 use super::shared::Shared;
+use super::taking::{COMMITTED_AT_ONCE, LOADED_AT_ONCE};
 use crate::changing::Edit;
 use crate::error::Error;
 use crate::store::{Durability, Space, Store};

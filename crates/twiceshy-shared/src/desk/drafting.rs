@@ -1,0 +1,260 @@
+//! Plans for several changes at once, applied to this process's copy before they are committed.
+
+use super::{Change, Desk, Trouble, What};
+use crate::engine::{Append, Entry, Open, Span};
+use crate::error::Error;
+use crate::known::{Known, missing, span};
+use crate::names::Head;
+use crate::record::{self, Record};
+use std::collections::HashSet;
+use twiceshy::error::PlanError;
+use twiceshy::filter::{Adapted, Inserted, Operation, Removed};
+use twiceshy::plan::{Outcome, Plan, Undo};
+use twiceshy::remote::{Key, Write};
+
+/// Every so many records one carries the digest of the filter.
+const DIGEST_EVERY: u64 = 1_024;
+
+/// Plans that are applied to the copy, and the transaction that commits them.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// `None` if there is nothing to append.
+    pub(super) append: Option<Append>,
+    pub(super) undo: Vec<Undo>,
+    /// Queries that the filter cannot be taught.
+    pub(super) exceptions: Vec<Key>,
+    /// How many queries it was taught.
+    pub(super) learned: u64,
+    /// The bytes of the record.
+    pub(super) bytes: u64,
+    /// The keys that come (`true`) and go, in order.
+    pub(super) changes: Vec<(bool, Key)>,
+}
+
+/// A draft under way.
+struct Drafting {
+    draft: Draft,
+    append: Append,
+    plans: Vec<Plan>,
+    known: Known,
+    at: Head,
+}
+
+impl Desk {
+    /// Plans changes. The keys in `kept` stay in the set. If this fails, nothing has changed.
+    pub(super) async fn draft(&self, group: &[Change], queries: &[Key], kept: &HashSet<Key>) -> Result<Draft, Trouble> {
+        let at = self.at();
+        let mut drafting = Drafting {
+            draft: Draft::default(),
+            append: Append::after(self.shard, at),
+            plans: Vec::new(),
+            known: Known::default(),
+            at,
+        };
+        match self.draft_all(&mut drafting, group, queries, kept).await {
+            Ok(()) => Ok(drafting.finish(self)),
+            Err(trouble) => {
+                self.take_back(drafting.draft);
+                Err(trouble)
+            }
+        }
+    }
+
+    async fn draft_all(
+        &self,
+        drafting: &mut Drafting,
+        group: &[Change],
+        queries: &[Key],
+        kept: &HashSet<Key>,
+    ) -> Result<(), Trouble> {
+        self.fetch_matches(drafting, group, queries).await?;
+        for Change { what, .. } in group {
+            match what {
+                What::Announce { id, keys } => {
+                    for key in keys {
+                        self.plan(drafting, Operation::Insert(key)).await?;
+                    }
+                    let open = Open { id: *id, member: self.copy().member(), keys: keys.clone() };
+                    drafting.append.open.push(open);
+                    // It commits even if no key is new: then a late commit of an attempt whose answer was lost fails.
+                    drafting.must_append();
+                }
+                What::Put { values } => {
+                    for (key, value) in values {
+                        self.plan(drafting, Operation::Insert(key)).await?;
+                        drafting.append.values.push((key.clone(), Some(value.clone())));
+                    }
+                    drafting.must_append();
+                }
+                What::Remove { keys } => {
+                    for key in keys {
+                        if self.remove(drafting, key, kept).await? || kept.contains(key) {
+                            drafting.append.values.push((key.clone(), None));
+                            drafting.must_append();
+                        }
+                    }
+                }
+                What::Close { open, stored } => {
+                    drafting.append.close.push(open.id);
+                    for key in open.keys.iter().filter(|key| !stored.contains(*key)) {
+                        if self.remove(drafting, key, kept).await? {
+                            drafting.append.rowless.push(key.clone());
+                        }
+                    }
+                    drafting.must_append();
+                }
+                What::Move { entries, stored, gone } => {
+                    drafting.append.moved.extend(entries);
+                    for key in stored {
+                        self.plan(drafting, Operation::Insert(key)).await?;
+                    }
+                    for key in gone {
+                        if self.remove(drafting, key, kept).await? {
+                            drafting.append.rowless.push(key.clone());
+                        }
+                    }
+                    drafting.must_append();
+                }
+            }
+        }
+        for query in queries {
+            self.learn(drafting, query).await?;
+        }
+        Ok(())
+    }
+
+    /// Plans to take a key out of the set, unless it is kept there. `true` if it leaves.
+    async fn remove(&self, drafting: &mut Drafting, key: &Key, kept: &HashSet<Key>) -> Result<bool, Trouble> {
+        if kept.contains(key) {
+            return Ok(false);
+        }
+        let outcome = self.plan(drafting, Operation::Remove(key)).await?;
+        let leaves = matches!(outcome, Outcome::Removed(Removed::Gone | Removed::LeftOrphan));
+        if leaves {
+            drafting.append.unopened.push(key.clone());
+        }
+        Ok(leaves)
+    }
+
+    async fn learn(&self, drafting: &mut Drafting, query: &Key) -> Result<(), Trouble> {
+        match self.plan(drafting, Operation::Adapt(query)).await {
+            Ok(Outcome::Adapted(Adapted::Fixed)) => drafting.draft.learned += 1,
+            // At this position it is not in the index.
+            Ok(Outcome::Adapted(Adapted::StillPresent | Adapted::Unfixable)) => {
+                drafting.draft.exceptions.push(query.clone());
+            }
+            Ok(_) => {}
+            // A mistake that cannot be learned now is made again.
+            Err(Trouble::Full) => {}
+            Err(trouble) => return Err(trouble),
+        }
+        Ok(())
+    }
+
+    /// Plans one operation, and applies the plan.
+    async fn plan(&self, drafting: &mut Drafting, operation: Operation<'_>) -> Result<Outcome, Trouble> {
+        loop {
+            let planned = match self.copy().read().filter() {
+                Some(filter) => filter.plan(operation, &drafting.known),
+                None => return Err(Trouble::Lost),
+            };
+            match planned {
+                Ok(plan) => return self.apply_early(drafting, plan),
+                Err(error) => match (missing(&error), error) {
+                    (Some(span), _) => self.fetch(drafting, vec![span]).await?,
+                    (None, PlanError::Full { .. }) => return Err(Trouble::Full),
+                    (None, PlanError::Disagree) => return Err(Trouble::Lost),
+                    (None, error) => return Err(Trouble::Other(Error::Filter(error.to_string()))),
+                },
+            }
+        }
+    }
+
+    fn apply_early(&self, drafting: &mut Drafting, plan: Plan) -> Result<Outcome, Trouble> {
+        let outcome = plan.outcome();
+        if plan.is_nothing() {
+            return Ok(outcome);
+        }
+        for write in plan.writes() {
+            match write {
+                Write::Add { generation, key, words, .. } => {
+                    drafting.known.show(key);
+                    drafting.draft.changes.push((true, key.clone()));
+                    drafting.append.add.push(Entry { generation: *generation, key: key.clone(), words: *words });
+                }
+                Write::Remove { generation, key, words, .. } => {
+                    drafting.known.hide(key);
+                    drafting.draft.changes.push((false, key.clone()));
+                    drafting.append.remove.push(Entry { generation: *generation, key: key.clone(), words: *words });
+                    self.copy().write().hold(key);
+                }
+                _ => {}
+            }
+        }
+        drafting.plans.push(plan.clone());
+        let mut replica = self.copy().write();
+        let filter = replica.filter_mut().ok_or(Trouble::Lost)?;
+        let undo = filter.apply(plan).map_err(|_| Trouble::Lost)?;
+        drafting.draft.undo.push(undo);
+        debug_assert!(!matches!(outcome, Outcome::Inserted(Inserted::AlreadyStored)));
+        Ok(outcome)
+    }
+
+    /// Fetches what most plans will need, in one request: the index behind every match.
+    async fn fetch_matches(&self, drafting: &mut Drafting, group: &[Change], queries: &[Key]) -> Result<(), Trouble> {
+        let spans: HashSet<Span> = {
+            let replica = self.copy().read();
+            let filter = replica.filter().ok_or(Trouble::Lost)?;
+            let keys: Vec<&[u8]> =
+                group.iter().flat_map(|change| change.what.keys()).chain(queries).map(|key| &**key).collect();
+            filter.lookup_batch(&keys).iter().flatten().map(span).collect()
+        };
+        if spans.is_empty() { Ok(()) } else { self.fetch(drafting, spans.into_iter().collect()).await }
+    }
+
+    async fn fetch(&self, drafting: &mut Drafting, spans: Vec<Span>) -> Result<(), Trouble> {
+        self.fetch_into(&mut drafting.known, drafting.at, spans).await
+    }
+
+    /// Fetches parts of the index, if the log still ends here.
+    pub(super) async fn fetch_into(&self, known: &mut Known, at: Head, spans: Vec<Span>) -> Result<(), Trouble> {
+        let (head, found) = self.inner.engine.candidates(self.shard, &spans).await?;
+        if head != at {
+            return Err(Trouble::Moved);
+        }
+        spans.into_iter().zip(found).for_each(|(span, keys)| known.fetched(span, keys));
+        Ok(())
+    }
+}
+
+impl Drafting {
+    fn must_append(&mut self) {
+        self.draft.bytes = 1;
+    }
+
+    /// Makes the record.
+    fn finish(mut self, desk: &Desk) -> Draft {
+        if self.plans.is_empty() && self.draft.bytes == 0 {
+            return self.draft;
+        }
+        let position = self.append.head().position;
+        let digest = if position.is_multiple_of(DIGEST_EVERY) { desk.digest() } else { None };
+        let record = Record { digest, what: record::What::Change, plans: self.plans };
+        self.append.record = record.to_bytes();
+        self.append.applied_by = Some(desk.copy().member());
+        self.draft.bytes = self.append.record.len() as u64;
+        self.draft.append = Some(self.append);
+        self.draft
+    }
+}
+
+impl What {
+    fn keys(&self) -> Box<dyn Iterator<Item = &Key> + '_> {
+        match self {
+            What::Announce { keys, .. } | What::Remove { keys } => Box::new(keys.iter()),
+            What::Put { values } => Box::new(values.iter().map(|(key, _)| key)),
+            What::Close { open, .. } => Box::new(open.keys.iter()),
+            What::Move { stored, gone, .. } => Box::new(stored.iter().chain(gone)),
+        }
+    }
+}

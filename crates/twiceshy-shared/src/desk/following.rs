@@ -1,0 +1,209 @@
+//! Joining a shard, following its log, and keeping its snapshots.
+
+use super::{Desk, Trouble};
+use crate::clock::{Moment, with_drift};
+use crate::engine::{EngineError, Log, Logged, Renewed, Snapshot};
+use crate::names::{Head, MemberId, SnapshotId, random};
+use crate::record::{self, Record, What};
+use crate::stats::add;
+use std::sync::atomic::Ordering;
+use twiceshy::filter::Backed;
+use twiceshy::plan::Plan;
+use twiceshy::remote::Write;
+
+/// About how many bytes of the log are read at once.
+const READ: usize = 1 << 20;
+
+/// The least bytes of the log that are worth a snapshot.
+const LEAST_LOG: u64 = 1 << 18;
+
+impl Desk {
+    /// Joins the shard under a new number: registers, then loads the newest snapshot and the log after it.
+    pub(super) async fn join(&mut self) -> Result<(), Trouble> {
+        let member = MemberId(random());
+        self.inner.engine.join(self.shard, member).await?;
+        self.load_copy().await?;
+        self.copy().member.store(member.0, Ordering::Release);
+        // The lease begins with a renewal that is sent from now on.
+        self.inner.renew.notify_one();
+        Ok(())
+    }
+
+    /// Loads the newest snapshot, or begins with an empty filter, and catches up.
+    async fn load_copy(&mut self) -> Result<(), Trouble> {
+        let (filter, at) = match self.inner.engine.newest(self.shard).await? {
+            Some(snapshot) => (self.load(&snapshot).await?, snapshot.at),
+            None => (self.inner.described.empty_filter().map_err(Trouble::Other)?, Head::default()),
+        };
+        self.growing = None;
+        self.log_bytes = 0;
+        self.copy().write().replace(Some(filter), at);
+        self.catch_up().await
+    }
+
+    /// Loads a saved filter.
+    async fn load(&self, snapshot: &Snapshot) -> Result<Box<dyn Backed>, Trouble> {
+        // A newer one may have taken its place: then all begins anew.
+        let bytes = self.inner.engine.load(self.shard, snapshot.id).await?.ok_or(Trouble::Lost)?;
+        if record::digest(&bytes) != snapshot.digest {
+            return Err(EngineError::Damaged("a saved filter does not match its digest".to_owned()).into());
+        }
+        let loaded = self.inner.described.kind.load(&mut &bytes[..]);
+        let damaged = |error| EngineError::Damaged(format!("a saved filter cannot be read: {error}")).into();
+        loaded.map(|(filter, _)| filter).map_err(damaged)
+    }
+
+    /// Applies what others have appended, and acknowledges it.
+    pub(super) async fn follow(&mut self) -> Result<(), Trouble> {
+        let before = self.at();
+        self.catch_up().await?;
+        let at = self.at();
+        if self.inner.described.exact && at != before {
+            self.inner.engine.acknowledge(self.shard, self.copy().member(), at.position).await?;
+        }
+        Ok(())
+    }
+
+    /// A renewal was answered.
+    pub(super) async fn renewed(&mut self, sent: Moment, renewed: Option<Renewed>) -> Result<(), Trouble> {
+        let Some(Renewed { head, outbox_is_empty }) = renewed else { return Err(Trouble::Lost) };
+        if self.at().position < head.position {
+            self.follow().await?;
+        }
+        let mut replica = self.inner.copy(self.shard).write();
+        match replica.at() {
+            at if at == head || at.position > head.position => {}
+            // The engine has lost records, or has others in their place.
+            _ => {
+                replica.distrust();
+                return Err(Trouble::Lost);
+            }
+        }
+        if outbox_is_empty {
+            replica.refresh(sent);
+        }
+        Ok(())
+    }
+
+    /// Applies all records that the log has after this copy's position.
+    pub(super) async fn catch_up(&mut self) -> Result<(), Trouble> {
+        loop {
+            let records = match self.inner.engine.read(self.shard, self.at(), READ).await? {
+                Log::Records(records) => records,
+                Log::Cut | Log::Broken => return Err(Trouble::Lost),
+            };
+            let bytes: usize = records.iter().map(|logged| logged.record.len()).sum();
+            for logged in records {
+                self.apply(logged).await?;
+            }
+            if bytes < READ {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn apply(&mut self, logged: Logged) -> Result<(), Trouble> {
+        if logged.at.position != self.at().position + 1 {
+            return Err(Trouble::Lost);
+        }
+        self.log_bytes += logged.record.len() as u64;
+        add(&self.inner.counters.applied, 1);
+        let Record { digest, what, plans } = Record::from_bytes(&logged.record)?;
+        match what {
+            What::Change => self.apply_plans(plans, logged.at)?,
+            What::Grow { member } => {
+                if member != self.copy().member() {
+                    let patience = with_drift(self.inner.time()) * 10;
+                    self.growth_elsewhere = Some(self.inner.now().after(patience));
+                    self.growing = None;
+                }
+                self.copy().write().applied(logged.at);
+            }
+            What::Switch { to } => self.switch(&to, plans, logged.at).await?,
+        }
+        match digest {
+            Some(digest) if self.digest() != Some(digest) => self.differs(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The bits of this copy are not those of the others. It joins anew.
+    fn differs(&self) -> Result<(), Trouble> {
+        add(&self.inner.counters.diverged, 1);
+        self.copy().write().distrust();
+        Err(Trouble::Lost)
+    }
+
+    pub(super) fn digest(&self) -> Option<u64> {
+        self.copy().read().filter().map(|filter| record::save(filter).1)
+    }
+
+    /// Applies the plans of a record, all before anybody looks.
+    fn apply_plans(&mut self, plans: Vec<Plan>, at: Head) -> Result<(), Trouble> {
+        let mut replica = self.inner.copy(self.shard).write();
+        for plan in plans {
+            for write in plan.writes() {
+                let (comes, key) = match write {
+                    Write::Add { key, .. } => (true, key),
+                    Write::Remove { key, .. } => (false, key),
+                    _ => continue,
+                };
+                if comes {
+                    replica.announced(key);
+                }
+                if let Some(growing) = &mut self.growing {
+                    growing.queue.push_back((comes, key.clone()));
+                }
+            }
+            if replica.filter_mut().is_none_or(|filter| filter.apply(plan).is_err()) {
+                replica.distrust();
+                drop(replica);
+                return self.differs();
+            }
+        }
+        replica.applied(at);
+        Ok(())
+    }
+
+    /// Another table takes the place of the filter. Until it is loaded, look-ups ask the store, and everything can be acknowledged.
+    async fn switch(&mut self, to: &Snapshot, plans: Vec<Plan>, at: Head) -> Result<(), Trouble> {
+        self.growing = None;
+        self.growth_elsewhere = None;
+        self.copy().write().distrust();
+        self.inner.engine.acknowledge(self.shard, self.copy().member(), u64::MAX).await?;
+        let mut filter = self.load(to).await?;
+        for plan in plans {
+            filter.apply(plan).map_err(|_| Trouble::Lost)?;
+        }
+        self.copy().write().replace(Some(filter), at);
+        self.log_bytes = 0;
+        self.inner.renew.notify_one();
+        Ok(())
+    }
+
+    /// Saves the filter if much was appended since the newest snapshot, and cuts the log behind it. An error is no harm: the next member that
+    /// appends tries again.
+    pub(super) async fn save_if_due(&mut self) {
+        let bits = self.copy().read().filter().map_or(0, |filter| filter.local_bits());
+        if self.log_bytes < (bits / 4).max(LEAST_LOG) {
+            return;
+        }
+        self.log_bytes = 0;
+        let _ = self.save_copy().await;
+    }
+
+    async fn save_copy(&self) -> Result<(), EngineError> {
+        let engine = &self.inner.engine;
+        let (bytes, snapshot) = {
+            let replica = self.copy().read();
+            let Some(filter) = replica.filter() else { return Ok(()) };
+            let (bytes, digest) = record::save(filter);
+            let len = bytes.len() as u64;
+            (bytes, Snapshot { id: SnapshotId(random()), at: replica.at(), digest, bytes: len })
+        };
+        engine.save(self.shard, snapshot, &bytes).await?;
+        let members = engine.members(self.shard).await?;
+        let acknowledged = members.iter().map(|member| member.acknowledged).min().unwrap_or(0);
+        engine.cut(self.shard, acknowledged.min(snapshot.at.position)).await
+    }
+}

@@ -1,0 +1,418 @@
+//! The desk of a shard: the one task that changes this process's copy of its filter.
+//!
+//! It follows the log, and makes the changes that this process wants, all that wait in one record. It plans against the copy, applies the plans
+//! at once, and takes them back if another member's record came first. What is applied early is harmless: an added key can only pass, a
+//! query that was adapted to is not in the index, and a removed key is [held](crate::replica::Replica::hold) until its removal is committed.
+
+mod drafting;
+mod following;
+mod growing;
+
+use crate::clock::Moment;
+use crate::engine::{Append, Appended, EngineError, Log, Open, Renewed};
+use crate::error::Error;
+use crate::inner::{Copy, Inner};
+use crate::names::{Announcement, Head, Shard, random};
+use crate::stats::add;
+use drafting::Draft;
+use growing::Growing;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+use twiceshy::remote::Key;
+
+/// How often a change is planned again before its caller is told.
+const MOST_ATTEMPTS: u32 = 1_000;
+
+/// The most keys in one record.
+const MOST_KEYS: usize = 4_096;
+
+/// How long the desk waits after an error of the engine.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What a desk is asked to do.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// A renewal that was sent at this moment was answered. `None`: this is no member any more.
+    Renewed { sent: Moment, renewed: Option<Renewed> },
+    /// There may be new records.
+    Wake,
+    /// A change of the set.
+    Change(Change),
+    /// The query is not in the set, but the filter let it pass.
+    Learn(Key),
+}
+
+/// A change of the set, and who waits for it.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) what: What,
+    pub(crate) reply: oneshot::Sender<Result<Changed, Error>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    /// Keys that are about to be inserted.
+    Announce { id: Announcement, keys: Vec<Key> },
+    /// Keys and their values, in one transaction.
+    Put { values: Vec<(Key, Vec<u8>)> },
+    /// Keys whose values are deleted.
+    Remove { keys: Vec<Key> },
+    /// An announcement of a member that is gone. Its keys leave the set, but for these, which have a value.
+    Close { open: Open, stored: HashSet<Key> },
+    /// Keys that were written or deleted past the guard, by their outbox entries: these have a value, and those do not.
+    Move { entries: Vec<u64>, stored: Vec<Key>, gone: Vec<Key> },
+}
+
+/// A change that was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Changed {
+    /// The position of its record.
+    pub(crate) at: Head,
+    /// When the engine's answer arrived.
+    pub(crate) returned: Moment,
+    /// Keys that had a value that was deleted.
+    pub(crate) deleted: Arc<Vec<Key>>,
+}
+
+/// Why a desk could not go on.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The log has gone on.
+    Moved,
+    /// The filter has no room.
+    Full,
+    /// The copy must be loaded anew.
+    Lost,
+    Engine(EngineError),
+    Other(Error),
+}
+
+impl From<EngineError> for Trouble {
+    fn from(error: EngineError) -> Trouble {
+        Trouble::Engine(error)
+    }
+}
+
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Error {
+        match trouble {
+            Trouble::Engine(error) => Error::Engine(error),
+            Trouble::Other(error) => error,
+            Trouble::Moved => Error::Contended(MOST_ATTEMPTS),
+            Trouble::Full => Error::Filter("it is full and cannot grow".to_owned()),
+            Trouble::Lost => Error::Filter("it must be loaded anew: try again".to_owned()),
+        }
+    }
+}
+
+/// The desk.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    inner: Arc<Inner>,
+    shard: Shard,
+    requests: mpsc::UnboundedReceiver<Request>,
+    growing: Option<Growing>,
+    /// Another member has begun to fill a larger table, and has until this moment.
+    growth_elsewhere: Option<Moment>,
+    /// The bytes of the log since the newest snapshot that this process knows.
+    log_bytes: u64,
+}
+
+impl Desk {
+    pub(crate) fn new(inner: Arc<Inner>, shard: Shard, requests: mpsc::UnboundedReceiver<Request>) -> Desk {
+        Desk { inner, shard, requests, growing: None, growth_elsewhere: None, log_bytes: 0 }
+    }
+
+    fn copy(&self) -> &Copy {
+        self.inner.copy(self.shard)
+    }
+
+    fn at(&self) -> Head {
+        self.copy().read().at()
+    }
+
+    /// Works until the guard is closed.
+    pub(crate) async fn run(mut self) {
+        while !self.inner.is_closed() {
+            if self.copy().member().0 == 0
+                && let Err(trouble) = self.join().await
+            {
+                self.wait_out(&trouble.into()).await;
+                continue;
+            }
+            let Some(requests) = self.collect().await else { return };
+            if let Err(trouble) = self.work(requests).await {
+                self.note(trouble).await;
+            }
+        }
+    }
+
+    /// The requests that wait. While a larger table is being filled, none may.
+    async fn collect(&mut self) -> Option<Vec<Request>> {
+        let mut requests = Vec::new();
+        if self.growing.is_some() {
+            tokio::task::yield_now().await;
+        } else {
+            requests.push(self.requests.recv().await?);
+        }
+        while requests.len() < MOST_KEYS
+            && let Ok(request) = self.requests.try_recv()
+        {
+            requests.push(request);
+        }
+        Some(requests)
+    }
+
+    async fn work(&mut self, requests: Vec<Request>) -> Result<(), Trouble> {
+        let (mut changes, mut queries, mut renewal, mut wake) = (Vec::new(), Vec::new(), None, false);
+        for request in requests {
+            match request {
+                Request::Renewed { sent, renewed } => renewal = Some((sent, renewed)),
+                Request::Wake => wake = true,
+                Request::Change(change) => changes.push(change),
+                Request::Learn(query) => queries.push(query),
+            }
+        }
+        let followed = match (renewal, wake) {
+            (Some((sent, renewed)), _) => self.renewed(sent, renewed).await,
+            (None, true) => self.follow().await,
+            (None, false) => Ok(()),
+        };
+        if let Err(trouble) = followed {
+            let error = Error::from(trouble);
+            changes.into_iter().for_each(|change| drop(change.reply.send(Err(error.clone()))));
+            return Err(match error {
+                Error::Engine(error) => Trouble::Engine(error),
+                _ => Trouble::Lost,
+            });
+        }
+        self.change(changes, queries).await?;
+        self.grow_some().await
+    }
+
+    /// What follows from trouble.
+    async fn note(&mut self, trouble: Trouble) {
+        if let Trouble::Lost = trouble {
+            self.lose();
+        }
+        if !matches!(trouble, Trouble::Moved) {
+            sleep(PAUSE / 10).await;
+        }
+    }
+
+    /// This process is no member from now on, and joins anew.
+    fn lose(&mut self) {
+        let copy = self.copy();
+        copy.write().replace(None, Head::default());
+        copy.member.store(0, Ordering::Release);
+        self.growing = None;
+        add(&self.inner.counters.rejoined, 1);
+    }
+
+    /// Refuses changes for a while.
+    async fn wait_out(&mut self, error: &Error) {
+        let until = tokio::time::Instant::now() + PAUSE;
+        while let Ok(Some(request)) = timeout(until - tokio::time::Instant::now(), self.requests.recv()).await {
+            if let Request::Change(change) = request {
+                let _ = change.reply.send(Err(error.clone()));
+            }
+        }
+        if !self.inner.is_closed() {
+            sleep(until - tokio::time::Instant::now()).await;
+        }
+    }
+
+    /// Makes changes and learns from mistakes, with one record for as many as possible.
+    async fn change(&mut self, changes: Vec<Change>, queries: Vec<Key>) -> Result<(), Trouble> {
+        let mut queries: Vec<Key> = {
+            let replica = self.copy().read();
+            // Another member, or an earlier record, may have taught the filter.
+            queries.into_iter().filter(|query| replica.filter().is_some_and(|filter| filter.contains(query))).collect()
+        };
+        queries.sort_unstable();
+        queries.dedup();
+        let mut changes = changes.into_iter().peekable();
+        while changes.peek().is_some() || !queries.is_empty() {
+            let (mut group, mut keys) = (Vec::new(), 0);
+            while let Some(change) = changes.next_if(|change| keys == 0 || keys + change.what.len() <= MOST_KEYS) {
+                keys += change.what.len();
+                group.push(change);
+            }
+            let learned = queries.split_off(queries.len().saturating_sub(MOST_KEYS));
+            let made = self.make(&group, &learned).await;
+            let (reply, trouble) = match made {
+                Ok(changed) => (Ok(changed), None),
+                Err(trouble @ Trouble::Lost) => (Err(Error::from(Trouble::Lost)), Some(trouble)),
+                Err(trouble) => (Err(trouble.into()), None),
+            };
+            group.into_iter().for_each(|change| drop(change.reply.send(reply.clone())));
+            if let Some(trouble) = trouble {
+                let error = Error::from(Trouble::Lost);
+                changes.for_each(|change| drop(change.reply.send(Err(error.clone()))));
+                return Err(trouble);
+            }
+        }
+        Ok(())
+    }
+
+    async fn make(&mut self, group: &[Change], queries: &[Key]) -> Result<Changed, Trouble> {
+        // Keys that an announcement keeps in the set.
+        let mut kept = HashSet::new();
+        for attempt in 0..MOST_ATTEMPTS {
+            if attempt > 0 {
+                add(&self.inner.counters.replanned, 1);
+            }
+            let draft = match self.draft(group, queries, &kept).await {
+                Ok(draft) => draft,
+                Err(Trouble::Moved) => {
+                    self.catch_up().await?;
+                    continue;
+                }
+                Err(Trouble::Full) => {
+                    self.grow_at_once().await?;
+                    continue;
+                }
+                Err(trouble) => return Err(trouble),
+            };
+            let Some(append) = &draft.append else {
+                // Nothing to append. That is right if nothing was appended meanwhile.
+                let at = self.at();
+                draft.exceptions.iter().for_each(|query| self.copy().write().except(query.clone()));
+                if self.inner.engine.head(self.shard).await? == at {
+                    return Ok(Changed { at, returned: self.inner.now(), deleted: Arc::default() });
+                }
+                self.catch_up().await?;
+                continue;
+            };
+            match self.append(append).await {
+                Ok(Appended::Done(deleted)) => {
+                    let changed = Changed { at: append.head(), returned: self.inner.now(), deleted: Arc::new(deleted) };
+                    self.keep(draft);
+                    self.save_if_due().await;
+                    return Ok(changed);
+                }
+                Ok(Appended::Moved) => {
+                    self.take_back(draft);
+                    self.catch_up().await?;
+                }
+                Ok(Appended::Busy(keys)) => {
+                    self.take_back(draft);
+                    let before = kept.len();
+                    kept.extend(keys);
+                    if kept.len() == before {
+                        return Err(EngineError::Damaged("it refuses a change for no reason".to_owned()).into());
+                    }
+                }
+                Ok(Appended::Closed) => {
+                    self.take_back(draft);
+                    return Err(Trouble::Other(Error::Overtaken));
+                }
+                Err(trouble) => {
+                    self.take_back(draft);
+                    return Err(trouble);
+                }
+            }
+        }
+        Err(Trouble::Moved)
+    }
+
+    /// Appends a record. If the answer is lost, finds out what happened: the tag of the record after this head tells.
+    async fn append(&self, append: &Append) -> Result<Appended, Trouble> {
+        let mut doubt = false;
+        loop {
+            let answer = self.inner.engine.append(append).await;
+            match answer {
+                Ok(Appended::Moved) if doubt => return self.was_appended(append).await,
+                Ok(answer) => return Ok(answer),
+                Err(EngineError::Unknown(_)) if !self.inner.is_closed() => {
+                    doubt = true;
+                    sleep(PAUSE).await;
+                }
+                Err(error) if doubt && !self.inner.is_closed() => {
+                    // The first attempt may still be under way, so this error decides nothing.
+                    let _ = error;
+                    sleep(PAUSE).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The head has moved. Was it this append that moved it?
+    async fn was_appended(&self, append: &Append) -> Result<Appended, Trouble> {
+        loop {
+            match self.inner.engine.read(self.shard, append.after, 1).await {
+                Ok(Log::Records(records)) => {
+                    let is_own = records.first().is_some_and(|logged| logged.at == append.head());
+                    let deleted = || append.values.iter().filter(|(_, value)| value.is_none());
+                    return Ok(match is_own {
+                        true => Appended::Done(deleted().map(|(key, _)| key.clone()).collect()),
+                        false => Appended::Moved,
+                    });
+                }
+                Ok(Log::Cut | Log::Broken) => return Err(Trouble::Lost),
+                Err(error) if self.inner.is_closed() => return Err(error.into()),
+                Err(_) => sleep(PAUSE).await,
+            }
+        }
+    }
+
+    /// A draft was committed.
+    fn keep(&mut self, draft: Draft) {
+        let Draft { append, undo: _, exceptions, learned, bytes, changes } = draft;
+        let Some(append) = append else { return };
+        {
+            let mut replica = self.copy().write();
+            exceptions.into_iter().for_each(|query| replica.except(query));
+            append.add.iter().for_each(|entry| replica.announced(&entry.key));
+            replica.applied(append.head());
+            replica.let_go();
+        }
+        self.log_bytes += bytes;
+        add(&self.inner.counters.learned, learned);
+        if let Some(growing) = &mut self.growing {
+            growing.queue.extend(changes);
+        }
+    }
+
+    /// A draft was not committed.
+    fn take_back(&self, draft: Draft) {
+        let mut replica = self.copy().write();
+        let undone = replica
+            .filter_mut()
+            .is_none_or(|filter| draft.undo.into_iter().rev().all(|undo| filter.undo(undo).is_ok()));
+        replica.let_go();
+        if !undone {
+            // Plans are taken back in reverse order, so this cannot happen. If it does, the copy must not be believed.
+            replica.replace(None, Head::default());
+        }
+    }
+}
+
+impl What {
+    /// The number of keys.
+    fn len(&self) -> usize {
+        match self {
+            What::Announce { keys, .. } | What::Remove { keys } => keys.len(),
+            What::Put { values } => values.len(),
+            What::Close { open, .. } => open.keys.len(),
+            What::Move { stored, gone, .. } => stored.len() + gone.len(),
+        }
+    }
+}
+
+impl Append {
+    /// The head that this creates.
+    pub fn head(&self) -> Head {
+        Head { position: self.after.position + 1, tag: self.tag }
+    }
+
+    /// An append with a new tag.
+    pub(crate) fn after(shard: Shard, after: Head) -> Append {
+        Append { shard, after, tag: random(), ..Append::default() }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the parts of a guard share.
+
+use crate::clock::{Clock, Moment, nanos};
+use crate::desk::Request;
+use crate::engine::{Engine, Renewal};
+use crate::error::Error;
+use crate::names::{MemberId, Shard};
+use crate::replica::{Fresh, Replica, Said};
+use crate::set::Description;
+use crate::stats::Counters;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+
+/// A guard, without its tasks.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) described: Description,
+    /// How old a copy may be, in nanoseconds.
+    pub(crate) oldest: u64,
+    pub(crate) clock: Clock,
+    pub(crate) copies: Vec<Copy>,
+    pub(crate) counters: Counters,
+    /// A renewal is wanted now.
+    pub(crate) renew: Notify,
+    pub(crate) closed: AtomicBool,
+    /// For tests of the tests: look-ups believe every copy.
+    pub(crate) believes_all: bool,
+}
+
+/// The copy of one shard's filter, and the way to its desk.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    pub(crate) replica: RwLock<Replica>,
+    /// 0 while it is no member.
+    pub(crate) member: AtomicU64,
+    pub(crate) desk: mpsc::UnboundedSender<Request>,
+}
+
+impl Copy {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Replica> {
+        self.replica.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Replica> {
+        self.replica.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn member(&self) -> MemberId {
+        MemberId(self.member.load(Ordering::Acquire))
+    }
+}
+
+impl Inner {
+    pub(crate) fn copy(&self, shard: Shard) -> &Copy {
+        &self.copies[shard.0 as usize % self.copies.len()]
+    }
+
+    /// Asks the copy of a key's shard, and counts the answer.
+    #[inline]
+    pub(crate) fn ask(&self, key: &[u8], nanos: u64) -> Said {
+        // The clock is read after the look-up began, and before the filter is: whatever happens later, the copy was fresh at that moment.
+        let fresh = Fresh::At(self.clock.now(), nanos);
+        self.ask_at(self.described.shard(key), key, fresh)
+    }
+
+    #[inline]
+    pub(crate) fn ask_at(&self, shard: Shard, key: &[u8], fresh: Fresh) -> Said {
+        let fresh = if self.believes_all { Fresh::Position(0) } else { fresh };
+        let said = self.copy(shard).read().ask(key, fresh);
+        self.counters.count(said);
+        said
+    }
+
+    /// Asks the copies for several keys: `true` where a key may be present.
+    pub(crate) fn ask_batch(&self, keys: &[&[u8]], fresh: Fresh) -> Vec<bool> {
+        let mut found = vec![true; keys.len()];
+        if let [copy] = &self.copies[..] {
+            copy.read().ask_batch(keys, fresh, &mut found);
+        } else {
+            self.ask_by_shard(keys, fresh, &mut found);
+        }
+        let passed = found.iter().filter(|found| **found).count() as u64;
+        self.counters.count_batch(passed, keys.len() as u64 - passed);
+        found
+    }
+
+    /// Sorts the keys by shard, and asks each copy once.
+    fn ask_by_shard(&self, keys: &[&[u8]], fresh: Fresh, found: &mut [bool]) {
+        let mut by_shard: Vec<(Vec<usize>, Vec<&[u8]>)> = vec![Default::default(); self.copies.len()];
+        for (at, key) in keys.iter().enumerate() {
+            let (places, keys) = &mut by_shard[self.described.shard(key).0 as usize];
+            places.push(at);
+            keys.push(key);
+        }
+        for (copy, (places, keys)) in self.copies.iter().zip(&by_shard).filter(|(_, (_, keys))| !keys.is_empty()) {
+            let mut of_shard = vec![true; keys.len()];
+            copy.read().ask_batch(keys, fresh, &mut of_shard);
+            places.iter().zip(of_shard).for_each(|(at, of_shard)| found[*at] = of_shard);
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// The lease of an exact set, the stated time of another.
+    pub(crate) fn time(&self) -> Duration {
+        self.described.time
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Sends a request to a shard's desk.
+    pub(crate) fn send(&self, shard: Shard, request: Request) -> Result<(), Error> {
+        self.copy(shard).desk.send(request).map_err(|_| Error::Closed)
+    }
+
+    /// What the copies acknowledge now.
+    pub(crate) fn renewals(&self) -> Vec<Renewal> {
+        let shards = (0..).map(Shard).zip(&self.copies);
+        let renewal = |(shard, copy): (Shard, &Copy)| {
+            let (member, replica) = (copy.member(), copy.read());
+            // Without a lease nothing is denied, so everything can be acknowledged.
+            let acknowledged = if replica.has_lease() { replica.at().position } else { u64::MAX };
+            (member.0 != 0).then_some(Renewal { shard, member, acknowledged })
+        };
+        shards.filter_map(renewal).collect()
+    }
+
+    /// How old a copy may be for a look-up that asks for less than the set promises.
+    pub(crate) fn allowance(&self, time: Duration) -> u64 {
+        nanos(time).max(self.oldest)
+    }
+}

@@ -1,0 +1,33 @@
+//! One set for many processes on many machines.
+//!
+//! Each process has an adaptive filter of the set in its own memory, so that a look-up of an absent key costs no round trip. All agree with a
+//! database that holds the set, and a mistake that one of them has paid for is fixed in all.
+
+mod background;
+mod blocking;
+mod clock;
+mod desk;
+mod engine;
+mod error;
+mod guard;
+mod inner;
+mod known;
+mod member;
+mod memory;
+mod names;
+mod record;
+mod replica;
+mod set;
+mod stats;
+
+pub use blocking::Blocking;
+pub use engine::{
+    Append, Appended, Engine, EngineError, Entry, Log, Logged, Member, Open, Promise, Renewal, Renewed, Reply, Settle,
+    Snapshot, Span,
+};
+pub use error::Error;
+pub use guard::{Freshness, Opening, Shared, Token};
+pub use memory::{Faults, MemoryEngine};
+pub use names::{Announcement, Head, MemberId, Shard, SnapshotId};
+pub use set::{Level, Set};
+pub use stats::{CopyStats, Stats};

@@ -1,0 +1,186 @@
+//! The tasks of a member: renewing its leases, hearing of new records, and clearing up after members that are gone.
+
+use crate::clock::{Moment, with_drift};
+use crate::desk::{Change, Changed, Request, What};
+use crate::engine::{Member, Open, Renewed};
+use crate::error::Error;
+use crate::inner::Inner;
+use crate::names::{MemberId, Shard};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+use twiceshy::remote::Key;
+
+/// A lease is renewed this often in its time.
+const RENEWALS: u32 = 4;
+
+/// How long a member waits for news before it asks.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How many rows that were written past the guard are moved at once.
+const MOVED: usize = 1_000;
+
+/// Renews the leases until the guard is closed.
+pub(crate) async fn renew(inner: Arc<Inner>) {
+    let period = inner.time() / RENEWALS;
+    while !inner.is_closed() {
+        let renewals = inner.renewals();
+        if !renewals.is_empty() {
+            let sent = inner.now();
+            let answers = inner.engine.renew(&renewals).await.unwrap_or_default();
+            for (renewal, renewed) in renewals.iter().zip(&answers) {
+                // An answer to an earlier membership says nothing of this one.
+                if inner.copy(renewal.shard).member() == renewal.member {
+                    let _ = inner.send(renewal.shard, Request::Renewed { sent, renewed: *renewed });
+                }
+            }
+            let waits = |renewed: &Option<Renewed>| renewed.is_some_and(|renewed| !renewed.outbox_is_empty);
+            if answers.iter().any(waits) {
+                // If this fails, the next renewal sees the same rows.
+                let _ = move_outbox(&inner).await;
+            }
+        }
+        let _ = timeout(period, inner.renew.notified()).await;
+    }
+}
+
+/// Wakes the desks of shards with new records, until the guard is closed.
+pub(crate) async fn listen(inner: Arc<Inner>) {
+    while !inner.is_closed() {
+        let known: Vec<(Shard, u64)> =
+            (0..).map(Shard).zip(&inner.copies).map(|(shard, copy)| (shard, copy.read().at().position)).collect();
+        match inner.engine.wait(&known, PATIENCE).await {
+            Ok(shards) if shards.is_empty() => {}
+            Ok(shards) => {
+                shards.into_iter().for_each(|shard| drop(inner.send(shard, Request::Wake)));
+                // Time for the desks to follow: until then the engine would name the same shards again.
+                sleep(Duration::from_millis(1)).await;
+            }
+            Err(_) => sleep(PATIENCE / 10).await,
+        }
+    }
+}
+
+/// Strikes out silent members and closes what they have left open, until the guard is closed.
+pub(crate) async fn tidy(inner: Arc<Inner>) {
+    let mut seen = Seen::default();
+    while !inner.is_closed() {
+        sleep(inner.time() / 2).await;
+        for shard in (0..inner.described.shards).map(Shard) {
+            // If this fails, the next round tries again.
+            let _ = tidy_shard(&inner, shard, &mut seen).await;
+        }
+    }
+}
+
+/// Since when each member has not renewed its leases.
+#[derive(Debug, Default)]
+struct Seen(HashMap<(Shard, MemberId), (u64, Moment)>);
+
+impl Seen {
+    /// How long a member has been silent on this process's clock.
+    fn silence(&mut self, shard: Shard, member: &Member, now: Moment) -> Duration {
+        let (renewed, since) = self.0.entry((shard, member.id)).or_insert((member.renewed, now));
+        if *renewed != member.renewed {
+            (*renewed, *since) = (member.renewed, now);
+        }
+        now.since(*since)
+    }
+
+    fn forget_all_but(&mut self, shard: Shard, members: &[Member]) {
+        self.0.retain(|(of, id), _| *of != shard || members.iter().any(|member| member.id == *id));
+    }
+}
+
+async fn tidy_shard(inner: &Inner, shard: Shard, seen: &mut Seen) -> Result<(), Error> {
+    let mut members = inner.engine.members(shard).await?;
+    // Read after the answer came: what it shows is older than this.
+    let now = inner.now();
+    seen.forget_all_but(shard, &members);
+    let lease = with_drift(inner.time());
+    let silent: Vec<Member> =
+        members.iter().copied().filter(|member| seen.silence(shard, member, now) > lease).collect();
+    for member in silent {
+        if inner.engine.strike(shard, member.id, member.renewed).await? {
+            members.retain(|other| other.id != member.id);
+        }
+    }
+    if inner.described.exact && !inner.described.beside {
+        close_dead(inner, shard, &members).await?;
+    }
+    Ok(())
+}
+
+/// Closes the announcements of members that are gone. Those whose key has no value leave the set.
+async fn close_dead(inner: &Inner, shard: Shard, members: &[Member]) -> Result<(), Error> {
+    let open = inner.engine.open(shard).await?;
+    for open in open.into_iter().filter(|open| members.iter().all(|member| member.id != open.member)) {
+        // The member may have joined after the members were read.
+        let members = inner.engine.members(shard).await?;
+        if members.iter().any(|member| member.id == open.member) {
+            continue;
+        }
+        close_announcement(inner, shard, open).await?;
+    }
+    Ok(())
+}
+
+/// Closes an announcement. Its keys leave the set, but for those that have a value or are announced by others.
+pub(crate) async fn close_announcement(inner: &Inner, shard: Shard, open: Open) -> Result<(), Error> {
+    let stored = stored(inner, shard, &open.keys).await?;
+    match change(inner, shard, What::Close { open, stored }).await {
+        // Somebody else has closed it.
+        Err(Error::Overtaken) | Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Those of the keys that have a value.
+async fn stored(inner: &Inner, shard: Shard, keys: &[Key]) -> Result<HashSet<Key>, Error> {
+    let asked: Vec<(Shard, Key)> = keys.iter().map(|key| (shard, key.clone())).collect();
+    let values = inner.engine.get(&asked).await?;
+    Ok(keys.iter().zip(values).filter(|(_, value)| value.is_some()).map(|(key, _)| key.clone()).collect())
+}
+
+/// Logs the keys of rows that were written past the guard.
+async fn move_outbox(inner: &Inner) -> Result<(), Error> {
+    let waiting = inner.engine.outbox(MOVED).await?;
+    let mut shards: HashMap<Shard, Vec<(u64, Key)>> = HashMap::new();
+    for (entry, key) in waiting {
+        shards.entry(inner.described.shard(&key)).or_default().push((entry, key));
+    }
+    for (shard, waiting) in shards {
+        let (entries, mut keys): (Vec<u64>, Vec<Key>) = waiting.into_iter().unzip();
+        keys.sort_unstable();
+        keys.dedup();
+        let there = stored(inner, shard, &keys).await?;
+        let (stored, gone) = keys.into_iter().partition(|key| there.contains(key));
+        change(inner, shard, What::Move { entries, stored, gone }).await?;
+    }
+    inner.renew.notify_one();
+    Ok(())
+}
+
+/// Has a shard's desk make a change.
+pub(crate) async fn change(inner: &Inner, shard: Shard, what: What) -> Result<Changed, Error> {
+    let (reply, answer) = oneshot::channel();
+    inner.send(shard, Request::Change(Change { what, reply }))?;
+    answer.await.unwrap_or(Err(Error::Closed))
+}
+
+/// Waits until every member knows of a position, or has no lease from before it.
+pub(crate) async fn wait_for_members(inner: &Inner, shard: Shard, changed: &Changed) {
+    let until = changed.returned.after(with_drift(inner.time()));
+    let mut pause = Duration::from_micros(500);
+    while inner.now() < until {
+        if let Ok(members) = inner.engine.members(shard).await
+            && members.iter().all(|member| member.acknowledged >= changed.at.position)
+        {
+            return;
+        }
+        sleep(pause).await;
+        pause = (pause * 3 / 2).min(Duration::from_millis(20));
+    }
+}

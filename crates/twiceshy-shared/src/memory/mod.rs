@@ -1,0 +1,230 @@
+//! An engine in this process's memory: for tests, and to try a shared set without a server.
+
+mod state;
+
+use crate::engine::{
+    Append, Appended, Engine, EngineError, Log, Member, Open, Promise, Renewal, Renewed, Reply, Settle, Snapshot, Span,
+};
+use crate::names::{Head, MemberId, Shard, SnapshotId};
+use state::State;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use twiceshy::remote::{Generation, Key, Position};
+
+/// An engine in memory. Clones share the set.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryEngine {
+    shared: Arc<Held>,
+    faults: Option<Faults>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    state: Mutex<State>,
+    /// Records were appended.
+    news: Notify,
+}
+
+/// How often things go wrong between a process and the engine, and how long messages take: for tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Faults {
+    /// The chance that a request is lost.
+    pub lost_request: f64,
+    /// The chance that an answer is lost.
+    pub lost_answer: f64,
+    /// The chance that a message is late.
+    pub late: f64,
+    /// The longest time that a late message takes.
+    pub delay: Duration,
+}
+
+impl MemoryEngine {
+    /// An engine without a set.
+    pub fn new() -> MemoryEngine {
+        MemoryEngine::default()
+    }
+
+    /// The same set over a bad line.
+    pub fn with_faults(&self, faults: Faults) -> MemoryEngine {
+        MemoryEngine { shared: Arc::clone(&self.shared), faults: Some(faults) }
+    }
+
+    /// Writes or deletes a value past all guards, as plain SQL would: with an entry in the outbox.
+    pub fn write_past(&self, shard: Shard, key: &[u8], value: Option<&[u8]>) {
+        self.locked(|state| state.write_past(shard, &Key::from(key), value.map(<[u8]>::to_vec)));
+    }
+
+    fn locked<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
+        with(&mut self.shared.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Carries out a request, after and before what may go wrong.
+    fn request<'a, T: Send + 'a>(
+        &'a self,
+        work: impl FnOnce(&mut State) -> Result<T, EngineError> + Send + 'a,
+    ) -> Reply<'a, T> {
+        Box::pin(async move {
+            let Some(faults) = self.faults else { return self.locked(work) };
+            faults.travel().await;
+            if chance(faults.lost_request) {
+                return Err(EngineError::Unknown("the request was lost".to_owned()));
+            }
+            let answer = self.locked(work);
+            faults.travel().await;
+            match chance(faults.lost_answer) {
+                true => Err(EngineError::Unknown("the answer was lost".to_owned())),
+                false => answer,
+            }
+        })
+    }
+}
+
+/// `true` with this probability.
+fn chance(probability: f64) -> bool {
+    probability > 0.0 && ((crate::names::random() >> 10) as f64 / (1u64 << 53) as f64) < probability
+}
+
+impl Faults {
+    async fn travel(&self) {
+        if chance(self.late) {
+            let share = (crate::names::random() >> 10) as f64 / (1u64 << 53) as f64;
+            tokio::time::sleep(self.delay.mul_f64(share)).await;
+        }
+    }
+}
+
+impl Engine for MemoryEngine {
+    fn promise(&self) -> Promise {
+        Promise::Exact
+    }
+
+    fn longest_key(&self) -> usize {
+        usize::MAX
+    }
+
+    fn create<'a>(&'a self, description: &'a [u8], shards: u32) -> Reply<'a, bool> {
+        self.request(move |state| Ok(state.create(description, shards)))
+    }
+
+    fn description(&self) -> Reply<'_, Option<Vec<u8>>> {
+        self.request(|state| Ok(state.description.clone()))
+    }
+
+    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
+        self.request(move |state| state.shard(shard).map(|of| of.join(member)))
+    }
+
+    fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
+        self.request(move |state| {
+            state.shard(shard).map(|of| {
+                of.members.remove(&member);
+            })
+        })
+    }
+
+    fn renew<'a>(&'a self, renewals: &'a [Renewal]) -> Reply<'a, Vec<Option<Renewed>>> {
+        self.request(move |state| renewals.iter().map(|renewal| state.renew(renewal)).collect())
+    }
+
+    fn acknowledge(&self, shard: Shard, member: MemberId, position: u64) -> Reply<'_, ()> {
+        self.request(move |state| state.shard(shard).map(|of| of.acknowledge(member, position)))
+    }
+
+    fn members(&self, shard: Shard) -> Reply<'_, Vec<Member>> {
+        self.request(move |state| Ok(state.shard(shard)?.members.values().copied().collect()))
+    }
+
+    fn strike(&self, shard: Shard, member: MemberId, renewed: u64) -> Reply<'_, bool> {
+        self.request(move |state| Ok(state.shard(shard)?.strike(member, renewed)))
+    }
+
+    fn head(&self, shard: Shard) -> Reply<'_, Head> {
+        self.request(move |state| Ok(state.shard(shard)?.head()))
+    }
+
+    fn read(&self, shard: Shard, after: Head, limit: usize) -> Reply<'_, Log> {
+        self.request(move |state| Ok(state.shard(shard)?.read(after, limit)))
+    }
+
+    fn candidates<'a>(&'a self, shard: Shard, spans: &'a [Span]) -> Reply<'a, (Head, Vec<Vec<Key>>)> {
+        self.request(move |state| {
+            let of = state.shard(shard)?;
+            Ok((of.head(), spans.iter().map(|span| of.candidates(span)).collect()))
+        })
+    }
+
+    fn walk<'a>(
+        &'a self,
+        shard: Shard,
+        generation: Generation,
+        after: Option<&'a Position>,
+        limit: usize,
+    ) -> Reply<'a, (Head, Vec<Position>)> {
+        self.request(move |state| {
+            let of = state.shard(shard)?;
+            Ok((of.head(), of.walk(generation, after, limit)))
+        })
+    }
+
+    fn append<'a>(&'a self, append: &'a Append) -> Reply<'a, Appended> {
+        Box::pin(async move {
+            let appended = self.request(move |state| state.append(append)).await;
+            self.shared.news.notify_waiters();
+            appended
+        })
+    }
+
+    fn settle<'a>(&'a self, settle: &'a Settle) -> Reply<'a, bool> {
+        self.request(move |state| state.settle(settle))
+    }
+
+    fn open(&self, shard: Shard) -> Reply<'_, Vec<Open>> {
+        self.request(move |state| Ok(state.shard(shard)?.open.values().cloned().collect()))
+    }
+
+    fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>> {
+        self.request(move |state| {
+            keys.iter().map(|(shard, key)| Ok(state.shard(*shard)?.values.get(key).cloned())).collect()
+        })
+    }
+
+    fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
+        self.request(move |state| Ok(state.outbox.iter().take(limit).map(|(id, key)| (*id, key.clone())).collect()))
+    }
+
+    fn save<'a>(&'a self, shard: Shard, snapshot: Snapshot, bytes: &'a [u8]) -> Reply<'a, ()> {
+        self.request(move |state| state.shard(shard).map(|of| of.snapshots.push((snapshot, bytes.to_vec()))))
+    }
+
+    fn load(&self, shard: Shard, id: SnapshotId) -> Reply<'_, Option<Vec<u8>>> {
+        self.request(move |state| {
+            let of = state.shard(shard)?;
+            Ok(of.snapshots.iter().find(|(snapshot, _)| snapshot.id == id).map(|(_, bytes)| bytes.clone()))
+        })
+    }
+
+    fn newest(&self, shard: Shard) -> Reply<'_, Option<Snapshot>> {
+        self.request(move |state| Ok(state.shard(shard)?.newest()))
+    }
+
+    fn cut(&self, shard: Shard, up_to: u64) -> Reply<'_, ()> {
+        self.request(move |state| state.shard(shard).map(|of| of.cut(up_to)))
+    }
+
+    fn wait<'a>(&'a self, known: &'a [(Shard, u64)], timeout: Duration) -> Reply<'a, Vec<Shard>> {
+        Box::pin(async move {
+            let news = self.shared.news.notified();
+            tokio::pin!(news);
+            // From here on no news is missed.
+            news.as_mut().enable();
+            let moved = || self.locked(|state| state.moved(known));
+            let at_once = moved();
+            if !at_once.is_empty() {
+                return Ok(at_once);
+            }
+            let _ = tokio::time::timeout(timeout, news).await;
+            Ok(moved())
+        })
+    }
+}

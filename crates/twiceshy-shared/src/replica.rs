@@ -1,0 +1,217 @@
+//! A member's copy of a shard's filter, and when it may be believed.
+
+use crate::clock::Moment;
+use crate::names::Head;
+use std::collections::HashSet;
+use twiceshy::filter::Backed;
+use twiceshy::remote::Key;
+
+/// The most queries that are known to be absent although the filter cannot say so.
+const MOST_EXCEPTIONS: usize = 4_096;
+
+/// A copy of a shard's filter.
+#[derive(Debug, Default)]
+pub(crate) struct Replica {
+    /// `None` until it is loaded.
+    filter: Option<Box<dyn Backed>>,
+    /// The last record that was applied.
+    at: Head,
+    /// When the renewal was sent whose answer has been applied. `None` if the filter may not be believed.
+    fresh_from: Option<Moment>,
+    /// Keys whose removal is not committed yet. The filter has lost them, but they are in the set.
+    held: HashSet<Key>,
+    /// Queries that are not in the set at this position, though the filter reports them present.
+    exceptions: HashSet<Key>,
+}
+
+/// What a copy says of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    Absent,
+    /// The filter lets it pass.
+    Passed,
+    /// The copy is not loaded or too old: ask the store.
+    Unknown,
+}
+
+/// How fresh a copy must be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fresh {
+    /// Less than this many nanoseconds old at this moment.
+    At(Moment, u64),
+    /// With this position applied.
+    Position(u64),
+}
+
+impl Replica {
+    /// Asks the filter.
+    #[inline]
+    pub(crate) fn ask(&self, key: &[u8], fresh: Fresh) -> Said {
+        match (&self.filter, self.is(fresh)) {
+            (Some(filter), true) => match filter.contains(key) {
+                true if self.exceptions.contains(key) => Said::Absent,
+                true => Said::Passed,
+                false if self.held.contains(key) => Said::Passed,
+                false => Said::Absent,
+            },
+            _ => Said::Unknown,
+        }
+    }
+
+    /// Asks the filter for several keys: `true` where a key may be present.
+    pub(crate) fn ask_batch(&self, keys: &[&[u8]], fresh: Fresh, found: &mut [bool]) {
+        match (&self.filter, self.is(fresh)) {
+            (Some(filter), true) => {
+                filter.contains_batch(keys, found);
+                if !self.held.is_empty() || !self.exceptions.is_empty() {
+                    let of = |key: &[u8], found: bool| match found {
+                        true => !self.exceptions.contains(key),
+                        false => self.held.contains(key),
+                    };
+                    found.iter_mut().zip(keys).for_each(|(found, key)| *found = of(key, *found));
+                }
+            }
+            _ => found.fill(true),
+        }
+    }
+
+    #[inline]
+    fn is(&self, fresh: Fresh) -> bool {
+        match (fresh, self.fresh_from) {
+            (Fresh::At(now, nanos), Some(from)) => now.nanos_since(from) < nanos,
+            (Fresh::At(..), None) => false,
+            (Fresh::Position(position), _) => self.at.position >= position,
+        }
+    }
+
+    pub(crate) fn filter(&self) -> Option<&dyn Backed> {
+        self.filter.as_deref()
+    }
+
+    pub(crate) fn filter_mut(&mut self) -> Option<&mut Box<dyn Backed>> {
+        self.filter.as_mut()
+    }
+
+    pub(crate) fn at(&self) -> Head {
+        self.at
+    }
+
+    /// `true` if the copy has a lease or had one that was not given back.
+    pub(crate) fn has_lease(&self) -> bool {
+        self.fresh_from.is_some()
+    }
+
+    pub(crate) fn fresh_from(&self) -> Option<Moment> {
+        self.fresh_from
+    }
+
+    pub(crate) fn exceptions(&self) -> usize {
+        self.exceptions.len()
+    }
+
+    /// A record was applied.
+    pub(crate) fn applied(&mut self, at: Head) {
+        self.at = at;
+    }
+
+    /// The answer of a renewal that was sent at this moment has been applied.
+    pub(crate) fn refresh(&mut self, sent: Moment) {
+        self.fresh_from = self.fresh_from.max(Some(sent));
+    }
+
+    /// From now on look-ups ask the store.
+    pub(crate) fn distrust(&mut self) {
+        self.fresh_from = None;
+    }
+
+    /// Another filter takes the place of this one. It may not be believed yet.
+    pub(crate) fn replace(&mut self, filter: Option<Box<dyn Backed>>, at: Head) {
+        *self = Replica { filter, at, ..Replica::default() };
+    }
+
+    /// A larger table with the same set takes the place of the filter: it is as fresh.
+    pub(crate) fn take_over(&mut self, filter: Box<dyn Backed>, at: Head) {
+        self.filter = Some(filter);
+        self.at = at;
+    }
+
+    /// The filter is about to lose this key, which stays in the set until that is committed.
+    pub(crate) fn hold(&mut self, key: &Key) {
+        self.held.insert(key.clone());
+    }
+
+    pub(crate) fn let_go(&mut self) {
+        self.held.clear();
+    }
+
+    /// The query is not in the set at this position, and the filter cannot be changed to say so.
+    pub(crate) fn except(&mut self, query: Key) {
+        if self.exceptions.len() < MOST_EXCEPTIONS {
+            self.exceptions.insert(query);
+        }
+    }
+
+    /// The key comes into the set: it is no exception from now on.
+    pub(crate) fn announced(&mut self, key: &Key) {
+        self.exceptions.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use std::time::Duration;
+    use twiceshy::filter::Operation;
+    use twiceshy::remote::{ByHash, Generation};
+    use twiceshy::{HashKey, Kind};
+
+    fn replica(now: Moment) -> Replica {
+        let mut filter = Kind::Telescoping.make(100, 0.01, HashKey::fixed(1), Generation(0)).expect("usual options");
+        let plan = filter.plan(Operation::Insert(b"stored"), &ByHash::new()).expect("room");
+        filter.apply(plan).expect("its own plan");
+        let mut replica = Replica::default();
+        replica.replace(Some(filter), Head { position: 1, tag: 5 });
+        replica.refresh(now);
+        replica
+    }
+
+    #[test]
+    fn an_old_copy_denies_nothing() {
+        let now = Clock::default().now();
+        let mut replica = replica(now);
+        let nanos = 1_000_000;
+        let later = |millis| now.after(Duration::from_millis(millis));
+        assert_eq!(replica.ask(b"other", Fresh::At(now, nanos)), Said::Absent);
+        assert_eq!(replica.ask(b"stored", Fresh::At(now, nanos)), Said::Passed);
+        assert_eq!(replica.ask(b"other", Fresh::At(later(1), nanos)), Said::Unknown);
+        // An older renewal whose answer comes late changes nothing.
+        replica.refresh(later(5));
+        replica.refresh(later(2));
+        assert_eq!(replica.ask(b"other", Fresh::At(later(5), nanos)), Said::Absent);
+        replica.distrust();
+        assert_eq!(replica.ask(b"other", Fresh::At(later(5), nanos)), Said::Unknown);
+        assert_eq!(replica.ask(b"other", Fresh::Position(1)), Said::Absent);
+        assert_eq!(replica.ask(b"other", Fresh::Position(2)), Said::Unknown);
+        let mut found = [false; 2];
+        replica.ask_batch(&[b"other", b"stored"], Fresh::Position(2), &mut found);
+        assert_eq!(found, [true, true]);
+    }
+
+    #[test]
+    fn keys_that_are_being_removed_pass_and_exceptions_do_not_until_they_are_announced() {
+        let now = Clock::default().now();
+        let mut replica = replica(now);
+        let fresh = Fresh::At(now, 1);
+        let (held, stored) = (Key::from(&b"held"[..]), Key::from(&b"stored"[..]));
+        replica.hold(&held);
+        replica.except(stored.clone());
+        let mut found = [false; 3];
+        replica.ask_batch(&[b"held", b"stored", b"other"], fresh, &mut found);
+        assert_eq!(found, [true, false, false]);
+        assert_eq!((replica.ask(b"held", fresh), replica.ask(b"stored", fresh)), (Said::Passed, Said::Absent));
+        replica.let_go();
+        replica.announced(&stored);
+        assert_eq!((replica.ask(b"held", fresh), replica.ask(b"stored", fresh)), (Said::Absent, Said::Passed));
+    }
+}

@@ -1,0 +1,105 @@
+//! Counts of what a guard did.
+
+use crate::names::{Head, MemberId, Shard};
+use crate::replica::Said;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a guard has done since it was opened.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Look-ups that the filter answered with *absent*.
+    pub turned_away: u64,
+    /// Look-ups that the filter let pass.
+    pub passed: u64,
+    /// Look-ups that were made while the copy was too old or not loaded: the store was asked.
+    pub unfiltered: u64,
+    /// Values that were read from the engine.
+    pub loads: u64,
+    /// Mistakes that this process has taught all members.
+    pub learned: u64,
+    /// Records of others that were applied.
+    pub applied: u64,
+    /// Changes that had to be planned again because another member was faster.
+    pub replanned: u64,
+    /// Times that this process had to join a shard anew.
+    pub rejoined: u64,
+    /// Copies that differed from those of other members. This should be 0.
+    pub diverged: u64,
+    /// Larger tables that this process has made.
+    pub grown: u64,
+    /// The copies.
+    pub copies: Vec<CopyStats>,
+}
+
+/// The state of the copy of one shard.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CopyStats {
+    /// The shard.
+    pub shard: Shard,
+    /// The member that this process is.
+    pub member: MemberId,
+    /// The last record that was applied.
+    pub at: Head,
+    /// The keys in the filter.
+    pub keys: u64,
+    /// The memory of the filter in bits.
+    pub local_bits: u64,
+    /// The time since the renewal was sent that the copy is fresh from; `None` if it may not be believed.
+    pub age: Option<Duration>,
+    /// Queries that are known to be absent although the filter cannot say so.
+    pub exceptions: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    turned_away: AtomicU64,
+    passed: AtomicU64,
+    unfiltered: AtomicU64,
+    pub(crate) loads: AtomicU64,
+    pub(crate) learned: AtomicU64,
+    pub(crate) applied: AtomicU64,
+    pub(crate) replanned: AtomicU64,
+    pub(crate) rejoined: AtomicU64,
+    pub(crate) diverged: AtomicU64,
+    pub(crate) grown: AtomicU64,
+}
+
+pub(crate) fn add(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Ordering::Relaxed);
+}
+
+impl Counters {
+    #[inline]
+    pub(crate) fn count(&self, said: Said) {
+        match said {
+            Said::Absent => add(&self.turned_away, 1),
+            Said::Passed => add(&self.passed, 1),
+            Said::Unknown => add(&self.unfiltered, 1),
+        }
+    }
+
+    pub(crate) fn count_batch(&self, passed: u64, turned_away: u64) {
+        add(&self.passed, passed);
+        add(&self.turned_away, turned_away);
+    }
+
+    pub(crate) fn read(&self) -> Stats {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Stats {
+            turned_away: get(&self.turned_away),
+            passed: get(&self.passed),
+            unfiltered: get(&self.unfiltered),
+            loads: get(&self.loads),
+            learned: get(&self.learned),
+            applied: get(&self.applied),
+            replanned: get(&self.replanned),
+            rejoined: get(&self.rejoined),
+            diverged: get(&self.diverged),
+            grown: get(&self.grown),
+            copies: Vec::new(),
+        }
+    }
+}

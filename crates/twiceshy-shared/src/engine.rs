@@ -192,6 +192,9 @@ pub struct Snapshot {
     pub bytes: u64,
 }
 
+/// [`Engine::read`] may stop after this many records.
+pub const MOST_RECORDS: usize = 1_024;
+
 /// An engine: a database that holds one shared set, and that all its members reach.
 ///
 /// **Contract.** Every request is one transaction: all of it happens or nothing, and a request sees every transaction whose answer
@@ -233,7 +236,8 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// The head of a shard.
     fn head(&self, shard: Shard) -> Reply<'_, Head>;
 
-    /// The records after a position: at least one, if there are any, and not many more bytes than `limit`.
+    /// The records after a position: at least one, if there are any, not many more bytes than `limit`, and no fewer records than make so many
+    /// bytes, unless that would be more than [`MOST_RECORDS`].
     fn read(&self, shard: Shard, after: Head, limit: usize) -> Reply<'_, Log>;
 
     /// The keys of parts of the index, and the head that they belong to.

@@ -15,19 +15,25 @@ mod known;
 mod member;
 mod memory;
 mod names;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
 mod replica;
+#[cfg(feature = "testing")]
+pub mod servers;
 mod set;
 mod stats;
 
 pub use blocking::Blocking;
 pub use engine::{
-    Append, Appended, Engine, EngineError, Entry, Log, Logged, Member, Open, Promise, Renewal, Renewed, Reply, Settle,
-    Snapshot, Span,
+    Append, Appended, Engine, EngineError, Entry, Log, Logged, MOST_RECORDS, Member, Open, Promise, Renewal, Renewed,
+    Reply, Settle, Snapshot, Span,
 };
 pub use error::Error;
 pub use guard::{Freshness, Opening, Shared, Token};
 pub use memory::{Faults, MemoryEngine};
 pub use names::{Announcement, Head, MemberId, Shard, SnapshotId};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresEngine;
 pub use set::{Level, Set};
 pub use stats::{CopyStats, Stats};

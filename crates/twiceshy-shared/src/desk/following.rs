@@ -2,7 +2,7 @@
 
 use super::{Desk, Trouble};
 use crate::clock::{Moment, with_drift};
-use crate::engine::{EngineError, Log, Logged, Renewed, Snapshot};
+use crate::engine::{EngineError, Log, Logged, MOST_RECORDS, Renewed, Snapshot};
 use crate::names::{Head, MemberId, SnapshotId, random};
 use crate::record::{self, Record, What};
 use crate::stats::add;
@@ -93,10 +93,11 @@ impl Desk {
                 Log::Cut | Log::Broken => return Err(Trouble::Lost),
             };
             let bytes: usize = records.iter().map(|logged| logged.record.len()).sum();
+            let is_last = bytes < READ && records.len() < MOST_RECORDS;
             for logged in records {
                 self.apply(logged).await?;
             }
-            if bytes < READ {
+            if is_last {
                 return Ok(());
             }
         }

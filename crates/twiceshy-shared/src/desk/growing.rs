@@ -50,7 +50,7 @@ impl Desk {
             return Ok(());
         }
         if self.growing.is_none() {
-            self.begin_growth().await?;
+            self.begin_growth(0).await?;
         }
         match self.growth_step().await {
             Err(Trouble::Moved) => self.catch_up().await,
@@ -63,14 +63,13 @@ impl Desk {
         }
     }
 
-    /// Grows until there is room.
-    pub(super) async fn grow_at_once(&mut self) -> Result<(), Trouble> {
+    /// Grows until there is room for this many keys more.
+    pub(super) async fn grow_at_once(&mut self, more: u64) -> Result<(), Trouble> {
         let cells = |desk: &Desk| desk.copy().read().filter().map_or(0, |filter| filter.cells());
         let before = cells(self);
         self.growth_elsewhere = None;
-        if self.growing.is_none() {
-            self.begin_growth().await?;
-        }
+        // A table that was begun for fewer keys may be too small.
+        self.begin_growth(more).await?;
         while self.growing.is_some() && cells(self) == before {
             match self.growth_step().await {
                 Err(Trouble::Moved) => self.catch_up().await?,
@@ -89,7 +88,8 @@ impl Desk {
     }
 
     /// Says that this member fills a larger table, and begins it.
-    async fn begin_growth(&mut self) -> Result<(), Trouble> {
+    async fn begin_growth(&mut self, more: u64) -> Result<(), Trouble> {
+        self.growing = None;
         let at = self.at();
         let what = What::Grow { member: self.copy().member() };
         let record = Record { digest: None, what, plans: Vec::new() };
@@ -105,7 +105,8 @@ impl Desk {
         let replica = self.copy().read();
         let filter = replica.filter().ok_or(Trouble::Lost)?;
         let (generation, schema) = filter.layout();
-        let cells = self.inner.described.cells((filter.len() + 100).saturating_mul(2)).map_err(Trouble::Other)?;
+        let cells =
+            self.inner.described.cells((filter.len() + more + 100).saturating_mul(2)).map_err(Trouble::Other)?;
         let table = filter.successor(Target::Cells(cells.max(filter.cells() + 1)), generation);
         let table = table.map_err(|error| Trouble::Other(Error::Filter(error.to_string())))?.ok_or(Trouble::Full)?;
         drop(replica);

@@ -273,7 +273,7 @@ impl Desk {
                     continue;
                 }
                 Err(Trouble::Full) => {
-                    self.grow_at_once().await?;
+                    self.grow_at_once(group.iter().map(|change| change.what.len() as u64).sum()).await?;
                     continue;
                 }
                 Err(trouble) => return Err(trouble),

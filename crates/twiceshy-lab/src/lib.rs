@@ -13,6 +13,7 @@ pub mod interval;
 pub mod models;
 pub mod replay;
 pub mod report;
+pub mod shared;
 pub mod statistics;
 pub mod torture;
 pub mod uniform;

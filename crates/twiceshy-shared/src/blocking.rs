@@ -26,13 +26,23 @@ pub struct Blocking(Shared);
 impl Blocking {
     /// Makes a new set in an engine.
     pub fn create(set: &crate::Set, engine: impl Engine) -> Result<(), Error> {
+        Blocking::create_with(set, Arc::new(engine))
+    }
+
+    /// Makes a new set in an engine that others use too.
+    pub fn create_with(set: &crate::Set, engine: Arc<dyn Engine>) -> Result<(), Error> {
         let set = *set;
-        background::block_on(async move { set.create(&engine).await })
+        background::block_on(async move { set.create(&*engine).await })
     }
 
     /// Opens the set in an engine.
     pub fn open(engine: impl Engine) -> Result<Blocking, Error> {
-        background::block_on(Opening::new().open(Arc::new(engine))).map(Blocking)
+        Blocking::open_with(Opening::new(), Arc::new(engine))
+    }
+
+    /// Opens the set in an engine, in another way than usual.
+    pub fn open_with(opening: Opening, engine: Arc<dyn Engine>) -> Result<Blocking, Error> {
+        background::block_on(opening.open(engine)).map(Blocking)
     }
 
     /// The guard with functions to be awaited.

@@ -57,7 +57,7 @@ impl Clock {
 /// `CLOCK_MONOTONIC` would stand still while the machine is suspended, and a lease would outlive its time.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[inline]
-fn machine_nanos() -> u64 {
+pub(crate) fn machine_nanos() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
@@ -65,7 +65,7 @@ fn machine_nanos() -> u64 {
 /// The standard library's clock. On macOS and Windows it may stand still during a suspension: see docs/shared.md.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 #[inline]
-fn machine_nanos() -> u64 {
+pub(crate) fn machine_nanos() -> u64 {
     use std::sync::LazyLock;
     use std::time::Instant;
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -125,9 +125,7 @@ impl Inner {
         let shards = (0..).map(Shard).zip(&self.copies);
         let renewal = |(shard, copy): (Shard, &Copy)| {
             let (member, replica) = (copy.member(), copy.read());
-            // Without a lease nothing is denied, so everything can be acknowledged.
-            let acknowledged = if replica.has_lease() { replica.at().position } else { u64::MAX };
-            (member.0 != 0).then_some(Renewal { shard, member, acknowledged })
+            (member.0 != 0).then_some(Renewal { shard, member, acknowledged: replica.acknowledged() })
         };
         shards.filter_map(renewal).collect()
     }

@@ -3,6 +3,7 @@
 //! Each process has an adaptive filter of the set in its own memory, so that a look-up of an absent key costs no round trip. All agree with a
 //! database that holds the set, and a mistake that one of them has paid for is fixed in all.
 
+mod address;
 mod background;
 mod blocking;
 mod clock;
@@ -24,6 +25,7 @@ pub mod servers;
 mod set;
 mod stats;
 
+pub use address::{connect, is_address, shown};
 pub use blocking::Blocking;
 pub use engine::{
     Append, Appended, Engine, EngineError, Entry, Log, Logged, MOST_RECORDS, Member, Open, Promise, Renewal, Renewed,

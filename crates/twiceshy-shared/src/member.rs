@@ -33,6 +33,10 @@ pub(crate) async fn renew(inner: Arc<Inner>) {
             for (renewal, renewed) in renewals.iter().zip(&answers) {
                 // An answer to an earlier membership says nothing of this one.
                 if inner.copy(renewal.shard).member() == renewal.member {
+                    if let Some(renewed) = renewed {
+                        // While there is no lease, nobody need wait for this copy.
+                        inner.copy(renewal.shard).write().promise(renewed.head.position);
+                    }
                     let _ = inner.send(renewal.shard, Request::Renewed { sent, renewed: *renewed });
                 }
             }

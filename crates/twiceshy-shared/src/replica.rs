@@ -18,6 +18,8 @@ pub(crate) struct Replica {
     at: Head,
     /// When the renewal was sent whose answer has been applied. `None` if the filter may not be believed.
     fresh_from: Option<Moment>,
+    /// The highest position that was acknowledged before it was applied. There is no lease until it is.
+    promised: u64,
     /// Keys whose removal is not committed yet. The filter has lost them, but they are in the set.
     held: HashSet<Key>,
     /// Queries that are not in the set at this position, though the filter reports them present.
@@ -114,9 +116,24 @@ impl Replica {
         self.at = at;
     }
 
-    /// The answer of a renewal that was sent at this moment has been applied.
+    /// The answer of a renewal that was sent at this moment has been applied. It counts only if everything is applied that was ever
+    /// acknowledged: the answer may be older than an acknowledgement.
     pub(crate) fn refresh(&mut self, sent: Moment) {
-        self.fresh_from = self.fresh_from.max(Some(sent));
+        if self.at.position >= self.promised {
+            self.fresh_from = self.fresh_from.max(Some(sent));
+        }
+    }
+
+    /// The position that can be acknowledged: nothing up to there will be denied.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.at.position.max(self.promised)
+    }
+
+    /// Promises not to deny anything up to a position before it is applied. Nothing happens while there is a lease.
+    pub(crate) fn promise(&mut self, position: u64) {
+        if self.fresh_from.is_none() {
+            self.promised = self.promised.max(position);
+        }
     }
 
     /// From now on look-ups ask the store.
@@ -126,7 +143,7 @@ impl Replica {
 
     /// Another filter takes the place of this one. It may not be believed yet.
     pub(crate) fn replace(&mut self, filter: Option<Box<dyn Backed>>, at: Head) {
-        *self = Replica { filter, at, ..Replica::default() };
+        *self = Replica { filter, at, promised: self.promised, ..Replica::default() };
     }
 
     /// A larger table with the same set takes the place of the filter: it is as fresh.
@@ -196,6 +213,23 @@ mod tests {
         let mut found = [false; 2];
         replica.ask_batch(&[b"other", b"stored"], Fresh::Position(2), &mut found);
         assert_eq!(found, [true, true]);
+    }
+
+    #[test]
+    fn a_renewal_that_is_older_than_an_acknowledgement_does_not_count() {
+        let now = Clock::default().now();
+        let mut replica = replica(now);
+        replica.promise(9);
+        assert_eq!(replica.acknowledged(), 1, "there was a lease");
+        replica.distrust();
+        replica.promise(5);
+        replica.promise(4);
+        assert_eq!(replica.acknowledged(), 5);
+        replica.refresh(now);
+        assert!(!replica.has_lease());
+        replica.applied(Head { position: 5, tag: 6 });
+        replica.refresh(now);
+        assert!(replica.has_lease());
     }
 
     #[test]

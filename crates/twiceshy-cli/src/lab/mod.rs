@@ -7,6 +7,7 @@ mod list;
 mod opening;
 mod plot;
 mod run;
+mod shared;
 mod tickets;
 mod torture;
 
@@ -26,6 +27,14 @@ pub(crate) enum Command {
     /// A process of `torture` that opens a damaged store.
     #[command(hide = true)]
     TortureProbe(torture::ProbeArgs),
+    /// Share a set between real processes on a real server: measure it, and check what the processes see while things fail.
+    Shared(shared::Args),
+    /// A process of `shared` that works on keys.
+    #[command(hide = true)]
+    SharedMember(shared::MemberArgs),
+    /// A process of `shared` that is measured.
+    #[command(hide = true)]
+    SharedServant(shared::ServantArgs),
     /// Kill processes that hold tickets of a guard beside a store, and check that no row's key is turned away afterwards.
     TortureTickets(tickets::Args),
     /// A process that `torture-tickets` kills.
@@ -45,6 +54,9 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<bool> {
         Command::Torture(args) => torture::run(args),
         Command::TortureChild(args) => torture::run_child(args).map(|()| true),
         Command::TortureProbe(args) => torture::run_probe(args).map(|()| true),
+        Command::Shared(args) => shared::run(args),
+        Command::SharedMember(args) => shared::run_member(args).map(|()| true),
+        Command::SharedServant(args) => shared::run_servant(args).map(|()| true),
         Command::TortureTickets(args) => tickets::run(args),
         Command::TortureTicketsChild(args) => tickets::run_child(args).map(|()| true),
     }

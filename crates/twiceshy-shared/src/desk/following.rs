@@ -5,6 +5,7 @@ use crate::clock::{Moment, with_drift};
 use crate::engine::{EngineError, Log, Logged, MOST_RECORDS, Renewed, Snapshot};
 use crate::names::{Head, MemberId, SnapshotId, random};
 use crate::record::{self, Record, What};
+use crate::replica::Replica;
 use crate::stats::add;
 use std::sync::atomic::Ordering;
 use twiceshy::filter::Backed;
@@ -21,6 +22,7 @@ impl Desk {
     /// Joins the shard under a new number: registers, then loads the newest snapshot and the log after it.
     pub(super) async fn join(&mut self) -> Result<(), Trouble> {
         let member = MemberId(random());
+        *self.copy().write() = Replica::default();
         self.inner.engine.join(self.shard, member).await?;
         self.load_copy().await?;
         self.copy().member.store(member.0, Ordering::Release);
@@ -171,7 +173,9 @@ impl Desk {
         self.growing = None;
         self.growth_elsewhere = None;
         self.copy().write().distrust();
-        self.inner.engine.acknowledge(self.shard, self.copy().member(), u64::MAX).await?;
+        let head = self.inner.engine.head(self.shard).await?;
+        self.copy().write().promise(head.position);
+        self.inner.engine.acknowledge(self.shard, self.copy().member(), head.position).await?;
         let mut filter = self.load(to).await?;
         for plan in plans {
             filter.apply(plan).map_err(|_| Trouble::Lost)?;

@@ -13,6 +13,7 @@ use crate::engine::{Append, Appended, EngineError, Log, Open, Renewed};
 use crate::error::Error;
 use crate::inner::{Copy, Inner};
 use crate::names::{Announcement, Head, Shard, random};
+use crate::replica::Replica;
 use crate::stats::add;
 use drafting::Draft;
 use growing::Growing;
@@ -207,8 +208,9 @@ impl Desk {
     /// This process is no member from now on, and joins anew.
     fn lose(&mut self) {
         let copy = self.copy();
-        copy.write().replace(None, Head::default());
         copy.member.store(0, Ordering::Release);
+        // With what this member has promised: the next one has promised nothing.
+        *copy.write() = Replica::default();
         self.growing = None;
         add(&self.inner.counters.rejoined, 1);
     }

@@ -191,7 +191,7 @@ impl From<tokio_postgres::Error> for Failure {
 }
 
 /// An error before anything was asked of the server.
-pub(super) fn before(error: &tokio_postgres::Error) -> EngineError {
+pub(crate) fn before(error: &tokio_postgres::Error) -> EngineError {
     let message = error.as_db_error().map_or_else(|| error.to_string(), |refused| refused.message().to_owned());
     let cause = std::error::Error::source(error).filter(|_| error.as_db_error().is_none());
     EngineError::Failed(cause.map_or(message.clone(), |cause| format!("{message}: {cause}")))

@@ -8,6 +8,8 @@ use crate::engine::{
     Snapshot, Span,
 };
 use crate::names::{Announcement, Head, MemberId, Shard, SnapshotId};
+#[cfg(feature = "testing")]
+pub(crate) use line::before;
 use line::{Connect, Failure, Line, With};
 use news::{Listener, Teller};
 use std::fmt;

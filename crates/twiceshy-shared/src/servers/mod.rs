@@ -1,7 +1,11 @@
 //! Servers for tests and experiments: started with an empty data folder on a free port of this machine alone, and removed afterwards.
 
+#[cfg(feature = "postgres")]
+mod bare;
 mod postgres;
 
+#[cfg(feature = "postgres")]
+pub use bare::BarePostgres;
 pub use postgres::PostgresServer;
 
 use std::fs::{self, File};
@@ -15,6 +19,11 @@ use tempfile::TempDir;
 
 /// How long a server has to start.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The nanoseconds since this machine was started: the same for all its processes.
+pub fn now() -> u64 {
+    crate::clock::machine_nanos()
+}
 
 /// Finds a server's program: in the path, or where Debian puts PostgreSQL.
 pub fn find(program: &str) -> Option<PathBuf> {

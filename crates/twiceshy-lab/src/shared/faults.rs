@@ -1,0 +1,73 @@
+//! What goes wrong in a run.
+
+use super::member::Member;
+use super::server::Server;
+use crate::workload::rng::Rng;
+use rustix::process::Signal;
+use std::io;
+use std::time::Duration;
+use twiceshy_shared::servers::now;
+
+/// A fault, and how long after the begin of a run it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A process is killed, and another one joins.
+    Kill,
+    /// A process is stopped for this long.
+    Stop(Duration),
+    /// The server ends the connections of some processes, whatever they are doing.
+    Cut,
+    /// The server crashes and starts again.
+    Crash,
+}
+
+impl Fault {
+    /// The faults of a run with this lease: two to four, and seldom a crash of the server.
+    pub(super) fn draw(rng: &mut Rng, lease: Duration) -> Vec<Fault> {
+        let longer = |rng: &mut Rng| lease + lease.mul_f64(rng.unit());
+        let mut faults: Vec<Fault> = (0..2 + rng.below(3))
+            .map(|_| match rng.below(10) {
+                0..4 => Fault::Stop(longer(rng)),
+                4..7 => Fault::Kill,
+                _ => Fault::Cut,
+            })
+            .collect();
+        if rng.below(12) == 0 {
+            faults.push(Fault::Crash);
+        }
+        faults
+    }
+}
+
+/// The members of a run, and the way to start another.
+pub(super) struct Cast<'a> {
+    pub(super) members: Vec<Member>,
+    pub(super) start: &'a mut dyn FnMut() -> io::Result<Member>,
+    /// When the members end by themselves.
+    pub(super) until: u64,
+}
+
+impl Cast<'_> {
+    /// Lets a fault happen.
+    pub(super) fn suffer(&mut self, fault: Fault, server: &mut Server, rng: &mut Rng) -> io::Result<()> {
+        let victim = rng.below(self.members.len() as u64) as usize;
+        match fault {
+            Fault::Kill => {
+                self.members[victim].kill();
+                let mut newcomer = (self.start)()?;
+                if newcomer.is_ready()? && now() < self.until {
+                    newcomer.order(&self.until.to_string())?;
+                }
+                self.members.push(newcomer);
+            }
+            Fault::Stop(time) => {
+                self.members[victim].signal(Signal::STOP);
+                std::thread::sleep(time);
+                self.members[victim].signal(Signal::CONT);
+            }
+            Fault::Cut => server.cut(rng.below(6) + 1)?,
+            Fault::Crash => server.crash()?,
+        }
+        Ok(())
+    }
+}

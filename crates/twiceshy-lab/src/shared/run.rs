@@ -1,0 +1,244 @@
+//! Runs of real processes with faults, and the check of their histories.
+
+use super::child::{MemberTurn, key, value};
+use super::faults::{Cast, Fault};
+use super::history::Histories;
+use super::linear::is_linearizable;
+use super::measure::{Measured, measure};
+use super::member::Member;
+use super::server::{EngineKind, Server};
+use crate::workload::rng::Rng;
+use serde::Serialize;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use twiceshy_shared::servers::now;
+use twiceshy_shared::{Blocking, Level, Opening, Set, connect};
+
+/// The input of [`run_shared`].
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The engine.
+    pub engine: EngineKind,
+    /// The number of processes.
+    pub processes: u64,
+    /// The number of shards.
+    pub shards: u32,
+    /// How many histories are made and checked.
+    pub runs: u64,
+    /// `true` if processes are killed and stopped, connections cut, and the server is restarted.
+    pub faults: bool,
+    /// The random seed. What happens when also depends on the machine.
+    pub seed: u64,
+    /// `true` if look-ups do not check that the copy is fresh: to see that the test can fail.
+    pub without_lease_check: bool,
+    /// How many mistakes are replayed; 0 to measure nothing.
+    pub mistakes: u64,
+    /// An existing folder for what the processes say. That of a violation stays there.
+    pub folder: PathBuf,
+}
+
+/// What [`run_shared`] found.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// The engine.
+    pub engine: String,
+    /// The seed.
+    pub seed: u64,
+    /// The processes of each run.
+    pub processes: u64,
+    /// The shards of each set.
+    pub shards: u32,
+    /// The histories that were checked.
+    pub runs: u64,
+    /// The histories that are not linearizable.
+    pub violations: u64,
+    /// What they are.
+    pub failures: Vec<String>,
+    /// The operations in all histories.
+    pub operations: u64,
+    /// Look-ups in them that a filter answered with *absent*.
+    pub denied: u64,
+    /// Processes that were killed.
+    pub killed: u64,
+    /// Processes that were stopped for longer than a lease.
+    pub stopped: u64,
+    /// How often connections were cut.
+    pub cut: u64,
+    /// How often the server was crashed.
+    pub crashed: u64,
+    /// Larger tables that were made.
+    pub grown: u64,
+    /// Mistakes that were learned.
+    pub learned: u64,
+    /// How often a process had to join anew.
+    pub rejoined: u64,
+    /// Copies that differed from others.
+    pub diverged: u64,
+    /// The measurements.
+    #[serde(flatten)]
+    pub measured: Measured,
+}
+
+/// The lease of a set in a run.
+const LEASE: Duration = Duration::from_millis(250);
+
+/// How long the processes of a run work.
+const TIME: Duration = Duration::from_millis(1_200);
+
+/// The keys that they work on.
+const KEYS: u64 = 6;
+
+/// After this many violations the runs end.
+const ENOUGH: u64 = 3;
+
+/// Measures, then makes and checks histories. `member` makes the command of a process that calls
+/// [`work_as_member`](super::work_as_member), `servant` that of one that calls [`serve_as_member`](super::serve_as_member).
+pub fn run_shared(
+    settings: &Settings,
+    member: &dyn Fn(&MemberTurn) -> Command,
+    servant: &dyn Fn(&str) -> Command,
+    progress: &dyn Fn(u64),
+) -> io::Result<Report> {
+    let mut report = Report {
+        engine: settings.engine.name().to_owned(),
+        seed: settings.seed,
+        processes: settings.processes,
+        shards: settings.shards,
+        ..Report::default()
+    };
+    let mut server = Server::start(settings.engine)?;
+    if settings.mistakes > 0 {
+        report.measured = measure(settings, &server, servant)?;
+    }
+    for run in 0..settings.runs {
+        one_run(settings, run, &mut server, member, &mut report)?;
+        report.runs += 1;
+        progress(run + 1);
+        if report.violations >= ENOUGH {
+            break;
+        }
+    }
+    Ok(report)
+}
+
+fn one_run(
+    settings: &Settings,
+    run: u64,
+    server: &mut Server,
+    command: &dyn Fn(&MemberTurn) -> Command,
+    report: &mut Report,
+) -> io::Result<()> {
+    let mut rng = Rng::stream(settings.seed, run);
+    let address = server.address(&format!("run_{run}"));
+    make_set(&address, settings, LEASE, 50)?;
+    let folder = settings.folder.join(format!("run-{run}"));
+    std::fs::create_dir_all(&folder)?;
+    let mut started = 0;
+    let mut start = || {
+        let turn = MemberTurn {
+            address: address.clone(),
+            seed: settings.seed.wrapping_add(run),
+            process: started,
+            keys: KEYS,
+            // Within what clocks may differ by.
+            faster: if settings.faults { [-5_000, 0, 5_000][started as usize % 3] } else { 0 },
+            without_lease_check: settings.without_lease_check,
+        };
+        started += 1;
+        Member::start(command(&turn), &folder, &format!("process-{}", turn.process))
+    };
+    let mut members = (0..settings.processes).map(|_| start()).collect::<io::Result<Vec<_>>>()?;
+    for member in &mut members {
+        if !member.is_ready()? {
+            return Err(io::Error::other(format!("a member could not open its set: see {}", folder.display())));
+        }
+    }
+    let until = now() + TIME.as_nanos() as u64;
+    members.iter_mut().try_for_each(|member| member.order(&until.to_string()))?;
+    let mut cast = Cast { members, start: &mut start, until };
+    if settings.faults {
+        let faults = Fault::draw(&mut rng, LEASE);
+        for fault in faults {
+            std::thread::sleep(Duration::from_millis(20 + rng.below(150)));
+            match fault {
+                Fault::Kill => report.killed += 1,
+                Fault::Stop(_) => report.stopped += 1,
+                Fault::Cut => report.cut += 1,
+                Fault::Crash => report.crashed += 1,
+            }
+            cast.suffer(fault, server, &mut rng)?;
+        }
+    }
+    let mut histories = Histories::default();
+    for member in &mut cast.members {
+        // A change may wait for a lease, for a connection, and for another process.
+        member.finish(TIME + Duration::from_secs(30))?;
+        let said = member.said()?;
+        count(&said, report);
+        histories.read(&said[..])?;
+    }
+    drop(cast);
+    look_at_last(&address, &mut histories)?;
+    report.operations += histories.len();
+    check(&histories, run, &folder, report);
+    server.drop_set(&format!("run_{run}"))
+}
+
+/// Makes the set of a run.
+pub(super) fn make_set(address: &str, settings: &Settings, lease: Duration, keys: u64) -> io::Result<()> {
+    let set = Set::new().shards(settings.shards).expected_keys(keys).lease(lease);
+    let set = match settings.engine {
+        EngineKind::RedisCluster => set.level(Level::Within(lease)),
+        _ => set,
+    };
+    let engine = connect(address).map_err(io::Error::other)?;
+    Blocking::create_with(&set, engine).map_err(io::Error::other)
+}
+
+/// A new member looks at every key when all is over.
+fn look_at_last(address: &str, histories: &mut Histories) -> io::Result<()> {
+    let engine = connect(address).map_err(io::Error::other)?;
+    let guard = Blocking::open_with(Opening::new(), engine).map_err(io::Error::other)?;
+    for number in 0..KEYS {
+        let begin = now();
+        let saw = guard.get(&key(number)).map_err(io::Error::other)?;
+        histories.saw(number, begin, now(), saw.and_then(|bytes| value(&bytes)));
+    }
+    guard.close().map_err(io::Error::other)
+}
+
+/// Counts what a process says of itself.
+fn count(said: &[u8], report: &mut Report) {
+    for line in String::from_utf8_lossy(said).lines() {
+        report.denied += u64::from(line.starts_with("d "));
+        let Some(stats) = line.strip_prefix("stats ") else { continue };
+        let words: Vec<&str> = stats.split(' ').collect();
+        for pair in words.chunks_exact(2) {
+            let Ok(number) = pair[1].parse::<u64>() else { continue };
+            match pair[0] {
+                "grown" => report.grown += number,
+                "learned" => report.learned += number,
+                "rejoined" => report.rejoined += number,
+                "diverged" => report.diverged += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn check(histories: &Histories, run: u64, folder: &Path, report: &mut Report) {
+    let wrong: Vec<u64> =
+        histories.0.iter().filter(|(_, operations)| !is_linearizable(operations)).map(|(key, _)| *key).collect();
+    if wrong.is_empty() {
+        // What nobody needs.
+        let _ = std::fs::remove_dir_all(folder);
+        return;
+    }
+    report.violations += 1;
+    let kept = folder.display();
+    report
+        .failures
+        .push(format!("run {run}: the histories of keys {wrong:?} are not linearizable; they are kept in {kept}"));
+}

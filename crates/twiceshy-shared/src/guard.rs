@@ -29,7 +29,7 @@ use twiceshy::remote::Key;
 /// [`Shared::blocking`] has the same functions for threads.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     /// Ends the tasks when the last clone is dropped.
     _end: Arc<End>,
 }
@@ -282,7 +282,7 @@ impl Shared {
         .await
     }
 
-    fn key(&self, key: &[u8]) -> Result<Key, Error> {
+    pub(crate) fn key(&self, key: &[u8]) -> Result<Key, Error> {
         let longest = self.inner.engine.longest_key();
         if key.len() > longest {
             return Err(Error::KeyTooLong { len: key.len(), longest });

@@ -5,6 +5,7 @@
 
 mod address;
 mod background;
+mod beside;
 mod blocking;
 mod clock;
 mod desk;
@@ -26,6 +27,7 @@ mod set;
 mod stats;
 
 pub use address::{connect, is_address, shown};
+pub use beside::{Resynced, Retirement, Ticket};
 pub use blocking::Blocking;
 pub use engine::{
     Append, Appended, Engine, EngineError, Entry, Log, Logged, MOST_RECORDS, Member, Open, Promise, Renewal, Renewed,

@@ -5,6 +5,7 @@ use crate::names::{Head, MemberId, SnapshotId};
 use twiceshy::filter::Backed;
 use twiceshy::hash::HashKey;
 use twiceshy::plan::Plan;
+use twiceshy::remote::Key;
 
 /// The version of the bytes.
 const VERSION: u8 = 1;
@@ -15,6 +16,8 @@ pub(crate) struct Record {
     /// The digest of the filter after this record, in some records.
     pub(crate) digest: Option<u64>,
     pub(crate) what: What,
+    /// Keys that are announced, if the values of the set are elsewhere: see [`Watches`](crate::desk::Watches).
+    pub(crate) announced: Vec<Key>,
     /// Plans for the filter. After a switch: for the new one.
     pub(crate) plans: Vec<Plan>,
 }
@@ -30,6 +33,11 @@ pub(crate) enum What {
 }
 
 impl Record {
+    /// A record that changes no filter.
+    pub(crate) fn of(what: What) -> Record {
+        Record { digest: None, what, announced: Vec::new(), plans: Vec::new() }
+    }
+
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         match self.what {
@@ -47,10 +55,11 @@ impl Record {
         }
         bytes.push(u8::from(self.digest.is_some()));
         bytes.extend(self.digest.unwrap_or(0).to_le_bytes());
-        for plan in &self.plans {
-            let plan = plan.to_bytes();
-            bytes.extend((plan.len() as u32).to_le_bytes());
-            bytes.extend(plan);
+        bytes.extend((self.announced.len() as u32).to_le_bytes());
+        let announced = self.announced.iter().map(|key| key.to_vec());
+        for part in announced.chain(self.plans.iter().map(Plan::to_bytes)) {
+            bytes.extend((part.len() as u32).to_le_bytes());
+            bytes.extend(part);
         }
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
@@ -103,15 +112,26 @@ impl<'a> Fields<'a> {
         };
         let has_digest = self.u8()? == 1;
         let digest = self.u64().map(|digest| has_digest.then_some(digest))?;
-        let mut plans = Vec::new();
+        let (mut announced, mut plans) = (Vec::new(), Vec::new());
+        for _ in 0..self.u32()? {
+            announced.push(Key::from(self.part()?));
+        }
         while !self.0.is_empty() {
-            let len = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
-            match Plan::from_bytes(self.take(len as usize)?) {
+            match Plan::from_bytes(self.part()?) {
                 Ok(plan) => plans.push(plan),
                 Err(error) => return Some(Err(format!("has a damaged plan: {error}"))),
             }
         }
-        Some(Ok(Record { digest, what, plans }))
+        Some(Ok(Record { digest, what, announced, plans }))
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn part(&mut self) -> Option<&'a [u8]> {
+        let len = self.u32()?;
+        self.take(len as usize)
     }
 }
 
@@ -141,10 +161,14 @@ mod tests {
         let plan = filter.plan(Operation::Insert(b"key"), &ByHash::new()).expect("an empty filter");
         let to = Snapshot { id: SnapshotId(5), at: Head { position: 7, tag: 8 }, digest: 9, bytes: 10 };
         vec![
-            Record { digest: None, what: What::Change, plans: vec![plan.clone(), plan] },
-            Record { digest: Some(0), what: What::Change, plans: Vec::new() },
-            Record { digest: Some(5), what: What::Grow { member: MemberId(77) }, plans: Vec::new() },
-            Record { digest: None, what: What::Switch { to }, plans: Vec::new() },
+            Record { plans: vec![plan.clone(), plan], ..Record::of(What::Change) },
+            Record {
+                digest: Some(0),
+                announced: vec![Key::from(&b"x"[..]), Key::from(&[][..])],
+                ..Record::of(What::Change)
+            },
+            Record { digest: Some(5), ..Record::of(What::Grow { member: MemberId(77) }) },
+            Record::of(What::Switch { to }),
         ]
     }
 
@@ -153,7 +177,8 @@ mod tests {
         for record in records() {
             let bytes = record.to_bytes();
             let again = Record::from_bytes(&bytes).expect("own bytes");
-            assert_eq!((again.digest, again.what, again.plans.len()), (record.digest, record.what, record.plans.len()));
+            assert_eq!((again.digest, again.what, &again.announced), (record.digest, record.what, &record.announced));
+            assert_eq!(again.plans.len(), record.plans.len());
             assert_eq!(again.to_bytes(), bytes);
         }
     }

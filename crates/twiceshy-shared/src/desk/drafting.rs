@@ -36,6 +36,7 @@ struct Drafting {
     draft: Draft,
     append: Append,
     plans: Vec<Plan>,
+    announced: Vec<Key>,
     known: Known,
     at: Head,
 }
@@ -48,6 +49,7 @@ impl Desk {
             draft: Draft::default(),
             append: Append::after(self.shard, at),
             plans: Vec::new(),
+            announced: Vec::new(),
             known: Known::default(),
             at,
         };
@@ -76,6 +78,9 @@ impl Desk {
                     }
                     let open = Open { id: *id, member: self.copy().member(), keys: keys.clone() };
                     drafting.append.open.push(open);
+                    if self.inner.described.beside {
+                        drafting.announced.extend(keys.iter().cloned());
+                    }
                     // It commits even if no key is new: then a late commit of an attempt whose answer was lost fails.
                     drafting.must_append();
                 }
@@ -96,13 +101,33 @@ impl Desk {
                 }
                 What::Close { open, stored } => {
                     drafting.append.close.push(open.id);
-                    for key in open.keys.iter().filter(|key| !stored.contains(*key)) {
-                        if self.remove(drafting, key, kept).await? {
+                    // In the engine a row can be looked for. Of rows that are elsewhere only the watch knows.
+                    let beside = self.inner.described.beside;
+                    let may_leave = |key: &Key| !beside || self.watches.may_leave(open.id, key);
+                    for key in open.keys.iter().filter(|key| !stored.contains(*key) && may_leave(key)) {
+                        if self.remove(drafting, key, kept).await? && !beside {
                             drafting.append.rowless.push(key.clone());
                         }
                     }
                     drafting.must_append();
                 }
+                What::Retire { watch, keys } => {
+                    for key in keys.iter().filter(|key| self.watches.may_leave(*watch, key)) {
+                        if self.remove(drafting, key, kept).await? {
+                            drafting.must_append();
+                        }
+                    }
+                }
+                What::Adopt { keys } => {
+                    for key in keys {
+                        let outcome = self.plan(drafting, Operation::Insert(key)).await?;
+                        if outcome == Outcome::Inserted(Inserted::New) {
+                            drafting.must_append();
+                        }
+                    }
+                }
+                // Done before.
+                What::Watch { .. } | What::Unwatch { .. } => {}
                 What::Move { entries, stored, gone } => {
                     drafting.append.moved.extend(entries);
                     for key in stored {
@@ -239,7 +264,8 @@ impl Drafting {
         }
         let position = self.append.head().position;
         let digest = if position.is_multiple_of(DIGEST_EVERY) { desk.digest() } else { None };
-        let record = Record { digest, what: record::What::Change, plans: self.plans };
+        let record =
+            Record { digest, announced: self.announced, plans: self.plans, ..Record::of(record::What::Change) };
         self.append.record = record.to_bytes();
         self.append.applied_by = Some(desk.copy().member());
         self.draft.bytes = self.append.record.len() as u64;
@@ -251,7 +277,10 @@ impl Drafting {
 impl What {
     fn keys(&self) -> Box<dyn Iterator<Item = &Key> + '_> {
         match self {
-            What::Announce { keys, .. } | What::Remove { keys } => Box::new(keys.iter()),
+            What::Announce { keys, .. } | What::Remove { keys } | What::Retire { keys, .. } | What::Adopt { keys } => {
+                Box::new(keys.iter())
+            }
+            What::Watch { .. } | What::Unwatch { .. } => Box::new(std::iter::empty()),
             What::Put { values } => Box::new(values.iter().map(|(key, _)| key)),
             What::Close { open, .. } => Box::new(open.keys.iter()),
             What::Move { stored, gone, .. } => Box::new(stored.iter().chain(gone)),

@@ -38,6 +38,8 @@ impl Desk {
             None => (self.inner.described.empty_filter().map_err(Trouble::Other)?, Head::default()),
         };
         self.growing = None;
+        // Records were skipped.
+        self.watches.lose();
         self.log_bytes = 0;
         self.copy().write().replace(Some(filter), at);
         self.catch_up().await
@@ -111,7 +113,8 @@ impl Desk {
         }
         self.log_bytes += logged.record.len() as u64;
         add(&self.inner.counters.applied, 1);
-        let Record { digest, what, plans } = Record::from_bytes(&logged.record)?;
+        let Record { digest, what, announced, plans } = Record::from_bytes(&logged.record)?;
+        self.watches.announced(&announced, None);
         match what {
             What::Change => self.apply_plans(plans, logged.at)?,
             What::Grow { member } => {

@@ -92,7 +92,7 @@ impl Desk {
         self.growing = None;
         let at = self.at();
         let what = What::Grow { member: self.copy().member() };
-        let record = Record { digest: None, what, plans: Vec::new() };
+        let record = Record::of(what);
         let append = Append {
             record: record.to_bytes(),
             applied_by: Some(self.copy().member()),
@@ -220,7 +220,7 @@ impl Desk {
     async fn switch_to(&self, growing: &mut Growing, at: Head) -> Result<bool, Trouble> {
         let Some((to, plans)) = &growing.saved else { return Ok(false) };
         let digest = Some(record::save(&*growing.table).1);
-        let record = Record { digest, what: What::Switch { to: *to }, plans: plans.clone() };
+        let record = Record { digest, plans: plans.clone(), ..Record::of(What::Switch { to: *to }) };
         let append = Append {
             record: record.to_bytes(),
             applied_by: Some(self.copy().member()),

@@ -7,9 +7,10 @@
 mod drafting;
 mod following;
 mod growing;
+mod watches;
 
 use crate::clock::Moment;
-use crate::engine::{Append, Appended, EngineError, Log, Open, Renewed};
+use crate::engine::{Append, Appended, EngineError, Entry, Log, Open, Renewed};
 use crate::error::Error;
 use crate::inner::{Copy, Inner};
 use crate::names::{Announcement, Head, Shard, random};
@@ -24,6 +25,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 use twiceshy::remote::Key;
+pub(crate) use watches::Watches;
 
 /// How often a change is planned again before its caller is told.
 const MOST_ATTEMPTS: u32 = 1_000;
@@ -64,6 +66,14 @@ pub(crate) enum What {
     Remove { keys: Vec<Key> },
     /// An announcement of a member that is gone. Its keys leave the set, but for these, which have a value.
     Close { open: Open, stored: HashSet<Key> },
+    /// Keys whose rows were deleted elsewhere leave the set, but for those that were announced since the watch began.
+    Retire { watch: Announcement, keys: Vec<Key> },
+    /// Keys whose rows were found elsewhere come into the set.
+    Adopt { keys: Vec<Key> },
+    /// From now on, notes which of these keys are announced, or of all keys.
+    Watch { id: Announcement, keys: Option<Vec<Key>> },
+    /// The watch is over.
+    Unwatch { id: Announcement },
     /// Keys that were written or deleted past the guard, by their outbox entries: these have a value, and those do not.
     Move { entries: Vec<u64>, stored: Vec<Key>, gone: Vec<Key> },
 }
@@ -77,6 +87,17 @@ pub(crate) struct Changed {
     pub(crate) returned: Moment,
     /// Keys that had a value that was deleted.
     pub(crate) deleted: Arc<Vec<Key>>,
+    /// Keys that came into the set.
+    pub(crate) added: Arc<Vec<Key>>,
+    /// Keys that left it.
+    pub(crate) removed: Arc<Vec<Key>>,
+}
+
+impl Changed {
+    /// Nothing had to be changed.
+    fn nothing(at: Head, returned: Moment) -> Changed {
+        Changed { at, returned, deleted: Arc::default(), added: Arc::default(), removed: Arc::default() }
+    }
 }
 
 /// Why a desk could not go on.
@@ -121,11 +142,20 @@ pub(crate) struct Desk {
     growth_elsewhere: Option<Moment>,
     /// The bytes of the log since the newest snapshot that this process knows.
     log_bytes: u64,
+    watches: Watches,
 }
 
 impl Desk {
     pub(crate) fn new(inner: Arc<Inner>, shard: Shard, requests: mpsc::UnboundedReceiver<Request>) -> Desk {
-        Desk { inner, shard, requests, growing: None, growth_elsewhere: None, log_bytes: 0 }
+        Desk {
+            inner,
+            shard,
+            requests,
+            growing: None,
+            growth_elsewhere: None,
+            log_bytes: 0,
+            watches: Watches::default(),
+        }
     }
 
     fn copy(&self) -> &Copy {
@@ -262,6 +292,7 @@ impl Desk {
     }
 
     async fn make(&mut self, group: &[Change], queries: &[Key]) -> Result<Changed, Trouble> {
+        self.watch(group).await?;
         // Keys that an announcement keeps in the set.
         let mut kept = HashSet::new();
         for attempt in 0..MOST_ATTEMPTS {
@@ -285,14 +316,21 @@ impl Desk {
                 let at = self.at();
                 draft.exceptions.iter().for_each(|query| self.copy().write().except(query.clone()));
                 if self.inner.engine.head(self.shard).await? == at {
-                    return Ok(Changed { at, returned: self.inner.now(), deleted: Arc::default() });
+                    return Ok(Changed::nothing(at, self.inner.now()));
                 }
                 self.catch_up().await?;
                 continue;
             };
             match self.append(append).await {
                 Ok(Appended::Done(deleted)) => {
-                    let changed = Changed { at: append.head(), returned: self.inner.now(), deleted: Arc::new(deleted) };
+                    let keys = |entries: &[Entry]| Arc::new(entries.iter().map(|entry| entry.key.clone()).collect());
+                    let changed = Changed {
+                        at: append.head(),
+                        returned: self.inner.now(),
+                        deleted: Arc::new(deleted),
+                        added: keys(&append.add),
+                        removed: keys(&append.remove),
+                    };
                     self.keep(draft);
                     self.save_if_due().await;
                     return Ok(changed);
@@ -376,6 +414,9 @@ impl Desk {
         }
         self.log_bytes += bytes;
         add(&self.inner.counters.learned, learned);
+        if self.inner.described.beside {
+            append.open.iter().for_each(|open| self.watches.announced(&open.keys, Some(open.id)));
+        }
         if let Some(growing) = &mut self.growing {
             growing.queue.extend(changes);
         }
@@ -399,7 +440,10 @@ impl What {
     /// The number of keys.
     fn len(&self) -> usize {
         match self {
-            What::Announce { keys, .. } | What::Remove { keys } => keys.len(),
+            What::Announce { keys, .. } | What::Remove { keys } | What::Retire { keys, .. } | What::Adopt { keys } => {
+                keys.len()
+            }
+            What::Watch { .. } | What::Unwatch { .. } => 0,
             What::Put { values } => values.len(),
             What::Close { open, .. } => open.keys.len(),
             What::Move { stored, gone, .. } => stored.len() + gone.len(),

@@ -72,9 +72,17 @@ impl Shared {
             let (mut parts, mut waits) = (Vec::new(), Vec::new());
             for (shard, keys) in shards {
                 let (id, member) = (Announcement(random()), inner.copy(shard).member());
-                let changed = change(&inner, shard, What::Announce { id, keys: keys.clone() }).await?;
-                parts.push(Part { shard, id, member, keys, added: Arc::clone(&changed.added) });
-                waits.push((shard, changed));
+                match change(&inner, shard, What::Announce { id, keys: keys.clone() }).await {
+                    Ok(changed) => {
+                        parts.push(Part { shard, id, member, keys, added: Arc::clone(&changed.added) });
+                        waits.push((shard, changed));
+                    }
+                    Err(error) => {
+                        // What was announced in other shards is taken back.
+                        let _ = Ticket { inner, parts }.roll_back().await;
+                        return Err(error);
+                    }
+                }
             }
             if inner.described.exact {
                 for (shard, changed) in &waits {
@@ -241,16 +249,17 @@ impl Ticket {
 
     /// The rows were not written. Keys that the ticket has brought into the set leave it, unless somebody else has announced them since.
     pub async fn rolled_back(self) -> Result<(), Error> {
-        background::run(async move {
-            for Part { shard, id, member, keys, added } in self.parts {
-                let stored = keys.iter().filter(|key| !added.contains(key)).cloned().collect();
-                let closed = change(&self.inner, shard, What::Close { open: Open { id, member, keys }, stored }).await;
-                change(&self.inner, shard, What::Unwatch { id }).await?;
-                closed?;
-            }
-            Ok(())
-        })
-        .await
+        background::run(self.roll_back()).await
+    }
+
+    async fn roll_back(self) -> Result<(), Error> {
+        for Part { shard, id, member, keys, added } in self.parts {
+            let stored = keys.iter().filter(|key| !added.contains(key)).cloned().collect();
+            let closed = change(&self.inner, shard, What::Close { open: Open { id, member, keys }, stored }).await;
+            change(&self.inner, shard, What::Unwatch { id }).await?;
+            closed?;
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Errors.
 
 use crate::engine::EngineError;
+use crate::names::Shard;
 use twiceshy::error::OptionsError;
 use twiceshy::hash::NoEntropy;
 
@@ -40,6 +41,9 @@ pub enum Error {
     /// The values of the set are in the engine.
     #[error("the values of this set are in the engine: use `insert` and `remove`")]
     Owned,
+    /// This process does not follow the shard of the key, so it cannot change it.
+    #[error("this process does not follow shard {}, so it cannot change it: open the set with that shard", .0.0)]
+    NotFollowed(Shard),
     /// The guard has ended.
     #[error("the guard has been closed")]
     Closed,

@@ -88,8 +88,10 @@ impl Token {
 }
 
 /// How to open a set.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Opening {
+    /// `None` for all.
+    shards: Option<Vec<Shard>>,
     clock: Clock,
     believes_all: bool,
 }
@@ -98,6 +100,13 @@ impl Opening {
     /// The usual way.
     pub fn new() -> Opening {
         Opening::default()
+    }
+
+    /// Follows only these shards, for processes that have no memory for all: the store is asked for keys of the others, and this process cannot change
+    /// them.
+    pub fn follow(mut self, shards: impl IntoIterator<Item = Shard>) -> Opening {
+        self.shards = Some(shards.into_iter().collect());
+        self
     }
 
     /// A clock that runs faster than the machine's by this many millionths: for tests. Processes of one set may differ by 10,000.
@@ -123,10 +132,17 @@ impl Opening {
         let description = engine.description().await?.ok_or(Error::NoSet)?;
         let described = Description::from_bytes(&description)?;
         let (mut copies, mut desks) = (Vec::new(), Vec::new());
-        for _ in 0..described.shards {
+        for shard in (0..described.shards).map(Shard) {
             let (desk, requests) = mpsc::unbounded_channel();
-            copies.push(Copy { replica: RwLock::new(Replica::default()), member: AtomicU64::new(0), desk });
-            desks.push(requests);
+            let is_followed = self.shards.as_ref().is_none_or(|shards| shards.contains(&shard));
+            copies.push(Copy {
+                replica: RwLock::new(Replica::default()),
+                member: AtomicU64::new(0),
+                desk,
+                is_followed,
+            });
+            // Whoever sends to a desk that is not there is told.
+            desks.extend(is_followed.then_some((shard, requests)));
         }
         let inner = Arc::new(Inner {
             engine,
@@ -141,7 +157,7 @@ impl Opening {
         });
         let shared = Shared { _end: Arc::new(End(Arc::clone(&inner))), inner };
         let inner = &shared.inner;
-        for (shard, requests) in (0..).map(Shard).zip(desks) {
+        for (shard, requests) in desks {
             tokio::spawn(Desk::new(Arc::clone(inner), shard, requests).run());
         }
         tokio::spawn(member::renew(Arc::clone(inner)));
@@ -161,7 +177,7 @@ impl Shared {
     /// Waits until all copies may be believed, or this long.
     async fn wait_until_fresh(&self, most: Duration) {
         let until = self.inner.now().after(most);
-        while !self.inner.copies.iter().all(|copy| copy.read().has_lease()) && self.inner.now() < until {
+        while !self.inner.followed().all(|(_, copy)| copy.read().has_lease()) && self.inner.now() < until {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -293,7 +309,7 @@ impl Shared {
     /// What the guard has done, and the state of its copies. Reads memory only.
     pub fn stats(&self) -> Stats {
         let now = self.inner.now();
-        let copies = (0..).map(Shard).zip(&self.inner.copies).map(|(shard, copy)| {
+        let copies = self.inner.followed().map(|(shard, copy)| {
             let (member, replica) = (copy.member(), copy.read());
             CopyStats {
                 shard,
@@ -322,7 +338,7 @@ impl Shared {
         close(&self.inner);
         let inner = Arc::clone(&self.inner);
         background::run(async move {
-            for (shard, copy) in (0..).map(Shard).zip(&inner.copies) {
+            for (shard, copy) in inner.followed() {
                 inner.engine.leave(shard, copy.member()).await?;
             }
             Ok(())
@@ -350,11 +366,19 @@ async fn insert_exact(inner: Arc<Inner>, shards: BTreeMap<Shard, BTreeMap<Key, V
         let id = Announcement(random());
         let keys: Vec<Key> = values.keys().cloned().collect();
         members.push((shard, inner.copy(shard).member()));
-        let changed = change(&inner, shard, What::Announce { id, keys }).await?;
-        token.0.insert(shard, changed.at.position);
-        waits.push((shard, changed));
+        let announced = change(&inner, shard, What::Announce { id, keys }).await;
         settle.close.push((shard, id));
         settle.values.extend(values.into_iter().map(|(key, value)| (shard, key, value)));
+        match announced {
+            Ok(changed) => {
+                token.0.insert(shard, changed.at.position);
+                waits.push((shard, changed));
+            }
+            Err(error) => {
+                give_up(&inner, settle).await;
+                return Err(error);
+            }
+        }
     }
     for (shard, changed) in &waits {
         wait_for_members(&inner, *shard, changed).await;

@@ -37,6 +37,8 @@ pub(crate) struct Copy {
     /// 0 while it is no member.
     pub(crate) member: AtomicU64,
     pub(crate) desk: mpsc::UnboundedSender<Request>,
+    /// `false` if this process has no copy of this shard, and asks the store for its keys.
+    pub(crate) is_followed: bool,
 }
 
 impl Copy {
@@ -117,17 +119,22 @@ impl Inner {
 
     /// Sends a request to a shard's desk.
     pub(crate) fn send(&self, shard: Shard, request: Request) -> Result<(), Error> {
-        self.copy(shard).desk.send(request).map_err(|_| Error::Closed)
+        let copy = self.copy(shard);
+        copy.desk.send(request).map_err(|_| if copy.is_followed { Error::Closed } else { Error::NotFollowed(shard) })
+    }
+
+    /// The shards that this process follows.
+    pub(crate) fn followed(&self) -> impl Iterator<Item = (Shard, &Copy)> + '_ {
+        (0..).map(Shard).zip(&self.copies).filter(|(_, copy)| copy.is_followed)
     }
 
     /// What the copies acknowledge now.
     pub(crate) fn renewals(&self) -> Vec<Renewal> {
-        let shards = (0..).map(Shard).zip(&self.copies);
         let renewal = |(shard, copy): (Shard, &Copy)| {
             let (member, replica) = (copy.member(), copy.read());
             (member.0 != 0).then_some(Renewal { shard, member, acknowledged: replica.acknowledged() })
         };
-        shards.filter_map(renewal).collect()
+        self.followed().filter_map(renewal).collect()
     }
 
     /// How old a copy may be for a look-up that asks for less than the set promises.

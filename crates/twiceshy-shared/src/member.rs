@@ -54,11 +54,12 @@ pub(crate) async fn renew(inner: Arc<Inner>) {
 pub(crate) async fn listen(inner: Arc<Inner>) {
     while !inner.is_closed() {
         let known: Vec<(Shard, u64)> =
-            (0..).map(Shard).zip(&inner.copies).map(|(shard, copy)| (shard, copy.read().at().position)).collect();
+            inner.followed().map(|(shard, copy)| (shard, copy.read().at().position)).collect();
         match inner.engine.wait(&known, PATIENCE).await {
             Ok(shards) if shards.is_empty() => {}
             Ok(shards) => {
-                shards.into_iter().for_each(|shard| drop(inner.send(shard, Request::Wake)));
+                let followed = |shard: &Shard| inner.copy(*shard).is_followed;
+                shards.into_iter().filter(followed).for_each(|shard| drop(inner.send(shard, Request::Wake)));
                 // Time for the desks to follow: until then the engine would name the same shards again.
                 sleep(Duration::from_millis(1)).await;
             }
@@ -72,7 +73,7 @@ pub(crate) async fn tidy(inner: Arc<Inner>) {
     let mut seen = Seen::default();
     while !inner.is_closed() {
         sleep(inner.time() / 2).await;
-        for shard in (0..inner.described.shards).map(Shard) {
+        for (shard, _) in inner.followed() {
             // If this fails, the next round tries again.
             let _ = tidy_shard(&inner, shard, &mut seen).await;
         }

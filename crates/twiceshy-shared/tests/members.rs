@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use twiceshy_shared::{Engine, Faults, Freshness, Level, MemoryEngine, Opening, Set, Shard, Shared};
+use twiceshy_shared::{Engine, Error, Faults, Freshness, Level, MemoryEngine, Opening, Set, Shard, Shared};
 
 const LEASE: Duration = Duration::from_millis(300);
 
@@ -158,6 +158,28 @@ async fn a_set_within_a_time_shows_its_insertions_in_that_time() {
     engine.write_past(shard_of(&engine, &writer, b"past").await, b"past", Some(b"v"));
     eventually("the row was not moved", || mover.stats().copies.iter().map(|copy| copy.keys).sum::<u64>() == 51).await;
     assert_eq!(reader.get(b"past").await.expect("memory"), Some(b"v".to_vec()));
+}
+
+#[tokio::test]
+async fn a_process_may_follow_some_shards_and_ask_the_store_for_the_rest() {
+    let engine = made(set()).await;
+    let all = open(&engine).await;
+    all.insert_all((0..200).map(|number| (key(number), b"v"))).await.expect("memory");
+    let half = Opening::new().follow([Shard(1)]).open(Arc::new(engine.clone())).await.expect("a set");
+    assert_eq!(half.stats().copies.len(), 1);
+    for number in 0..200 {
+        assert_eq!(half.get(&key(number)).await.expect("memory"), Some(b"v".to_vec()));
+    }
+    let denied = (1_000..2_000).filter(|number| !half.may_contain(&key(*number))).count();
+    assert!((400..600).contains(&denied), "{denied}");
+    let mut made = 0;
+    for number in 1_000..1_040 {
+        match half.insert(&key(number), b"v").await {
+            Ok(_) => made += 1,
+            Err(error) => assert!(matches!(error, Error::NotFollowed(Shard(0))), "{error}"),
+        }
+    }
+    assert!((5..35).contains(&made), "{made}");
 }
 
 /// The shard of a key, found by inserting it and removing it.

@@ -7,6 +7,7 @@ use crate::names::{Head, MemberId, SnapshotId, random};
 use crate::record::{self, Record, What};
 use crate::replica::Replica;
 use crate::stats::add;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use twiceshy::filter::Backed;
 use twiceshy::plan::Plan;
@@ -120,7 +121,7 @@ impl Desk {
             What::Grow { member } => {
                 if member != self.copy().member() {
                     let patience = with_drift(self.inner.time()) * 10;
-                    self.growth_elsewhere = Some(self.inner.now().after(patience));
+                    self.growth_elsewhere = Some((member, self.inner.now().after(patience)));
                     self.growing = None;
                 }
                 self.copy().write().applied(logged.at);
@@ -200,8 +201,15 @@ impl Desk {
         let _ = self.save_copy().await;
     }
 
-    async fn save_copy(&self) -> Result<(), EngineError> {
-        let engine = &self.inner.engine;
+    async fn save_copy(&mut self) -> Result<(), EngineError> {
+        let engine = Arc::clone(&self.inner.engine);
+        if let Some(newest) = engine.newest(self.shard).await?
+            && newest.at.position > self.saved
+        {
+            // Another member was due before.
+            self.saved = newest.at.position;
+            return Ok(());
+        }
         let (bytes, snapshot) = {
             let replica = self.copy().read();
             let Some(filter) = replica.filter() else { return Ok(()) };
@@ -210,6 +218,7 @@ impl Desk {
             (bytes, Snapshot { id: SnapshotId(random()), at: replica.at(), digest, bytes: len })
         };
         engine.save(self.shard, snapshot, &bytes).await?;
+        self.saved = snapshot.at.position;
         let members = engine.members(self.shard).await?;
         let acknowledged = members.iter().map(|member| member.acknowledged).min().unwrap_or(0);
         engine.cut(self.shard, acknowledged.min(snapshot.at.position)).await

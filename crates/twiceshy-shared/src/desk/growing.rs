@@ -5,7 +5,7 @@
 //! without what is still in the queue. When all keys are in, the table is saved as a snapshot, and a record says that it takes the place of the
 //! filter. What came after the snapshot is in that record, as plans: so it need not be saved again if others were faster.
 
-use super::{Desk, Trouble};
+use super::{Desk, PAUSE, Trouble};
 use crate::engine::{Append, Appended, Snapshot};
 use crate::error::Error;
 use crate::known::{Known, missing, passed};
@@ -46,7 +46,7 @@ pub(super) struct Growing {
 impl Desk {
     /// Begins a larger table if one is needed, and goes on with one that was begun.
     pub(super) async fn grow_some(&mut self) -> Result<(), Trouble> {
-        if self.growing.is_none() && !self.wants_growth() {
+        if self.growing.is_none() && !self.wants_growth().await? {
             return Ok(());
         }
         if self.growing.is_none() {
@@ -54,37 +54,58 @@ impl Desk {
         }
         match self.growth_step().await {
             Err(Trouble::Moved) => self.catch_up().await,
-            // A table that is too small, or cannot be filled, is given up.
+            // A table that is too small, or cannot be filled, is given up for a while.
             Err(Trouble::Full | Trouble::Other(_)) => {
                 self.growing = None;
+                self.growth_elsewhere = Some((self.copy().member(), self.inner.now().after(self.inner.time() * 10)));
                 Ok(())
             }
             other => other,
         }
     }
 
-    /// Grows until there is room for this many keys more.
+    /// Grows until there is room for this many keys more, or until another member has grown.
     pub(super) async fn grow_at_once(&mut self, more: u64) -> Result<(), Trouble> {
         let cells = |desk: &Desk| desk.copy().read().filter().map_or(0, |filter| filter.cells());
         let before = cells(self);
-        self.growth_elsewhere = None;
         // A table that was begun for fewer keys may be too small.
-        self.begin_growth(more).await?;
-        while self.growing.is_some() && cells(self) == before {
+        self.growing = None;
+        while cells(self) == before {
+            if self.inner.is_closed() {
+                return Err(Trouble::Other(Error::Closed));
+            }
+            if self.grows_elsewhere().await? {
+                // Two members that begin anew whenever the other one does would never end.
+                tokio::time::sleep(PAUSE / 10).await;
+                self.catch_up().await?;
+                continue;
+            }
+            if self.growing.is_none() {
+                self.begin_growth(more).await?;
+            }
             match self.growth_step().await {
                 Err(Trouble::Moved) => self.catch_up().await?,
                 other => other?,
             }
         }
-        if cells(self) > before { Ok(()) } else { Err(Trouble::Full) }
+        Ok(())
     }
 
-    fn wants_growth(&mut self) -> bool {
-        let load = self.copy().read().filter().map_or(0.0, |filter| filter.load());
+    /// `true` if another member fills a larger table, and is still there.
+    async fn grows_elsewhere(&mut self) -> Result<bool, Trouble> {
         let now = self.inner.now();
-        self.growth_elsewhere = self.growth_elsewhere.filter(|until| now < *until);
-        let bound = if self.growth_elsewhere.is_some() { GROWS_ANYWAY_AT } else { GROWS_AT };
-        load > bound
+        self.growth_elsewhere = self.growth_elsewhere.filter(|(_, until)| now < *until);
+        let Some((member, _)) = self.growth_elsewhere else { return Ok(false) };
+        if self.inner.engine.members(self.shard).await?.iter().all(|other| other.id != member) {
+            self.growth_elsewhere = None;
+        }
+        Ok(self.growth_elsewhere.is_some())
+    }
+
+    /// `true` if the table is almost full and nobody else has said that it does something about it.
+    async fn wants_growth(&mut self) -> Result<bool, Trouble> {
+        let load = self.copy().read().filter().map_or(0.0, |filter| filter.load());
+        Ok(load > GROWS_ANYWAY_AT || load > GROWS_AT && !self.grows_elsewhere().await?)
     }
 
     /// Says that this member fills a larger table, and begins it.

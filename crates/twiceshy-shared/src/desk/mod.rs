@@ -13,7 +13,7 @@ use crate::clock::Moment;
 use crate::engine::{Append, Appended, EngineError, Entry, Log, Open, Renewed};
 use crate::error::Error;
 use crate::inner::{Copy, Inner};
-use crate::names::{Announcement, Head, Shard, random};
+use crate::names::{Announcement, Head, MemberId, Shard, random};
 use crate::replica::Replica;
 use crate::stats::add;
 use drafting::Draft;
@@ -138,10 +138,11 @@ pub(crate) struct Desk {
     shard: Shard,
     requests: mpsc::UnboundedReceiver<Request>,
     growing: Option<Growing>,
-    /// Another member has begun to fill a larger table, and has until this moment.
-    growth_elsewhere: Option<Moment>,
-    /// The bytes of the log since the newest snapshot that this process knows.
+    /// A member that has begun to fill a larger table has until this moment.
+    growth_elsewhere: Option<(MemberId, Moment)>,
+    /// The bytes of the log since the newest snapshot that this process knows, and the position of that snapshot.
     log_bytes: u64,
+    saved: u64,
     watches: Watches,
 }
 
@@ -154,6 +155,7 @@ impl Desk {
             growing: None,
             growth_elsewhere: None,
             log_bytes: 0,
+            saved: 0,
             watches: Watches::default(),
         }
     }

@@ -1,0 +1,51 @@
+//! `twiceshy lab shared`: real processes, a real server.
+
+use serde_json::Value;
+use std::process::Command;
+use twiceshy_shared::servers::{self, PostgresServer};
+
+/// Runs the command and returns whether it succeeded, with its report. `None` if there is no server.
+fn shared(arguments: &[&str]) -> Option<(bool, Value)> {
+    if !PostgresServer::is_installed() {
+        servers::skip("postgres");
+        return None;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_twiceshy"));
+    command.args(["lab", "shared", "--engine", "postgres", "--json", "--folder"]).arg(folder.path()).args(arguments);
+    let output = command.output().expect("the command");
+    let report = serde_json::from_slice(&output.stdout);
+    let report = report.unwrap_or_else(|_| panic!("no report: {}", String::from_utf8_lossy(&output.stderr)));
+    Some((output.status.success(), report))
+}
+
+#[test]
+fn histories_are_linearizable_while_processes_connections_and_the_server_fail() {
+    let arguments = ["--processes", "3", "--shards", "2", "--runs", "20", "--faults", "--mistakes", "0", "--seed", "7"];
+    let Some((success, report)) = shared(&arguments) else { return };
+    assert!(success, "{report:#}");
+    assert_eq!((&report["runs"], &report["violations"]), (&Value::from(20), &Value::from(0)));
+    for happened in ["denied", "killed", "stopped", "cut", "operations"] {
+        assert!(report[happened].as_u64() > Some(0), "{happened}: {report:#}");
+    }
+}
+
+#[test]
+fn without_the_check_of_the_lease_a_violation_is_found() {
+    let arguments = ["--processes", "3", "--runs", "30", "--faults", "--without-lease-check", "--mistakes", "0"];
+    let Some((success, report)) = shared(&arguments) else { return };
+    assert!(!success);
+    assert!(report["violations"].as_u64() > Some(0), "{report:#}");
+}
+
+#[test]
+fn one_list_of_mistakes_is_paid_for_once() {
+    let Some((success, report)) = shared(&["--processes", "3", "--runs", "0", "--mistakes", "400"]) else { return };
+    assert!(success);
+    assert_eq!(report["mistakes"], 400);
+    let loads = report["loads"].as_u64().expect("a number");
+    assert!((400..=420).contains(&loads), "{loads} loads");
+    for measured in ["lookups_per_second", "insert_ms_median", "insert_ms_within_median"] {
+        assert!(report[measured].as_f64() > Some(0.0), "{measured}: {report:#}");
+    }
+}

@@ -42,6 +42,7 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
+    #[inline(always)]
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Replica> {
         self.replica.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,19 +57,21 @@ impl Copy {
 }
 
 impl Inner {
+    #[inline(always)]
     pub(crate) fn copy(&self, shard: Shard) -> &Copy {
-        &self.copies[shard.0 as usize % self.copies.len()]
+        // An engine that names a shard that is not there is answered with the first one, in place of a panic.
+        self.copies.get(shard.0 as usize).unwrap_or(&self.copies[0])
     }
 
     /// Asks the copy of a key's shard, and counts the answer.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ask(&self, key: &[u8], nanos: u64) -> Said {
         // The clock is read after the look-up began, and before the filter is: whatever happens later, the copy was fresh at that moment.
         let fresh = Fresh::At(self.clock.now(), nanos);
         self.ask_at(self.described.shard(key), key, fresh)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ask_at(&self, shard: Shard, key: &[u8], fresh: Fresh) -> Said {
         let fresh = if self.believes_all { Fresh::Position(0) } else { fresh };
         let said = self.copy(shard).read().ask(key, fresh);

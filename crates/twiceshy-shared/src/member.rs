@@ -52,6 +52,7 @@ pub(crate) async fn renew(inner: Arc<Inner>) {
 
 /// Wakes the desks of shards with new records, until the guard is closed.
 pub(crate) async fn listen(inner: Arc<Inner>) {
+    let mut last = Vec::new();
     while !inner.is_closed() {
         let known: Vec<(Shard, u64)> =
             inner.followed().map(|(shard, copy)| (shard, copy.read().at().position)).collect();
@@ -60,8 +61,11 @@ pub(crate) async fn listen(inner: Arc<Inner>) {
             Ok(shards) => {
                 let followed = |shard: &Shard| inner.copy(*shard).is_followed;
                 shards.into_iter().filter(followed).for_each(|shard| drop(inner.send(shard, Request::Wake)));
-                // Time for the desks to follow: until then the engine would name the same shards again.
-                sleep(Duration::from_millis(1)).await;
+                // An engine that is asked again before the desks have followed would name the same shards.
+                if known == last {
+                    sleep(Duration::from_millis(1)).await;
+                }
+                last = known;
             }
             Err(_) => sleep(PATIENCE / 10).await,
         }
@@ -178,14 +182,20 @@ pub(crate) async fn change(inner: &Inner, shard: Shard, what: What) -> Result<Ch
 /// Waits until every member knows of a position, or has no lease from before it.
 pub(crate) async fn wait_for_members(inner: &Inner, shard: Shard, changed: &Changed) {
     let until = changed.returned.after(with_drift(inner.time()));
-    let mut pause = Duration::from_micros(500);
+    // At first the round trip is pause enough: most members answer within a few milliseconds.
+    let patient = changed.returned.after(Duration::from_millis(5));
+    let mut pause = Duration::from_millis(1);
     while inner.now() < until {
         if let Ok(members) = inner.engine.members(shard).await
             && members.iter().all(|member| member.acknowledged >= changed.at.position)
         {
             return;
         }
-        sleep(pause).await;
-        pause = (pause * 3 / 2).min(Duration::from_millis(20));
+        if inner.now() >= patient {
+            sleep(pause).await;
+            pause = (pause * 3 / 2).min(Duration::from_millis(20));
+        } else {
+            tokio::task::yield_now().await;
+        }
     }
 }

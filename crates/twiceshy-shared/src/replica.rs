@@ -47,7 +47,7 @@ pub(crate) enum Fresh {
 
 impl Replica {
     /// Asks the filter.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ask(&self, key: &[u8], fresh: Fresh) -> Said {
         match (&self.filter, self.is(fresh)) {
             (Some(filter), true) => match filter.contains(key) {
@@ -77,7 +77,7 @@ impl Replica {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn is(&self, fresh: Fresh) -> bool {
         match (fresh, self.fresh_from) {
             (Fresh::At(now, nanos), Some(from)) => now.nanos_since(from) < nanos,

@@ -2,7 +2,7 @@
 
 use crate::names::{Head, MemberId, Shard};
 use crate::replica::Said;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// What a guard has done since it was opened.
@@ -53,11 +53,42 @@ pub struct CopyStats {
     pub exceptions: usize,
 }
 
+/// A counter that every look-up adds to. Each thread adds to a stripe of its own, if there are not more threads than stripes: two that share one may lose
+/// some counts, and neither waits for the other.
+#[derive(Debug, Default)]
+struct Striped([Stripe; STRIPES]);
+
+/// In a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Stripe(AtomicU64);
+
+const STRIPES: usize = 16;
+
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static OWN: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;
+}
+
+impl Striped {
+    #[inline]
+    fn add(&self, more: u64) {
+        // A thread that is ending has lost its stripe.
+        let Stripe(own) = &self.0[OWN.try_with(|own| *own).unwrap_or(0)];
+        own.store(own.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.iter().map(|stripe| stripe.0.load(Ordering::Relaxed)).sum()
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    turned_away: AtomicU64,
-    passed: AtomicU64,
-    unfiltered: AtomicU64,
+    turned_away: Striped,
+    passed: Striped,
+    unfiltered: Striped,
     pub(crate) loads: AtomicU64,
     pub(crate) learned: AtomicU64,
     pub(crate) applied: AtomicU64,
@@ -75,23 +106,23 @@ impl Counters {
     #[inline]
     pub(crate) fn count(&self, said: Said) {
         match said {
-            Said::Absent => add(&self.turned_away, 1),
-            Said::Passed => add(&self.passed, 1),
-            Said::Unknown => add(&self.unfiltered, 1),
+            Said::Absent => self.turned_away.add(1),
+            Said::Passed => self.passed.add(1),
+            Said::Unknown => self.unfiltered.add(1),
         }
     }
 
     pub(crate) fn count_batch(&self, passed: u64, turned_away: u64) {
-        add(&self.passed, passed);
-        add(&self.turned_away, turned_away);
+        self.passed.add(passed);
+        self.turned_away.add(turned_away);
     }
 
     pub(crate) fn read(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Stats {
-            turned_away: get(&self.turned_away),
-            passed: get(&self.passed),
-            unfiltered: get(&self.unfiltered),
+            turned_away: self.turned_away.get(),
+            passed: self.passed.get(),
+            unfiltered: self.unfiltered.get(),
             loads: get(&self.loads),
             learned: get(&self.learned),
             applied: get(&self.applied),

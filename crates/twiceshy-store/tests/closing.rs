@@ -1,4 +1,6 @@
 //! A guard that is closed while its filter is being rebuilt: closing does not wait, and nothing is lost.
+//!
+//! A program of its own: it measures how long closing takes.
 
 use std::ops::Bound;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! What the embedded stores must do besides the contract: refuse a second process, survive a kill and a full disk, and refuse
 //! damaged files.
 //!
-//! Each test runs over each store. Other processes are this test program with another task.
+//! Each test runs over each store. Other processes are this test program with another task. A program of its own: between fork and exec
+//! such a process holds the file locks of this one, and other tests could find a file in use that they have closed.
 
 use std::fmt::Debug;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,6 @@
 //! What a guard tells through the crate `tracing`: each event once, with its level, and never a key.
+//!
+//! A program of its own: a subscriber gets the events of the whole process.
 #![cfg(feature = "tracing")]
 
 use std::fmt::{Debug, Write as _};

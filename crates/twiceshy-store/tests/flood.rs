@@ -1,4 +1,6 @@
 //! A flood of false positives: the filter and the list of those that wait keep up with it.
+//!
+//! A program of its own: the learner must keep up with the queries, and other tests would take its time.
 
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,6 @@
 //! A redb file with damaged bytes: every call answers or returns an error, and none panics or hangs.
+//!
+//! A program of its own: it measures the memory of the process.
 #![cfg(feature = "redb")]
 
 use std::ops::Bound;

@@ -1,4 +1,6 @@
 //! False positives that wait to be learned from are answered *absent*, and never when they are stored.
+//!
+//! A program of its own: some tests count what the learner does in a given time.
 
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -147,7 +147,7 @@ fn is_counted_and_bounded<S: Coded>(options: &Options<S>) {
     for room in [0, 1, 2, 5] {
         let pair = overflown(options.clone(), room);
         assert!(pair.filter().stats().resets_by_adapts > 0, "at the cap blocks are reset as without a side table");
-        assert_eq!(pair.filter().stats().side_blocks, room.into());
+        assert_eq!(pair.filter().stats().side_blocks, u64::from(room));
     }
     let pair = overflown(options.clone(), 100);
     let stats = pair.filter().stats();

@@ -2,7 +2,7 @@
 
 use super::payload::{GROUP, NO_BITS, Payload, SPILLED, Table};
 use super::{refused, refused_or_survived, refused_saying, survive};
-use crate::parts::Fields;
+use crate::hostile::parts::Fields;
 use twiceshy::quotient::BroomFilter;
 
 /// The file with one level changed.

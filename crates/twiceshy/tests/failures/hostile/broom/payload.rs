@@ -1,7 +1,7 @@
 //! A saved broom filter, field by field.
 
-use crate::parts::{Fields, key};
-use crate::shifted::Shifted;
+use crate::hostile::parts::{Fields, key};
+use crate::hostile::shifted::Shifted;
 use std::sync::OnceLock;
 use twiceshy::AdaptiveFilter;
 use twiceshy::hash::{HashKey, HashKind};

@@ -1,6 +1,7 @@
 //! A redb file: reading it without changing it, its locks, its mode, a full disk, checks and repairs.
 #![cfg(feature = "redb")]
 
+use super::support::quiet_hook;
 use redb::{Database, DatabaseError};
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::Bound;
@@ -282,15 +283,6 @@ fn write_byte(path: &Path, at: usize, byte: u8) {
     let mut file = std::fs::OpenOptions::new().write(true).open(path).expect("opened");
     file.seek(SeekFrom::Start(at as u64)).expect("found");
     file.write_all(&[byte]).expect("written");
-}
-
-fn quiet_hook() {
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if !panics_become_errors() {
-            before(info);
-        }
-    }));
 }
 
 #[test]

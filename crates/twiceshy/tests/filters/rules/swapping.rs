@@ -1,7 +1,7 @@
 //! 003 section 3.3 and Algorithm 4, 000 section 2.5: the colliding key swaps with a random other cell of its bucket.
 
-use crate::oracle::{Cell, Cells, Functions, Number, Oracle, Shape};
-use crate::play::{Game, Rule, Seen};
+use super::oracle::{Cell, Cells, Functions, Number, Oracle, Shape};
+use super::play::{Game, Rule, Seen};
 use std::collections::BTreeMap;
 use twiceshy::cuckoo::SwappingFilter;
 use twiceshy::hash::HashKey;

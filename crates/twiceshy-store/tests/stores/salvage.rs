@@ -1,6 +1,7 @@
 //! Files that redb cannot repair: what can be read is copied, and the rest is named.
 #![cfg(feature = "redb")]
 
+use super::support::quiet_hook;
 use std::collections::BTreeSet;
 use std::path::Path;
 use twiceshy_store::{Checked, Guard, Kind, Options, RedbError, STORE_FILE};
@@ -44,19 +45,6 @@ fn damage(bytes: &mut [u8], state: &mut u64) {
         1 => bytes[page..page + PAGE].fill(0),
         _ => bytes[page + 8..page + PAGE].iter_mut().for_each(|byte| *byte = next(state) as u8),
     }
-}
-
-/// redb's panics are caught, so their messages say nothing.
-fn quiet_hook() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if !twiceshy_store::panics_become_errors() {
-                before(info);
-            }
-        }));
-    });
 }
 
 #[test]

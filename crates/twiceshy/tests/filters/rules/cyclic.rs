@@ -1,7 +1,7 @@
 //! 003 sections 3.1 and 3.2, 000 section 2.4: the selector of every colliding cell moves on by one.
 
-use crate::oracle::{Cell, Cells, Functions, Held, Number, Oracle, Shape, bytes};
-use crate::play::{Game, Rule, Seen};
+use super::oracle::{Cell, Cells, Functions, Held, Number, Oracle, Shape, bytes};
+use super::play::{Game, Rule, Seen};
 use twiceshy::cuckoo::{CyclicFilter, Function, Search, Selectors};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::{ByHash, Mirror};

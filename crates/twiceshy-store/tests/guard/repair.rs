@@ -357,10 +357,7 @@ fn a_store_that_panics_while_it_is_repaired_can_be_repaired_again() {
         let store = Faulty::new(memory.open().expect("nobody has it open"));
         let guard = options(kind).open_damaged(true).open(store).expect("values are there");
         guard.store().panic_at_commit();
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(|_| {}));
         let repaired = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard.repair()));
-        std::panic::set_hook(hook);
         assert!(repaired.is_err(), "{kind}");
         assert_eq!(guard.get(&key(3)).expect("memory"), Some(value(3)), "{kind}");
         assert_eq!(guard.repair().expect("memory").keys, KEYS, "{kind}");

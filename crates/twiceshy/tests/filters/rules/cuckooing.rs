@@ -1,7 +1,7 @@
 //! 000 section 2.3: the colliding key moves to its next table, and so does every key that has to make room.
 
-use crate::oracle::{Cell, Cells, Functions, Held, Number, Oracle, Shape};
-use crate::play::{Game, Rule, Seen};
+use super::oracle::{Cell, Cells, Functions, Held, Number, Oracle, Shape};
+use super::play::{Game, Rule, Seen};
 use twiceshy::cuckoo::{CuckooingFilter, Moves};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;

@@ -1,6 +1,6 @@
 //! Random operations on a filter and its oracle.
 
-use crate::oracle::{Cell, Cells, Held, Number, Oracle, bytes};
+use super::oracle::{Cell, Cells, Held, Number, Oracle, bytes};
 use twiceshy::AdaptiveFilter;
 use twiceshy::error::Error;
 use twiceshy::filter::{Adapted, Backed};

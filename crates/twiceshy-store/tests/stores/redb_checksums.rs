@@ -1,12 +1,11 @@
 //! redb's checksums, compared when pages are read: a sound file is never refused, and a damaged one is not changed.
 #![cfg(feature = "redb")]
 
+use super::support::quiet_hook;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
-use twiceshy_store::{
-    Change, CommitError, Durability, RedbError, RedbOptions, RedbStore, Space, Store, panics_become_errors,
-};
+use twiceshy_store::{Change, CommitError, Durability, RedbError, RedbOptions, RedbStore, Space, Store};
 
 const PAGE: usize = 4_096;
 
@@ -133,15 +132,6 @@ fn a_last_commit_that_a_crash_has_torn_does_not_stop_later_ones() {
     assert!(contents(&store) == whole);
     store.commit(&[put(1, 30)], Durability::Synced).expect("committed");
     assert_eq!(store.verify().expect("checked"), Vec::<String>::new());
-}
-
-fn quiet_hook() {
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if !panics_become_errors() {
-            before(info);
-        }
-    }));
 }
 
 /// A file with a branch page, closed.

@@ -2,7 +2,7 @@
 
 use super::payload::{BROOM, GHOST, GROUP, Payload, SHAPES};
 use super::refused_or_survived;
-use crate::parts::draw;
+use crate::hostile::parts::draw;
 use twiceshy::persist::Writer;
 use twiceshy::quotient::BroomFilter;
 

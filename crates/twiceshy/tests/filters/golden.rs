@@ -1,7 +1,8 @@
 //! The same seed gives the same bytes on every platform and in every release: one small saved filter of each kind.
 //!
 //! A change of format or of any choice that enters the bits shows here. Where it is meant, raise the version in the
-//! header, keep the old files loading, and write new ones with `TWICESHY_WRITE_GOLDEN=1 cargo test --test golden`.
+//! header, keep the old files loading, and write new ones with
+//! `TWICESHY_WRITE_GOLDEN=1 cargo test -p twiceshy --test filters golden::`.
 //!
 //! The files in `version_1` were written before headers had a stamp. Their fields are the same. Those in `apart`, and the ones of the
 //! quotient family in `version_1`, are of the kinds whose strings begin with hash word 1. They are read and written as they are.

@@ -1,0 +1,6 @@
+//! A guard beside a store that somebody else owns.
+
+mod asynchronous;
+mod basics;
+mod corners;
+mod tickets;

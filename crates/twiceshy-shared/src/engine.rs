@@ -100,7 +100,7 @@ pub struct Append {
     pub open: Vec<Open>,
     /// Announcements that are closed.
     pub close: Vec<Announcement>,
-    /// Values that are written or, if `None`, deleted.
+    /// Values that are written or, if `None`, deleted, in this order: of a key that is named twice, the last one counts.
     pub values: Vec<(Key, Option<Vec<u8>>)>,
     /// Keys that must have no open announcement.
     pub unopened: Vec<Key>,

@@ -6,6 +6,8 @@
 mod background;
 mod blocking;
 mod clock;
+#[cfg(feature = "testing")]
+pub mod contract;
 mod desk;
 mod engine;
 mod error;

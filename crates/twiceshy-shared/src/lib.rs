@@ -18,6 +18,8 @@ mod member;
 mod memory;
 mod names;
 mod record;
+#[cfg(feature = "redis")]
+mod redis_engine;
 mod replica;
 mod set;
 mod stats;
@@ -31,5 +33,7 @@ pub use error::Error;
 pub use guard::{Freshness, Opening, Shared, Token};
 pub use memory::{Faults, MemoryEngine};
 pub use names::{Announcement, Head, MemberId, Shard, SnapshotId};
+#[cfg(feature = "redis")]
+pub use redis_engine::RedisEngine;
 pub use set::{Level, Set};
 pub use stats::{CopyStats, Stats};

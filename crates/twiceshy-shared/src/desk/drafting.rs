@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::known::{Known, missing, span};
 use crate::names::Head;
 use crate::record::{self, Record};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Adapted, Inserted, Operation, Removed};
 use twiceshy::plan::{Outcome, Plan, Undo};
@@ -38,6 +38,8 @@ struct Drafting {
     plans: Vec<Plan>,
     known: Known,
     at: Head,
+    /// Keys that stay in the set: an announcement keeps them there, in the engine or in this draft.
+    kept: HashSet<Key>,
 }
 
 impl Desk {
@@ -50,8 +52,9 @@ impl Desk {
             plans: Vec::new(),
             known: Known::default(),
             at,
+            kept: kept.clone(),
         };
-        match self.draft_all(&mut drafting, group, queries, kept).await {
+        match self.draft_all(&mut drafting, group, queries).await {
             Ok(()) => Ok(drafting.finish(self)),
             Err(trouble) => {
                 self.take_back(drafting.draft);
@@ -60,19 +63,15 @@ impl Desk {
         }
     }
 
-    async fn draft_all(
-        &self,
-        drafting: &mut Drafting,
-        group: &[Change],
-        queries: &[Key],
-        kept: &HashSet<Key>,
-    ) -> Result<(), Trouble> {
+    async fn draft_all(&self, drafting: &mut Drafting, group: &[Change], queries: &[Key]) -> Result<(), Trouble> {
         self.fetch_matches(drafting, group, queries).await?;
         for Change { what, .. } in group {
             match what {
                 What::Announce { id, keys } => {
                     for key in keys {
                         self.plan(drafting, Operation::Insert(key)).await?;
+                        // The engine does not see an announcement that is opened with the same record.
+                        drafting.kept.insert(key.clone());
                     }
                     let open = Open { id: *id, member: self.copy().member(), keys: keys.clone() };
                     drafting.append.open.push(open);
@@ -88,7 +87,7 @@ impl Desk {
                 }
                 What::Remove { keys } => {
                     for key in keys {
-                        if self.remove(drafting, key, kept).await? || kept.contains(key) {
+                        if self.remove(drafting, key).await? || drafting.kept.contains(key) {
                             drafting.append.values.push((key.clone(), None));
                             drafting.must_append();
                         }
@@ -97,7 +96,7 @@ impl Desk {
                 What::Close { open, stored } => {
                     drafting.append.close.push(open.id);
                     for key in open.keys.iter().filter(|key| !stored.contains(*key)) {
-                        if self.remove(drafting, key, kept).await? {
+                        if self.remove(drafting, key).await? {
                             drafting.append.rowless.push(key.clone());
                         }
                     }
@@ -109,7 +108,7 @@ impl Desk {
                         self.plan(drafting, Operation::Insert(key)).await?;
                     }
                     for key in gone {
-                        if self.remove(drafting, key, kept).await? {
+                        if self.remove(drafting, key).await? {
                             drafting.append.rowless.push(key.clone());
                         }
                     }
@@ -124,8 +123,8 @@ impl Desk {
     }
 
     /// Plans to take a key out of the set, unless it is kept there. `true` if it leaves.
-    async fn remove(&self, drafting: &mut Drafting, key: &Key, kept: &HashSet<Key>) -> Result<bool, Trouble> {
-        if kept.contains(key) {
+    async fn remove(&self, drafting: &mut Drafting, key: &Key) -> Result<bool, Trouble> {
+        if drafting.kept.contains(key) {
             return Ok(false);
         }
         let outcome = self.plan(drafting, Operation::Remove(key)).await?;
@@ -232,11 +231,28 @@ impl Drafting {
         self.draft.bytes = 1;
     }
 
+    /// A key that comes and goes in one record has entries in both lists, which do not tell what came first. Here the first change tells
+    /// whether the key was in the index, and the last one whether it is to be.
+    fn settle_entries(&mut self) {
+        if self.append.add.is_empty() || self.append.remove.is_empty() {
+            return;
+        }
+        let mut ends: HashMap<&Key, (bool, bool)> = HashMap::new();
+        for (comes, key) in &self.draft.changes {
+            ends.entry(key).or_insert((!comes, *comes)).1 = *comes;
+        }
+        let mut seen = HashSet::new();
+        let mut keep = |entry: &Entry, wanted| ends.get(&entry.key) == Some(&wanted) && seen.insert(entry.key.clone());
+        self.append.add.retain(|entry| keep(entry, (false, true)));
+        self.append.remove.retain(|entry| keep(entry, (true, false)));
+    }
+
     /// Makes the record.
     fn finish(mut self, desk: &Desk) -> Draft {
         if self.plans.is_empty() && self.draft.bytes == 0 {
             return self.draft;
         }
+        self.settle_entries();
         let position = self.append.head().position;
         let digest = if position.is_multiple_of(DIGEST_EVERY) { desk.digest() } else { None };
         let record = Record { digest, what: record::What::Change, plans: self.plans };

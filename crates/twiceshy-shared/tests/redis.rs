@@ -157,6 +157,38 @@ async fn members_go_on_after_the_server_has_restarted() {
 }
 
 #[tokio::test]
+async fn members_notice_that_the_server_has_lost_records() {
+    if !is_installed() {
+        return;
+    }
+    let mut server = RedisServer::start("");
+    let url = server.url();
+    let open = || RedisEngine::open(&url, "shared").expect("a URL");
+    set(1).create(&open()).await.expect("a new server");
+    let members = three(open).await;
+    insert(&members[0], 0..100).await;
+    agree(&members).await;
+    assert!(server.says("SAVE").expect("a server").contains("OK"));
+    // These are lost.
+    for number in 100..130 {
+        members[1].insert(&key(number), b"v").await.expect("a server");
+    }
+    agree(&members).await;
+    let before = members[0].stats().copies[0].at;
+    server.kill();
+    server.restart();
+    let fresh = Shared::open(open()).await.expect("a set");
+    insert(&fresh, 200..210).await;
+    let engine = open();
+    assert!(engine.head(Shard(0)).await.expect("a server").position < before.position, "nothing was lost");
+    tokio::time::sleep(WITHIN).await;
+    none_is_denied("after records were lost", &members, (0..100).chain(200..210));
+    let all: Vec<Shared> = members.into_iter().chain([fresh]).collect();
+    agree(&all).await;
+    assert_eq!(all[0].get(&key(100)).await.expect("a server"), None);
+}
+
+#[tokio::test]
 async fn a_cluster_keeps_the_contract_and_its_members_survive_a_failover() {
     if !is_installed() {
         return;

@@ -269,7 +269,8 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// The bytes of a saved filter; `None` if it is gone.
     fn load(&self, shard: Shard, id: SnapshotId) -> Reply<'_, Option<Vec<u8>>>;
 
-    /// The newest snapshot of a shard: the one with the highest position.
+    /// The newest snapshot of a shard: the one with the highest position, of those whose position and tag are those of a record that the log
+    /// has, or of the last one that was cut. Members save others, too, which only a record names.
     fn newest(&self, shard: Shard) -> Reply<'_, Option<Snapshot>>;
 
     /// Deletes the records up to a position, and the snapshots of lower positions.

@@ -34,7 +34,22 @@ pub(super) async fn check(engine: &dyn Engine) -> Result<(), String> {
     equal("the newest snapshot of the other shard", asked("newest", engine.newest(SHARDS[1]).await)?, None)?;
     let elsewhere = asked("load", engine.load(SHARDS[1], saved[1].0.id).await)?;
     equal("a snapshot of one shard, asked of the other", elsewhere, None)?;
+    strays(engine, saved[3].0).await?;
     cutting(engine, &saved).await
+}
+
+/// Snapshots of records that the log does not have: they can be loaded, but are not the newest.
+async fn strays(engine: &dyn Engine, newest: Snapshot) -> Result<(), String> {
+    let beyond = Head { position: newest.at.position + 1_000, tag: 5 };
+    let other = Head { tag: newest.at.tag ^ 1, ..newest.at };
+    for (id, at) in [(5, other), (6, beyond)] {
+        let stray = Snapshot { id: SnapshotId(id), at, digest: 1, bytes: 2 };
+        asked("save", engine.save(SHARD, stray, &[1, 2]).await)?;
+        loads(engine, &stray, Some(&vec![1, 2])).await?;
+        let found = asked("newest", engine.newest(SHARD).await)?;
+        equal("the newest snapshot beside one of a record that the log does not have", found, Some(newest))?;
+    }
+    Ok(())
 }
 
 async fn loads(engine: &dyn Engine, snapshot: &Snapshot, wanted: Option<&Vec<u8>>) -> Result<(), String> {
@@ -54,5 +69,10 @@ async fn cutting(engine: &dyn Engine, saved: &[(Snapshot, Vec<u8>)]) -> Result<(
     let last: Head = saved[3].0.at;
     asked("cut", engine.cut(SHARD, last.position).await)?;
     equal("the newest snapshot after all was cut", asked("newest", engine.newest(SHARD).await)?, Some(saved[3].0))?;
-    loads(engine, &saved[3].0, Some(&saved[3].1)).await
+    loads(engine, &saved[3].0, Some(&saved[3].1)).await?;
+    // One of a later position is kept until that is cut.
+    let stray = Snapshot { id: SnapshotId(6), ..saved[3].0 };
+    loads(engine, &stray, Some(&vec![1, 2])).await?;
+    asked("cut", engine.cut(SHARD, last.position + 1_001).await)?;
+    loads(engine, &stray, None).await
 }

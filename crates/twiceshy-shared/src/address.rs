@@ -22,11 +22,28 @@ pub fn connect(address: &str) -> Result<Arc<dyn Engine>, EngineError> {
     match url.split_once("://").map(|(scheme, _)| scheme) {
         #[cfg(feature = "postgres")]
         Some("postgres" | "postgresql") => Ok(Arc::new(crate::PostgresEngine::new(url, set)?)),
+        #[cfg(feature = "redis")]
+        Some("redis" | "rediss") => Ok(Arc::new(crate::RedisEngine::open(url, set)?)),
+        #[cfg(feature = "redis")]
+        Some("redis-cluster") => {
+            let urls = cluster(url);
+            let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+            Ok(Arc::new(crate::RedisEngine::open_cluster(&urls, set)?))
+        }
         Some(scheme) if SCHEMES.contains(&scheme) => {
             failed(&format!("this program was built without {scheme}: the feature of the crate twiceshy-shared is off"))
         }
         _ => failed("an address begins with postgres://, redis:// or redis-cluster://"),
     }
+}
+
+/// The addresses of a cluster's nodes: `redis-cluster://:password@host:port,host:port` names one or several of them.
+#[cfg(feature = "redis")]
+fn cluster(url: &str) -> Vec<String> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (login, hosts) = rest.rsplit_once('@').map_or(("", rest), |(login, hosts)| (login, hosts));
+    let at = if login.is_empty() { "" } else { "@" };
+    hosts.trim_end_matches('/').split(',').map(|host| format!("redis://{login}{at}{host}")).collect()
 }
 
 /// An address that can be shown: without its password.

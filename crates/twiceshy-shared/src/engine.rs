@@ -100,7 +100,7 @@ pub struct Append {
     pub open: Vec<Open>,
     /// Announcements that are closed.
     pub close: Vec<Announcement>,
-    /// Values that are written or, if `None`, deleted.
+    /// Values that are written or, if `None`, deleted, in this order: of a key that is named twice, the last one counts.
     pub values: Vec<(Key, Option<Vec<u8>>)>,
     /// Keys that must have no open announcement.
     pub unopened: Vec<Key>,
@@ -261,7 +261,7 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// The open announcements of a shard.
     fn open(&self, shard: Shard) -> Reply<'_, Vec<Open>>;
 
-    /// The values of keys.
+    /// The values of keys. A key belongs to one shard, so an engine may keep the values of all shards together.
     fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>>;
 
     /// The oldest keys that were written past the guard, with the numbers of their outbox entries.
@@ -273,7 +273,8 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// The bytes of a saved filter; `None` if it is gone.
     fn load(&self, shard: Shard, id: SnapshotId) -> Reply<'_, Option<Vec<u8>>>;
 
-    /// The newest snapshot of a shard: the one with the highest position.
+    /// The newest snapshot of a shard: the one with the highest position, of those whose position and tag are those of a record that the log
+    /// has, or of the last one that was cut. Members save others, too, which only a record names.
     fn newest(&self, shard: Shard) -> Reply<'_, Option<Snapshot>>;
 
     /// Deletes the records up to a position, and the snapshots of lower positions.

@@ -26,7 +26,7 @@ use twiceshy::remote::Key;
 ///
 /// The guard works on two threads of its own, so its functions can be awaited in any runtime. Clones share everything.
 ///
-/// [`Shared::blocking`] has the same functions for threads.
+/// [`Blocking`](crate::Blocking) has the same functions for threads.
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub(crate) inner: Arc<Inner>,

@@ -8,6 +8,8 @@ mod background;
 mod beside;
 mod blocking;
 mod clock;
+#[cfg(feature = "testing")]
+pub mod contract;
 mod desk;
 mod engine;
 mod error;
@@ -20,6 +22,8 @@ mod names;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod record;
+#[cfg(feature = "redis")]
+mod redis_engine;
 mod replica;
 #[cfg(feature = "testing")]
 pub mod servers;
@@ -39,5 +43,7 @@ pub use memory::{Faults, MemoryEngine};
 pub use names::{Announcement, Head, MemberId, Shard, SnapshotId};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresEngine;
+#[cfg(feature = "redis")]
+pub use redis_engine::RedisEngine;
 pub use set::{Level, Set};
 pub use stats::{CopyStats, Stats};

@@ -28,16 +28,17 @@ pub(crate) async fn renew(inner: Arc<Inner>) {
     while !inner.is_closed() {
         let renewals = inner.renewals();
         if !renewals.is_empty() {
+            let before: Vec<u64> = renewals.iter().map(|of| inner.copy(of.shard).read().at().position).collect();
             let sent = inner.now();
             let answers = inner.engine.renew(&renewals).await.unwrap_or_default();
-            for (renewal, renewed) in renewals.iter().zip(&answers) {
+            for ((renewal, at), renewed) in renewals.iter().zip(before).zip(&answers) {
                 // An answer to an earlier membership says nothing of this one.
                 if inner.copy(renewal.shard).member() == renewal.member {
                     if let Some(renewed) = renewed {
                         // While there is no lease, nobody need wait for this copy.
                         inner.copy(renewal.shard).write().promise(renewed.head.position);
                     }
-                    let _ = inner.send(renewal.shard, Request::Renewed { sent, renewed: *renewed });
+                    let _ = inner.send(renewal.shard, Request::Renewed { sent, at, renewed: *renewed });
                 }
             }
             let waits = |renewed: &Option<Renewed>| renewed.is_some_and(|renewed| !renewed.outbox_is_empty);

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::known::{Known, missing, span};
 use crate::names::Head;
 use crate::record::{self, Record};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Adapted, Inserted, Operation, Removed};
 use twiceshy::plan::{Outcome, Plan, Undo};
@@ -39,6 +39,8 @@ struct Drafting {
     announced: Vec<Key>,
     known: Known,
     at: Head,
+    /// Keys that stay in the set: an announcement keeps them there, in the engine or in this draft.
+    kept: HashSet<Key>,
 }
 
 impl Desk {
@@ -52,8 +54,9 @@ impl Desk {
             announced: Vec::new(),
             known: Known::default(),
             at,
+            kept: kept.clone(),
         };
-        match self.draft_all(&mut drafting, group, queries, kept).await {
+        match self.draft_all(&mut drafting, group, queries).await {
             Ok(()) => Ok(drafting.finish(self)),
             Err(trouble) => {
                 self.take_back(drafting.draft);
@@ -62,19 +65,15 @@ impl Desk {
         }
     }
 
-    async fn draft_all(
-        &self,
-        drafting: &mut Drafting,
-        group: &[Change],
-        queries: &[Key],
-        kept: &HashSet<Key>,
-    ) -> Result<(), Trouble> {
+    async fn draft_all(&self, drafting: &mut Drafting, group: &[Change], queries: &[Key]) -> Result<(), Trouble> {
         self.fetch_matches(drafting, group, queries).await?;
         for Change { what, .. } in group {
             match what {
                 What::Announce { id, keys } => {
                     for key in keys {
                         self.plan(drafting, Operation::Insert(key)).await?;
+                        // The engine does not see an announcement that is opened with the same record.
+                        drafting.kept.insert(key.clone());
                     }
                     let open = Open { id: *id, member: self.copy().member(), keys: keys.clone() };
                     drafting.append.open.push(open);
@@ -93,7 +92,7 @@ impl Desk {
                 }
                 What::Remove { keys } => {
                     for key in keys {
-                        if self.remove(drafting, key, kept).await? || kept.contains(key) {
+                        if self.remove(drafting, key).await? || drafting.kept.contains(key) {
                             drafting.append.values.push((key.clone(), None));
                             drafting.must_append();
                         }
@@ -105,7 +104,7 @@ impl Desk {
                     let beside = self.inner.described.beside;
                     let may_leave = |key: &Key| !beside || self.watches.may_leave(open.id, key);
                     for key in open.keys.iter().filter(|key| !stored.contains(*key) && may_leave(key)) {
-                        if self.remove(drafting, key, kept).await? && !beside {
+                        if self.remove(drafting, key).await? && !beside {
                             drafting.append.rowless.push(key.clone());
                         }
                     }
@@ -113,7 +112,7 @@ impl Desk {
                 }
                 What::Retire { watch, keys } => {
                     for key in keys.iter().filter(|key| self.watches.may_leave(*watch, key)) {
-                        if self.remove(drafting, key, kept).await? {
+                        if self.remove(drafting, key).await? {
                             drafting.must_append();
                         }
                     }
@@ -134,7 +133,7 @@ impl Desk {
                         self.plan(drafting, Operation::Insert(key)).await?;
                     }
                     for key in gone {
-                        if self.remove(drafting, key, kept).await? {
+                        if self.remove(drafting, key).await? {
                             drafting.append.rowless.push(key.clone());
                         }
                     }
@@ -149,8 +148,8 @@ impl Desk {
     }
 
     /// Plans to take a key out of the set, unless it is kept there. `true` if it leaves.
-    async fn remove(&self, drafting: &mut Drafting, key: &Key, kept: &HashSet<Key>) -> Result<bool, Trouble> {
-        if kept.contains(key) {
+    async fn remove(&self, drafting: &mut Drafting, key: &Key) -> Result<bool, Trouble> {
+        if drafting.kept.contains(key) {
             return Ok(false);
         }
         let outcome = self.plan(drafting, Operation::Remove(key)).await?;
@@ -257,11 +256,28 @@ impl Drafting {
         self.draft.bytes = 1;
     }
 
+    /// A key that comes and goes in one record has entries in both lists, which do not tell what came first. Here the first change tells
+    /// whether the key was in the index, and the last one whether it is to be.
+    fn settle_entries(&mut self) {
+        if self.append.add.is_empty() || self.append.remove.is_empty() {
+            return;
+        }
+        let mut ends: HashMap<&Key, (bool, bool)> = HashMap::new();
+        for (comes, key) in &self.draft.changes {
+            ends.entry(key).or_insert((!comes, *comes)).1 = *comes;
+        }
+        let mut seen = HashSet::new();
+        let mut keep = |entry: &Entry, wanted| ends.get(&entry.key) == Some(&wanted) && seen.insert(entry.key.clone());
+        self.append.add.retain(|entry| keep(entry, (false, true)));
+        self.append.remove.retain(|entry| keep(entry, (true, false)));
+    }
+
     /// Makes the record.
     fn finish(mut self, desk: &Desk) -> Draft {
         if self.plans.is_empty() && self.draft.bytes == 0 {
             return self.draft;
         }
+        self.settle_entries();
         let position = self.append.head().position;
         let digest = if position.is_multiple_of(DIGEST_EVERY) { desk.digest() } else { None };
         let record =

@@ -69,15 +69,16 @@ impl Desk {
         Ok(())
     }
 
-    /// A renewal was answered.
-    pub(super) async fn renewed(&mut self, sent: Moment, renewed: Option<Renewed>) -> Result<(), Trouble> {
+    /// A renewal was answered that was sent when the copy had the position `before`.
+    pub(super) async fn renewed(&mut self, sent: Moment, before: u64, renewed: Option<Renewed>) -> Result<(), Trouble> {
         let Some(Renewed { head, outbox_is_empty }) = renewed else { return Err(Trouble::Lost) };
         if self.at().position < head.position {
             self.follow().await?;
         }
         let mut replica = self.inner.copy(self.shard).write();
         match replica.at() {
-            at if at == head || at.position > head.position => {}
+            // Later records may have been applied since, but those from before were there.
+            at if head.position >= before && (at == head || at.position > head.position) => {}
             // The engine has lost records, or has others in their place.
             _ => {
                 replica.distrust();

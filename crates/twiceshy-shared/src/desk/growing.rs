@@ -28,6 +28,9 @@ const GROWS_ANYWAY_AT: f64 = 0.92;
 /// How many keys are brought over at once.
 const STEP: usize = 4_096;
 
+/// How many records a saved table outlives: the log may be cut before its switch is committed.
+const KEPT: u64 = 1 << 20;
+
 /// A table that is being filled.
 #[derive(Debug)]
 pub(super) struct Growing {
@@ -169,6 +172,8 @@ impl Desk {
         }
         if growing.saved.is_none() {
             let (bytes, digest) = record::save(&*growing.table);
+            // No record has this tag, so nobody who joins begins with a table that is not in use yet.
+            let at = Head { position: at.position.saturating_add(KEPT), tag: random() };
             let snapshot = Snapshot { id: SnapshotId(random()), at, digest, bytes: bytes.len() as u64 };
             self.inner.engine.save(self.shard, snapshot, &bytes).await?;
             growing.saved = Some((snapshot, Vec::new()));

@@ -39,8 +39,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What a desk is asked to do.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// A renewal that was sent at this moment was answered. `None`: this is no member any more.
-    Renewed { sent: Moment, renewed: Option<Renewed> },
+    /// A renewal that was sent at this moment, with the copy at this position, was answered. `None`: this is no member any more.
+    Renewed { sent: Moment, at: u64, renewed: Option<Renewed> },
     /// There may be new records.
     Wake,
     /// A change of the set.
@@ -204,14 +204,14 @@ impl Desk {
         let (mut changes, mut queries, mut renewal, mut wake) = (Vec::new(), Vec::new(), None, false);
         for request in requests {
             match request {
-                Request::Renewed { sent, renewed } => renewal = Some((sent, renewed)),
+                Request::Renewed { sent, at, renewed } => renewal = Some((sent, at, renewed)),
                 Request::Wake => wake = true,
                 Request::Change(change) => changes.push(change),
                 Request::Learn(query) => queries.push(query),
             }
         }
         let followed = match (renewal, wake) {
-            (Some((sent, renewed)), _) => self.renewed(sent, renewed).await,
+            (Some((sent, at, renewed)), _) => self.renewed(sent, at, renewed).await,
             (None, true) => self.follow().await,
             (None, false) => Ok(()),
         };

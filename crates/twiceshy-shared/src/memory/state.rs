@@ -126,11 +126,7 @@ impl ShardState {
         if after.position < self.cut.position {
             return Log::Cut;
         }
-        let known = match (after.position - self.cut.position) as usize {
-            0 => Some(self.cut),
-            at => self.log.get(at - 1).map(|logged| logged.at),
-        };
-        if known != Some(after) {
+        if !self.has(after) {
             return Log::Broken;
         }
         let mut bytes = 0;
@@ -202,13 +198,18 @@ impl ShardState {
     }
 
     pub(super) fn newest(&self) -> Option<Snapshot> {
-        let at_head = |snapshot: &&Snapshot| snapshot.at.position <= self.head().position;
-        self.snapshots
-            .iter()
-            .map(|(snapshot, _)| snapshot)
-            .filter(at_head)
-            .max_by_key(|snapshot| snapshot.at.position)
-            .copied()
+        let snapshots = self.snapshots.iter().map(|(snapshot, _)| snapshot);
+        snapshots.filter(|snapshot| self.has(snapshot.at)).max_by_key(|snapshot| snapshot.at.position).copied()
+    }
+
+    /// `true` if the log has this record, or it is the last one that was cut.
+    fn has(&self, at: Head) -> bool {
+        let known = match at.position.checked_sub(self.cut.position) {
+            Some(0) => Some(self.cut),
+            Some(after) => self.log.get(after as usize - 1).map(|logged| logged.at),
+            None => None,
+        };
+        known == Some(at)
     }
 
     pub(super) fn cut(&mut self, up_to: u64) {

@@ -12,6 +12,7 @@ use crate::names::{Announcement, Head, MemberId, Shard, SnapshotId};
 pub(crate) use line::before;
 use line::{Connect, Failure, Line, With};
 use news::{Listener, Teller};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -395,7 +396,7 @@ impl Engine for PostgresEngine {
         Box::pin(async move {
             let appended = self.append_record(append).await?;
             if let Appended::Done(_) = appended {
-                self.teller.tell(append.shard);
+                self.teller.tell(append.shard, append.head().position);
             }
             Ok(appended)
         })
@@ -489,8 +490,10 @@ impl Engine for PostgresEngine {
 
     fn newest(&self, shard: Shard) -> Reply<'_, Option<Snapshot>> {
         Box::pin(async move {
-            let text = "SELECT position, tag, id, digest, bytes FROM {set}.snapshot WHERE shard = $1
-                ORDER BY position DESC LIMIT 1";
+            let text = "SELECT n.position, n.tag, n.id, n.digest, n.bytes FROM {set}.snapshot n JOIN {set}.shard s ON s.id = n.shard
+                WHERE n.shard = $1 AND (n.position = s.cut_position AND n.tag = s.cut_tag OR EXISTS (
+                    SELECT 1 FROM {set}.log l WHERE l.shard = n.shard AND l.position = n.position AND l.tag = n.tag))
+                ORDER BY n.position DESC LIMIT 1";
             let rows = self.reader.query(text, &[Type::INT4], &[&(shard.0 as i32)]).await?;
             let number = |row: &Row, at: usize| row.get::<_, i64>(at) as u64;
             let snapshot = |row: &Row| Snapshot {
@@ -512,7 +515,7 @@ impl Engine for PostgresEngine {
     }
 
     fn wait<'a>(&'a self, known: &'a [(Shard, u64)], timeout: Duration) -> Reply<'a, Vec<Shard>> {
-        Box::pin(self.listener.wait(&self.connect, &self.channel, known, timeout))
+        Box::pin(self.listener.wait(&self.connect, &self.reader, &self.channel, known, timeout))
     }
 }
 
@@ -528,10 +531,14 @@ impl PostgresEngine {
         let open_counts: Vec<i32> = append.open.iter().map(|open| open.keys.len() as i32).collect();
         let open_keys: Vec<&[u8]> = append.open.iter().flat_map(|open| bytes(&open.keys)).collect();
         let close_ids: Vec<i64> = append.close.iter().map(|id| id.0 as i64).collect();
-        let put = append.values.iter().filter_map(|(key, value)| Some((&**key, value.as_deref()?)));
+        // Of a key that is named twice, the last one counts. A value that is written last is deleted before, if that was asked for.
+        let last: BTreeMap<&[u8], Option<&[u8]>> =
+            append.values.iter().map(|(key, value)| (&**key, value.as_deref())).collect();
+        let put = last.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
         let (put_keys, put_values): (Vec<&[u8]>, Vec<&[u8]>) = put.unzip();
-        let deleted = append.values.iter().filter(|(_, value)| value.is_none());
-        let delete_keys: Vec<&[u8]> = deleted.map(|(key, _)| &**key).collect();
+        let deleted: BTreeSet<&[u8]> =
+            append.values.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| &**key).collect();
+        let delete_keys: Vec<&[u8]> = deleted.into_iter().collect();
         let moved: Vec<i64> = append.moved.iter().map(|entry| *entry as i64).collect();
         let (unopened, rowless) = (bytes(&append.unopened), bytes(&append.rowless));
         let applied_by = append.applied_by.map_or(0, |member| member.0 as i64);
@@ -566,12 +573,25 @@ impl PostgresEngine {
         let row = rows.first().ok_or_else(|| EngineError::Damaged("an append has no outcome".to_owned()))?;
         let keys = || row.get::<_, Option<Vec<&[u8]>>>(1).unwrap_or_default().into_iter().map(Key::from).collect();
         Ok(match row.get::<_, i32>(0) {
-            0 => Appended::Done(keys()),
+            0 => Appended::Done(deleted_keys(append, keys())),
             1 => Appended::Moved,
             2 => Appended::Busy(keys()),
             _ => Appended::Closed,
         })
     }
+}
+
+/// The keys whose value was deleted, given those that had one before: in the order of the changes, a value may be written and then deleted.
+fn deleted_keys(append: &Append, before: Vec<Key>) -> Vec<Key> {
+    let (mut there, mut deleted): (BTreeSet<Key>, BTreeSet<Key>) = (before.into_iter().collect(), BTreeSet::new());
+    for (key, value) in &append.values {
+        if value.is_some() {
+            there.insert(key.clone());
+        } else if there.remove(key) {
+            deleted.insert(key.clone());
+        }
+    }
+    deleted.into_iter().collect()
 }
 
 const APPEND: &str =

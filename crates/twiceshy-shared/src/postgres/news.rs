@@ -7,31 +7,42 @@ use super::line::{Connect, Heard, Line, open};
 use crate::background;
 use crate::engine::EngineError;
 use crate::names::Shard;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client};
 
 /// The least time between two notifications of a process.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Shards with news.
+/// Shards with news, and the positions of their newest records.
 #[derive(Debug, Default)]
 struct Pile {
-    shards: Mutex<BTreeSet<Shard>>,
+    shards: Mutex<BTreeMap<Shard, u64>>,
     /// Something was put on the pile.
     more: Notify,
 }
 
 impl Pile {
-    fn put(&self, shards: impl IntoIterator<Item = Shard>) {
-        self.shards.lock().unwrap_or_else(PoisonError::into_inner).extend(shards);
+    fn put(&self, news: impl IntoIterator<Item = (Shard, u64)>) {
+        let mut shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        for (shard, position) in news {
+            let newest = shards.entry(shard).or_default();
+            *newest = position.max(*newest);
+        }
+        drop(shards);
         self.more.notify_one();
     }
 
-    fn take(&self) -> Vec<Shard> {
+    fn newest(&self) -> Vec<(Shard, u64)> {
+        let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        shards.iter().map(|(shard, position)| (*shard, *position)).collect()
+    }
+
+    fn take(&self) -> Vec<(Shard, u64)> {
         std::mem::take(&mut *self.shards.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
     }
 }
@@ -62,15 +73,15 @@ impl Teller {
         Teller(pile)
     }
 
-    pub(super) fn tell(&self, shard: Shard) {
-        self.0.put([shard]);
+    pub(super) fn tell(&self, shard: Shard, position: u64) {
+        self.0.put([(shard, position)]);
     }
 }
 
-async fn notify(line: &Line, channel: &str, shards: &[Shard]) -> Result<(), EngineError> {
+async fn notify(line: &Line, channel: &str, news: &[(Shard, u64)]) -> Result<(), EngineError> {
     // A message may have 8,000 bytes.
-    for shards in shards.chunks(1_000) {
-        let numbers: Vec<String> = shards.iter().map(|shard| shard.0.to_string()).collect();
+    for news in news.chunks(250) {
+        let numbers: Vec<String> = news.iter().map(|(shard, position)| format!("{}:{position}", shard.0)).collect();
         line.query("SELECT pg_notify($1, $2)", &[Type::TEXT, Type::TEXT], &[&channel, &numbers.join(",")]).await?;
     }
     Ok(())
@@ -84,30 +95,52 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Waits for news. After a new connection all these shards may have some.
+    /// Waits for news of these shards after these positions.
     pub(super) async fn wait(
         &self,
         connect: &Arc<dyn Connect>,
+        line: &Line,
         channel: &str,
         known: &[(Shard, u64)],
         timeout: Duration,
     ) -> Result<Vec<Shard>, EngineError> {
-        let mut client = self.client.lock().await;
-        if client.as_ref().is_none_or(Client::is_closed) {
-            let heard = Arc::clone(&self.heard);
-            let hear: Heard = Arc::new(move |message| {
-                if let AsyncMessage::Notification(note) = message {
-                    heard.put(note.payload().split(',').filter_map(|number| number.parse().ok().map(Shard)));
-                }
-            });
-            let new = open(connect, Some(hear)).await?;
-            let listen = format!("LISTEN {}", super::quoted(channel));
-            new.batch_execute(&listen).await.map_err(|error| super::line::before(&error))?;
-            *client = Some(new);
-            return Ok(known.iter().map(|(shard, _)| *shard).collect());
+        if self.connect(connect, channel).await? {
+            // What was appended before this connection was made is not told.
+            let heads = line.query("SELECT id, position FROM {set}.shard", &[], &[]).await?;
+            self.heard.take();
+            self.heard.put(heads.iter().map(|row| (Shard(row.get::<_, i32>(0) as u32), row.get::<_, i64>(1) as u64)));
         }
-        drop(client);
-        let _ = tokio::time::timeout(timeout, self.heard.more.notified()).await;
-        Ok(self.heard.take())
+        let until = Instant::now() + timeout;
+        loop {
+            let news = self.heard.newest();
+            let is_new = |(shard, position): &(Shard, u64)| known.iter().any(|(own, at)| own == shard && position > at);
+            let shards: Vec<Shard> = news.iter().filter(|news| is_new(news)).map(|(shard, _)| *shard).collect();
+            if !shards.is_empty() || Instant::now() >= until {
+                return Ok(shards);
+            }
+            let _ = tokio::time::timeout_at(until, self.heard.more.notified()).await;
+        }
+    }
+
+    /// Makes a connection that listens, if there is none. `true` if it is new.
+    async fn connect(&self, connect: &Arc<dyn Connect>, channel: &str) -> Result<bool, EngineError> {
+        let mut client = self.client.lock().await;
+        if client.as_ref().is_some_and(|client| !client.is_closed()) {
+            return Ok(false);
+        }
+        let heard = Arc::clone(&self.heard);
+        let hear: Heard = Arc::new(move |message| {
+            if let AsyncMessage::Notification(note) = message {
+                let news = note.payload().split(',').filter_map(|news| news.split_once(':'));
+                heard.put(
+                    news.filter_map(|(shard, position)| Some((Shard(shard.parse().ok()?), position.parse().ok()?))),
+                );
+            }
+        });
+        let new = open(connect, Some(hear)).await?;
+        let listen = format!("LISTEN {}", super::quoted(channel));
+        new.batch_execute(&listen).await.map_err(|error| super::line::before(&error))?;
+        *client = Some(new);
+        Ok(true)
     }
 }

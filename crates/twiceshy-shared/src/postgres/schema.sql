@@ -129,7 +129,7 @@ BEGIN
         END IF;
     END IF;
     IF cardinality(unopened) > 0 OR cardinality(rowless) > 0 THEN
-        SELECT array_agg(b.key) INTO busy FROM (
+        SELECT array_agg(b.key ORDER BY b.key) INTO busy FROM (
             SELECT u.key FROM unnest(unopened) u(key) WHERE EXISTS (
                 SELECT 1 FROM {set}.announcement a
                 WHERE a.shard = in_shard AND NOT a.id = ANY (close_ids) AND u.key = ANY (a.keys))

@@ -1,0 +1,316 @@
+//! The engine on real Redis servers.
+
+mod support {
+    pub(crate) mod redis_server;
+}
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+use support::redis_server::{RedisCluster, RedisServer, is_installed};
+use twiceshy_shared::{
+    Append, Engine, EngineError, Freshness, Level, MemberId, RedisEngine, Set, Shard, Shared, contract,
+};
+
+/// The stated time of the sets.
+const WITHIN: Duration = Duration::from_millis(200);
+
+/// The stated time, and some for a busy machine.
+const SOON: Duration = Duration::from_secs(20);
+
+fn key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+fn set(shards: u32) -> Set {
+    Set::new().expected_keys(1_000).shards(shards).level(Level::Within(WITHIN))
+}
+
+/// Waits until something is so.
+async fn eventually(what: &str, mut is: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is() {
+        assert!(begin.elapsed() < SOON, "{what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// All members reach the same position with the same bits.
+async fn agree(members: &[Shared]) {
+    eventually("the copies do not become equal", || {
+        let digests: Vec<_> = members.iter().map(Shared::digests).collect();
+        digests.iter().all(|digest| *digest == digests[0])
+    })
+    .await;
+    assert!(members.iter().all(|member| member.stats().diverged == 0));
+}
+
+/// Inserts keys, as a program would that tries again.
+async fn insert(member: &Shared, numbers: std::ops::Range<u64>) {
+    let begin = Instant::now();
+    while let Err(error) = member.insert_all(numbers.clone().map(|number| (key(number), b"v"))).await {
+        assert!(begin.elapsed() < SOON, "{error}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// No member denies any of these keys.
+fn none_is_denied(when: &str, members: &[Shared], numbers: impl Iterator<Item = u64>) {
+    for number in numbers {
+        let denied = members.iter().position(|member| !member.may_contain(&key(number)));
+        assert_eq!(denied, None, "key {number} is denied {when}");
+    }
+}
+
+async fn three(open: impl Fn() -> RedisEngine) -> Vec<Shared> {
+    let mut members = Vec::new();
+    for _ in 0..3 {
+        members.push(Shared::open(open()).await.expect("a set"));
+    }
+    members
+}
+
+#[tokio::test]
+async fn a_server_keeps_the_contract() {
+    if !is_installed() {
+        return;
+    }
+    let server = RedisServer::start("");
+    let engine = RedisEngine::open(&server.url(), "a set").expect("a URL");
+    assert_eq!(contract::check(&engine).await, Ok(()));
+    let other = RedisEngine::open(&server.url(), "a set").expect("a URL");
+    assert_eq!(contract::check_news(&engine, &other).await, Ok(()));
+    // A set of another name is another set.
+    let another = RedisEngine::open(&server.url(), "a set:0").expect("a URL");
+    assert_eq!(contract::check(&another).await, Ok(()));
+    assert!(contract::check(&other).await.is_err());
+}
+
+#[tokio::test]
+async fn members_on_one_server_share_keys_mistakes_and_growth() {
+    if !is_installed() {
+        return;
+    }
+    let server = RedisServer::start("");
+    let open = || RedisEngine::open(&server.url(), "shared").expect("a URL");
+    set(2).create(&open()).await.expect("a new server");
+    let members = three(open).await;
+    for number in 0..60 {
+        let token = members[number as usize % 3].insert(&key(number), b"v").await.expect("a server");
+        let seen = members[1].get_at(&key(number), &Freshness::AtLeast(token)).await.expect("a server");
+        assert_eq!(seen, Some(b"v".to_vec()));
+    }
+    tokio::time::sleep(WITHIN).await;
+    none_is_denied("after the stated time", &members, 0..60);
+    for number in 0..30 {
+        assert!(members[0].remove(&key(number)).await.expect("a server"));
+        assert!(!members[0].remove(&key(number)).await.expect("a server"), "it was removed already");
+    }
+    insert(&members[0], 0..900).await;
+    agree(&members).await;
+    let mistakes: Vec<u64> = (10_000..30_000).filter(|number| members[0].may_contain(&key(*number))).collect();
+    assert!(mistakes.len() > 20, "{}", mistakes.len());
+    for number in &mistakes {
+        assert_eq!(members[0].get(&key(*number)).await.expect("a server"), None);
+    }
+    eventually("not all is learned", || members[0].stats().learned as usize >= mistakes.len() * 9 / 10).await;
+    agree(&members).await;
+    let again = mistakes.iter().filter(|number| members[2].may_contain(&key(**number))).count();
+    assert!(again <= mistakes.len() / 10, "{again} of {}", mistakes.len());
+    for first in (900..6_000).step_by(300) {
+        insert(&members[first as usize % 3], first..first + 300).await;
+    }
+    eventually("nobody grew", || members.iter().map(|member| member.stats().grown).sum::<u64>() >= 2).await;
+    agree(&members).await;
+    none_is_denied("after the set grew", &members, 0..6_000);
+    let late = Shared::open(open()).await.expect("a set");
+    agree(&[late, members[0].clone()]).await;
+}
+
+#[tokio::test]
+async fn members_go_on_after_the_server_has_restarted() {
+    if !is_installed() {
+        return;
+    }
+    let mut server = RedisServer::start("appendonly yes");
+    let url = server.url();
+    let open = || RedisEngine::open(&url, "shared").expect("a URL");
+    set(2).create(&open()).await.expect("a new server");
+    let members = three(open).await;
+    insert(&members[0], 0..500).await;
+    agree(&members).await;
+    server.kill();
+    let error = members[1].insert(b"late", b"v");
+    let refused = tokio::time::timeout(Duration::from_secs(2), error).await;
+    // It is refused, or its answer is lost and it waits.
+    assert!(!matches!(refused, Ok(Ok(_))), "an insertion without a server");
+    server.restart();
+    insert(&members[1], 500..600).await;
+    tokio::time::sleep(WITHIN).await;
+    none_is_denied("after the restart", &members, 0..600);
+    agree(&members).await;
+    assert_eq!(members[2].get(&key(3)).await.expect("a server"), Some(b"v".to_vec()));
+    eventually("the copies are not fresh again", || {
+        members.iter().all(|member| !member.may_contain(b"nobody has inserted this"))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn members_notice_that_the_server_has_lost_records() {
+    if !is_installed() {
+        return;
+    }
+    let mut server = RedisServer::start("");
+    let url = server.url();
+    let open = || RedisEngine::open(&url, "shared").expect("a URL");
+    set(1).create(&open()).await.expect("a new server");
+    let members = three(open).await;
+    insert(&members[0], 0..100).await;
+    agree(&members).await;
+    assert!(server.says("SAVE").expect("a server").contains("OK"));
+    // These are lost.
+    for number in 100..130 {
+        members[1].insert(&key(number), b"v").await.expect("a server");
+    }
+    agree(&members).await;
+    let before = members[0].stats().copies[0].at;
+    server.kill();
+    server.restart();
+    let fresh = Shared::open(open()).await.expect("a set");
+    insert(&fresh, 200..210).await;
+    let engine = open();
+    assert!(engine.head(Shard(0)).await.expect("a server").position < before.position, "nothing was lost");
+    tokio::time::sleep(WITHIN).await;
+    none_is_denied("after records were lost", &members, (0..100).chain(200..210));
+    let all: Vec<Shared> = members.into_iter().chain([fresh]).collect();
+    agree(&all).await;
+    assert_eq!(all[0].get(&key(100)).await.expect("a server"), None);
+}
+
+#[tokio::test]
+async fn a_cluster_keeps_the_contract_and_its_members_survive_a_failover() {
+    if !is_installed() {
+        return;
+    }
+    let mut cluster = RedisCluster::start();
+    let urls = cluster.urls();
+    let open = |set: &str| {
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        RedisEngine::open_cluster(&urls, set).expect("URLs")
+    };
+    assert_eq!(contract::check(&open("contract")).await, Ok(()));
+    assert_eq!(contract::check_news(&open("contract"), &open("contract")).await, Ok(()));
+
+    set(6).create(&open("shared")).await.expect("a new cluster");
+    let members = three(|| open("shared")).await;
+    insert(&members[0], 0..600).await;
+    agree(&members).await;
+    none_is_denied("before the failover", &members, 0..600);
+    // What the replicas have is not lost.
+    cluster.wait_until_whole();
+    tokio::time::sleep(WITHIN).await;
+    let primary = cluster.primary();
+    cluster.servers[primary].kill();
+    // Some of these wait for the failover.
+    for first in (600..900).step_by(50) {
+        insert(&members[first as usize % 3], first..first + 50).await;
+        none_is_denied("during the failover", &members, 0..600);
+    }
+    let reader = open("shared");
+    tokio::time::sleep(WITHIN).await;
+    none_is_denied("after the failover", &members, 0..900);
+    agree(&members).await;
+    let head = reader.head(Shard(0)).await.expect("a cluster");
+    assert_eq!(head, members[0].stats().copies[0].at);
+    for number in (0..900).step_by(50) {
+        assert_eq!(members[2].get(&key(number)).await.expect("a cluster"), Some(b"v".to_vec()));
+    }
+    eventually("the copies are not fresh again", || {
+        members.iter().all(|member| !member.may_contain(b"nobody has inserted this"))
+    })
+    .await;
+    // The old primary comes back as a replica.
+    cluster.servers[primary].restart();
+    cluster.wait_until_whole();
+    insert(&members[1], 900..1_000).await;
+    tokio::time::sleep(WITHIN).await;
+    none_is_denied("after the old primary is back", &members, 0..1_000);
+}
+
+#[test]
+fn a_connection_outlives_the_runtime_that_made_it() {
+    if !is_installed() {
+        return;
+    }
+    let server = RedisServer::start("");
+    let engine = RedisEngine::open(&server.url(), "shared").expect("a URL");
+    for number in 0..3 {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(engine.join(Shard(0), MemberId(number))).expect("a server");
+    }
+    let clients = server.says("INFO clients").expect("a server");
+    // The engine's, and the one that asks.
+    assert!(clients.contains("connected_clients:2\r\n"), "{clients}");
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_refused_and_not_shown() {
+    if !is_installed() {
+        return;
+    }
+    let server = RedisServer::start("");
+    let url = format!("redis://:a-wrong-word@127.0.0.1:{}", server.port);
+    let engine = RedisEngine::open(&url, "shared").expect("a URL");
+    let error = engine.create(b"", 1).await.expect_err("the password is wrong");
+    assert!(matches!(error, EngineError::Failed(_)), "{error}");
+    for text in [error.to_string(), format!("{error:?}"), format!("{engine:?}")] {
+        assert!(!text.contains("wrong-word") && !text.contains(&server.password), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_evicts_keys_is_refused() {
+    if !is_installed() {
+        return;
+    }
+    let server = RedisServer::start("maxmemory 100mb\nmaxmemory-policy allkeys-lru");
+    let engine = RedisEngine::open(&server.url(), "shared").expect("a URL");
+    let error = engine.create(b"", 1).await.expect_err("keys would be lost");
+    assert!(error.to_string().contains("noeviction"), "{error}");
+}
+
+/// A server that answers until it is sent a script, and then ends the connection.
+fn server_that_dies() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut bytes = [0; 1 << 16];
+            while let Ok(len @ 1..) = stream.read(&mut bytes) {
+                if bytes[..len].windows(7).any(|word| word == b"EVALSHA") {
+                    break;
+                }
+                let commands = bytes[..len].iter().filter(|byte| **byte == b'*').count();
+                let _ = stream.write_all(b"+OK\r\n".repeat(commands).as_slice());
+            }
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_change_whose_answer_is_lost_may_have_happened_and_one_that_was_not_sent_has_not() {
+    let append = Append { tag: 5, ..Append::default() };
+    let engine = RedisEngine::open(&format!("redis://127.0.0.1:{}", server_that_dies()), "shared").expect("a URL");
+    let lost = engine.append(&append).await;
+    assert!(matches!(lost, Err(EngineError::Unknown(_))), "{lost:?}");
+    // What changes nothing is asked again, and fails in the end.
+    let read = engine.walk(Shard(0), twiceshy::remote::Generation(0), None, 1).await;
+    assert!(matches!(read, Err(EngineError::Failed(_))), "{read:?}");
+    let nobody = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("it is bound").port();
+    let engine = RedisEngine::open(&format!("redis://127.0.0.1:{nobody}"), "shared").expect("a URL");
+    let unsent = engine.append(&append).await;
+    assert!(matches!(unsent, Err(EngineError::Failed(_))), "{unsent:?}");
+}

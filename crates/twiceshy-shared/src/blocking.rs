@@ -4,6 +4,7 @@ use crate::background;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::guard::{Freshness, Opening, Shared, Token};
+use crate::survey::{Checked, Survey};
 use std::sync::Arc;
 use twiceshy::AsKey;
 
@@ -43,6 +44,16 @@ impl Blocking {
     /// Opens the set in an engine, in another way than usual.
     pub fn open_with(opening: Opening, engine: Arc<dyn Engine>) -> Result<Blocking, Error> {
         background::block_on(opening.open(engine)).map(Blocking)
+    }
+
+    /// See [`Survey::take`].
+    pub fn survey(engine: Arc<dyn Engine>) -> Result<Survey, Error> {
+        background::block_on(Survey::take(engine))
+    }
+
+    /// See [`Survey::check`].
+    pub fn check(engine: Arc<dyn Engine>) -> Result<Checked, Error> {
+        background::block_on(Survey::check(engine))
     }
 
     /// The guard with functions to be awaited.

@@ -76,6 +76,24 @@ impl Blocking {
         background::block_on(async move { shared.get_at(&key[..], &freshness).await })
     }
 
+    /// See [`Shared::get_all`].
+    pub fn get_all<K: AsKey>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let keys: Vec<Vec<u8>> = keys.into_iter().map(|key| key.as_key().as_ref().to_vec()).collect();
+        let shared = self.0.clone();
+        background::block_on(async move { shared.get_all(keys).await })
+    }
+
+    /// See [`Shared::contains_all`].
+    pub fn contains_all<K: AsKey>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<bool>, Error> {
+        Ok(self.get_all(keys)?.iter().map(Option::is_some).collect())
+    }
+
+    /// See [`Shared::wait`].
+    pub fn wait(&self) -> Result<(), Error> {
+        let shared = self.0.clone();
+        background::block_on(async move { shared.wait().await })
+    }
+
     /// See [`Shared::insert`].
     pub fn insert<K: AsKey + ?Sized>(&self, key: &K, value: &[u8]) -> Result<Token, Error> {
         self.insert_all([(key.as_key().as_ref(), value)])

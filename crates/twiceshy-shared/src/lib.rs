@@ -5,6 +5,7 @@
 
 mod address;
 mod background;
+mod batches;
 mod blocking;
 mod clock;
 mod desk;

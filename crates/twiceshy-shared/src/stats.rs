@@ -17,6 +17,8 @@ pub struct Stats {
     pub unfiltered: u64,
     /// Values that were read from the engine.
     pub loads: u64,
+    /// Look-ups of keys without a value that the filter let pass.
+    pub false_positives: u64,
     /// Mistakes that this process has taught all members.
     pub learned: u64,
     /// Records of others that were applied.
@@ -59,6 +61,7 @@ pub(crate) struct Counters {
     passed: AtomicU64,
     unfiltered: AtomicU64,
     pub(crate) loads: AtomicU64,
+    pub(crate) false_positives: AtomicU64,
     pub(crate) learned: AtomicU64,
     pub(crate) applied: AtomicU64,
     pub(crate) replanned: AtomicU64,
@@ -93,6 +96,7 @@ impl Counters {
             passed: get(&self.passed),
             unfiltered: get(&self.unfiltered),
             loads: get(&self.loads),
+            false_positives: get(&self.false_positives),
             learned: get(&self.learned),
             applied: get(&self.applied),
             replanned: get(&self.replanned),

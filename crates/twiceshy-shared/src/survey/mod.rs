@@ -203,19 +203,32 @@ enum Unfit {
     Other(Error),
 }
 
-/// Loads the filter of a shard. Members may take away the parts of an older one meanwhile.
+/// Loads the filter of a shard. Members may take away the parts of an older one meanwhile, and go on.
 async fn load(source: &Source<'_>) -> Result<Loaded, Unfit> {
-    let mut unfit = String::new();
+    let (mut unfit, mut behind) = (None, None);
     for _ in 0..LOADS {
-        match source.at_head().await {
-            Ok(loaded) => return Ok(loaded),
-            Err(Unloaded::Unfit(what)) => unfit = what,
+        let loaded = match source.at_head().await {
+            Ok(loaded) => loaded,
+            Err(Unloaded::Unfit(what)) => {
+                unfit = Some(what);
+                continue;
+            }
             Err(Unloaded::Engine(EngineError::Damaged(what))) => return Err(Unfit::Damaged(what)),
             Err(Unloaded::Engine(error)) => return Err(Unfit::Other(error.into())),
             Err(Unloaded::Other(error)) => return Err(Unfit::Other(error)),
+        };
+        let head = source.engine.head(source.shard).await.map_err(|error| Unfit::Other(error.into()))?;
+        let seen = (loaded.at, head);
+        if loaded.at.position < head.position && behind == Some(seen) {
+            let (last, head) = (loaded.at.position, head.position);
+            return Err(Unfit::Damaged(format!("the log ends after record {last}, and {head} were appended")));
         }
+        if loaded.at.position >= head.position || behind.is_some() {
+            return Ok(loaded);
+        }
+        behind = Some(seen);
     }
-    Err(Unfit::Damaged(unfit))
+    Err(Unfit::Damaged(unfit.unwrap_or_default()))
 }
 
 impl FilterSurvey {

@@ -74,11 +74,13 @@ impl fmt::Display for Problem {
         const ANEW: &str = "Make a new set, and insert the values of this one into it";
         match self {
             Problem::Denied(names) => {
-                let (have, are, them) =
-                    if names.count == 1 { ("has a value and", "is", "it") } else { ("have values and", "are", "them") };
+                let (have, them, value) = match names.count {
+                    1 => ("has a value and is", "it", "its value"),
+                    _ => ("have values and are", "them", "their values"),
+                };
                 write!(
                     f,
-                    "{names} {have} {are} not in the index, so that processes may deny {them}. Insert {them} again"
+                    "{names} {have} not in the index, so that processes may deny {them}. Insert {them} again with {value}"
                 )
             }
             Problem::TurnedAway(Shard(shard), names) => {

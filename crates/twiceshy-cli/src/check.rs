@@ -3,23 +3,30 @@
 use crate::guarded::{self, Access, Done, refusal};
 use crate::numbers;
 use crate::output::{counted, print, print_json};
+use crate::place::Place;
+use crate::shared;
+use anyhow::ensure;
+use clap::ValueHint;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Instant;
 use twiceshy_store::{Error, Guard, Kind, Options, RedbError, RedbStore};
 
-/// Check a guarded store, and repair it with --repair.
+/// Check a guarded store, and repair it with --repair. Or check a shared set.
 ///
 /// Checks the store's file, every value against its checksum, every key against the index and the filter, and every
 /// index entry against its key. Changes nothing without --repair; without it, a broom store that has no usable snapshot
 /// is checked without a filter.
 ///
+/// Of a shared set: checks every key of the index against its shard, its words and the filter, which is made from the snapshot and the log; every
+/// digest; and every value against the index. Other processes may use the set meanwhile. This one does not join it.
+///
 /// Exit status: 0 if all is in order, 1 if something is wrong, 2 after an error.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The store's folder
-    #[arg(value_name = "STORE")]
-    path: PathBuf,
+    /// The store's folder, or the address of a shared set
+    #[arg(value_name = "STORE", value_parser = Place::parser(), value_hint = ValueHint::AnyPath)]
+    path: Place,
     /// Make right whatever can be made right from the values: index, log, state record and filter. Of a file that
     /// redb can open but not repair, copy what can be read to a new one, and keep the old one beside it. Prints what was
     /// done, and what is lost. Exit status 1 if something could not be made right
@@ -67,9 +74,16 @@ struct Report {
 /// `true` if the store is in order.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
-    let Done { value, warning } = if args.repair { repair(args)? } else { check(args)? };
+    let path = match &args.path {
+        Place::Folder(path) => path,
+        Place::Address(address) => {
+            ensure!(!args.repair, "{address}: --repair is for a folder: check says what to do about a shared set");
+            return shared::check(address, args.json);
+        }
+    };
+    let Done { value, warning } = if args.repair { repair(args, path)? } else { check(path)? };
     let Findings { keys, wrong, repaired, lost } = value;
-    let path = args.path.display().to_string();
+    let path = path.display().to_string();
     let seconds = started.elapsed().as_secs_f64();
     let (ok, repaired) = (wrong.is_none(), args.repair.then_some(repaired));
     let lost = args.repair.then_some(lost);
@@ -82,13 +96,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     Ok(report.ok)
 }
 
-fn check(args: &Args) -> anyhow::Result<Done<Findings>> {
-    guarded::with(&args.path, Access::Read, |guard| {
+fn check(path: &Path) -> anyhow::Result<Done<Findings>> {
+    guarded::with(path, Access::Read, |guard| {
         let found = || {
             let wrong = guard.check()?.problem();
             Ok(Findings { keys: count(guard)?, wrong, ..Findings::default() })
         };
-        found().map_err(|error| refusal(&args.path, error))
+        found().map_err(|error| refusal(path, error))
     })
 }
 
@@ -100,7 +114,7 @@ fn count(guard: &Guard<RedbStore>) -> Result<u64, Error<RedbError>> {
     }
 }
 
-fn repair(args: &Args) -> anyhow::Result<Done<Findings>> {
+fn repair(args: &Args, path: &Path) -> anyhow::Result<Done<Findings>> {
     let mut options = Options::new().create(false);
     if let Some(kind) = args.filter {
         options = options.filter(kind);
@@ -108,9 +122,9 @@ fn repair(args: &Args) -> anyhow::Result<Done<Findings>> {
     if let Some(rate) = args.fpr {
         options = options.false_positive_rate(rate);
     }
-    let done = options.repair_folder(&args.path).map_err(|error| refusal(&args.path, error))?;
+    let done = options.repair_folder(path).map_err(|error| refusal(path, error))?;
     // The report of the repair must not get lost, whatever the check says.
-    let after = check(args).map_or_else(|error| Some(format!("{error:#}")), |checked| checked.value.wrong);
+    let after = check(path).map_or_else(|error| Some(format!("{error:#}")), |checked| checked.value.wrong);
     let wrong = after.or_else(|| done.lost.first().cloned());
     let value = Findings { keys: done.keys, wrong, repaired: done.repaired, lost: done.lost };
     Ok(Done { value, warning: None })

@@ -2,20 +2,26 @@
 
 use crate::guarded::{self, Access, Done, refusal};
 use crate::output::{columns, counted, grouped, print, print_json, rate};
+use crate::place::Place;
+use crate::shared;
 use anyhow::{Context, anyhow};
+use clap::ValueHint;
 use serde::Serialize;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use twiceshy_store::{KEYS_FILE, Kind, Options, RedbError, SNAPSHOT_FILE, STORE_FILE, Stats, Status};
 
 /// Describe a guarded store: its filter, the space it takes, and how it was opened. Changes nothing. If another process has the
 /// store open, prints the figures that this process has last written beside it.
+///
+/// Of a shared set: what it promises, and of each shard the position of its log, its filter with its digest, the newest snapshot, and the
+/// processes that follow it, with the records that they lag behind. This process does not join it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The store's folder
-    #[arg(value_name = "STORE")]
-    path: PathBuf,
+    /// The store's folder, or the address of a shared set
+    #[arg(value_name = "STORE", value_parser = Place::parser(), value_hint = ValueHint::AnyPath)]
+    path: Place,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -75,15 +81,19 @@ struct Running {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let opened = if args.path.join(KEYS_FILE).exists() { about_beside(&args.path) } else { about(&args.path) };
+    let path = match &args.path {
+        Place::Folder(path) => path,
+        Place::Address(address) => return shared::info(address, args.json),
+    };
+    let opened = if path.join(KEYS_FILE).exists() { about_beside(path) } else { about(path) };
     let report = match opened {
         Ok(Done { value: About { filter, fpr, stats, open_seconds, complete }, warning }) => {
-            let report = Report::new(&args.path, filter, fpr, &stats)?;
+            let report = Report::new(path, filter, fpr, &stats)?;
             Report { open_seconds: Some(open_seconds), warning, complete, ..report }
         }
         Err(error) if matches!(error.downcast_ref(), Some(RedbError::InUse(_))) => {
-            let status = status(&args.path, error)?;
-            let report = Report::new(&args.path, status.filter, status.rate, &status.stats)?;
+            let status = status(path, error)?;
+            let report = Report::new(path, status.filter, status.rate, &status.stats)?;
             Report { running: Some(status.into()), ..report }
         }
         Err(error) => return Err(error),

@@ -1,16 +1,17 @@
 //! `twiceshy insert`.
 
 use crate::changing::in_chunks;
-use crate::guarded::{self, Access, Done, refusal};
+use crate::guarded::{Access, Done};
+use crate::held::{self, Entry, Held};
 use crate::lines::{Inputs, Totals, set_of_keys};
 use crate::output::{counted, grouped, print, print_json};
-use anyhow::Context;
+use crate::place::Place;
+use anyhow::{Context, ensure};
+use clap::ValueHint;
 use serde::Serialize;
-use std::path::PathBuf;
 use std::time::Instant;
-use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 
-/// Put keys into a guarded store, one per line.
+/// Put keys into a guarded store or a shared set, one per line.
 ///
 /// A key is the bytes of a line, whatever they are, without the end of the line: `\n` or `\r\n`. Empty lines are
 /// skipped; `--key ''` is the empty key. Files packed with gzip, xz or zstd are unpacked. What looks wrong is stored
@@ -20,9 +21,9 @@ use twiceshy_store::{Error, Guard, RedbError, RedbStore};
 /// A thousand keys, or fewer if they are long, are stored in one commit, and stay stored if a later line fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The store's folder: see `twiceshy create`
-    #[arg(value_name = "STORE")]
-    path: PathBuf,
+    /// The store's folder, or the address of a shared set: see `twiceshy create`
+    #[arg(value_name = "STORE", value_parser = Place::parser(), value_hint = ValueHint::AnyPath)]
+    path: Place,
     #[command(flatten)]
     inputs: Inputs,
     /// Each line is a key, a tab and a value. An existing key gets the new value; without this option it keeps its
@@ -53,26 +54,25 @@ struct Report {
     error: Option<String>,
 }
 
-type Entry = (Vec<u8>, Vec<u8>);
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut lines = args.inputs.lines("inserting", false, set_of_keys(args.values), &args.path)?;
     let parse = if args.values { key_and_value } else { key_alone };
     let (mut begun, mut keys, mut new) = (false, 0, 0);
-    let worked = guarded::with(&args.path, Access::Write, |guard| {
+    let worked = held::with(&args.path, Access::Write, |held| {
         begun = true;
+        let longest = held.longest_key();
+        let parse = |line: &[u8]| parse(line).and_then(|entry| not_too_long(entry, longest));
         in_chunks(&mut lines, "stored", parse, |entries| {
             let count = entries.len() as u64;
-            let stored = if args.values { guard.insert_all(entries) } else { insert_absent(guard, entries) };
-            new += stored.map_err(|error| refusal(&args.path, error))?;
+            new += if args.values { held.insert_all(entries) } else { insert_absent(held, entries) }?;
             keys += count;
             Ok(())
         })
     });
     let warnings = lines.end();
     let totals = lines.totals();
-    let path = args.path.display().to_string();
+    let path = args.path.to_string();
     let (were_there, seconds) = (keys - new, started.elapsed().as_secs_f64());
     let report = |warning, error| Report {
         path: path.clone(),
@@ -104,11 +104,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Without --values, an existing key keeps its value.
-fn insert_absent(guard: &Guard<RedbStore>, entries: Vec<Entry>) -> Result<u64, Error<RedbError>> {
+fn insert_absent(held: &dyn Held, entries: Vec<Entry>) -> anyhow::Result<u64> {
     let keys: Vec<&[u8]> = entries.iter().map(|(key, _)| key.as_slice()).collect();
-    let stored = guard.contains_all(&keys)?;
+    let stored = held.contains_all(&keys)?;
     let unknown = entries.into_iter().zip(stored).filter(|(_, stored)| !stored);
-    guard.insert_all(unknown.map(|(entry, _)| entry))
+    held.insert_all(unknown.map(|(entry, _)| entry).collect())
+}
+
+/// Refuses a key here, where its line is known.
+fn not_too_long(entry: Entry, longest: Option<usize>) -> anyhow::Result<Entry> {
+    let len = entry.0.len();
+    if let Some(longest) = longest {
+        ensure!(len <= longest, "the key has {len} bytes: the database's index holds keys of up to {longest}");
+    }
+    Ok(entry)
 }
 
 fn key_alone(line: &[u8]) -> anyhow::Result<Entry> {

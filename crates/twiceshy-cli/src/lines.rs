@@ -2,7 +2,8 @@
 
 use crate::output::{clear_progress, counted, note, progress_bar, spinner, warn};
 use crate::own_files::OwnFiles;
-use anyhow::{Context, anyhow, ensure};
+use crate::place::Place;
+use anyhow::{Context, anyhow, bail, ensure};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -87,14 +88,14 @@ impl Inputs {
     ///
     /// Progress is shown if the input is not a terminal and, for a command that prints as it reads, the output goes to
     /// a file: a pipe may end on the same terminal.
-    pub(crate) fn lines(&self, what: &str, prints: bool, format: Format, store: &Path) -> anyhow::Result<Lines> {
+    pub(crate) fn lines(&self, what: &str, prints: bool, format: Format, store: &Place) -> anyhow::Result<Lines> {
         let given = (!self.keys.is_empty()).then(|| self.keys.clone().into_iter());
         let files = match (&given, self.files.is_empty()) {
             (Some(_), _) => Vec::new(),
             (None, true) => vec![PathBuf::from("-")],
             (None, false) => self.files.clone(),
         };
-        let own = OwnFiles::of(store, prints);
+        let own = OwnFiles::of(store.folder(), prints);
         let mut total = Some(0);
         for file in &files {
             total = total.zip(size(file)?).map(|(total, size)| total + size);
@@ -150,6 +151,9 @@ fn is_stdin(file: &Path) -> bool {
 fn size(file: &Path) -> anyhow::Result<Option<u64>> {
     if is_stdin(file) {
         return Ok(None);
+    }
+    if let place @ Place::Address(_) = Place::from(file.as_os_str().to_owned()) {
+        bail!("{place} is an address, not a file: name the store first, then files with one key per line");
     }
     let about = file.metadata().with_context(|| cannot_read(file))?;
     ensure!(!about.is_dir(), "{} is a folder: name files with one key per line", file.display());

@@ -1,13 +1,16 @@
 //! The command `twiceshy`.
 
 mod advise;
+mod arguments;
 mod attack;
 mod changing;
 mod check;
 mod completions;
 mod create;
 mod demo;
+mod durations;
 mod guarded;
+mod held;
 mod info;
 mod insert;
 mod lab;
@@ -17,10 +20,12 @@ mod numbers;
 mod output;
 mod own_files;
 mod panics;
+mod place;
 mod query;
 mod remove;
 mod replay;
 mod selected;
+mod shared;
 mod temporary;
 
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -33,6 +38,9 @@ A first store:
   twiceshy create users
   twiceshy insert users list.txt
   twiceshy query users --key ann
+
+A set that many processes share, in a database (the password is taken from PGPASSWORD):
+  twiceshy create postgres://me@host/database#users
 
 Counts may be written as 1000000, 1,000,000, 1e6 or 1M, and rates as 0.001, 0.1%, 1e-3 or 1/1000. The exit status is that
 of grep: 0 for yes or done, 1 for no, 2 for an error.";
@@ -70,8 +78,11 @@ enum Command {
 fn main() -> ExitCode {
     let is_caught = twiceshy_store::panics_become_errors;
     ExitCode::from(panics::exit_status(is_caught, || {
-        let matches = judging_negative_numbers(Cli::command()).get_matches();
-        run(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command)
+        let matches = judging_negative_numbers(Cli::command()).try_get_matches();
+        match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+            Ok(cli) => run(cli.command),
+            Err(error) => arguments::refuse(&error),
+        }
     }))
 }
 

@@ -88,6 +88,11 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// The article before a name.
+pub(crate) fn article(name: &str) -> &'static str {
+    if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
 /// A rate or probability: as a percentage if that is readable, else in powers of ten.
 pub(crate) fn rate(value: f64) -> String {
     if value == 0.0 {

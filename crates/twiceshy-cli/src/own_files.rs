@@ -13,11 +13,11 @@ pub(crate) struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// `prints` is `true` if lines are printed while input is read.
-    pub(crate) fn of(store: &Path, prints: bool) -> OwnFiles {
+    /// `store` is the folder of the store, if it has one. `prints` is `true` if lines are printed while input is read.
+    pub(crate) fn of(store: Option<&Path>, prints: bool) -> OwnFiles {
         let (beside, mistakes) = (format!("{SNAPSHOT_FILE}.new"), format!("{SNAPSHOT_FILE}.mistakes"));
         let names = [STORE_FILE, SNAPSHOT_FILE, STATUS_FILE, &beside, &mistakes, &format!("{mistakes}.new")];
-        let files = names.into_iter().filter_map(|name| handle(&store.join(name)));
+        let files = names.into_iter().filter_map(|name| handle(&store?.join(name)));
         let output = if prints { Handle::stdout().ok().filter(is_regular) } else { None };
         OwnFiles { store: files.collect(), output }
     }

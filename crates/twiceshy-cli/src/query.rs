@@ -1,18 +1,19 @@
 //! `twiceshy query`.
 
-use crate::guarded::{self, Access, Done, refusal};
+use crate::guarded::{Access, Done};
+use crate::held::{self, FilterCounts, Held};
 use crate::lines::{Inputs, Lines, Totals};
 use crate::output::{CANNOT_WRITE, counted, warn};
+use crate::place::Place;
 use crate::selected::{Form, Selected};
 use anyhow::Context as _;
+use clap::ValueHint;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 use std::time::Instant;
 use twiceshy_lab::input::{Format, Purpose};
-use twiceshy_store::{Error, Guard, RedbError, RedbStore, Stats};
 
-/// Look up keys in a guarded store, one per line, and print those that are present.
+/// Look up keys in a guarded store or a shared set, one per line, and print those that are present.
 ///
 /// Lines are read as by `insert`, so a list finds its keys in the form that it was inserted in. Only of a list with
 /// values, ask for the keys alone: `cut -f 1 LIST | twiceshy query STORE`. Keys are printed in input order, one per line.
@@ -20,9 +21,9 @@ use twiceshy_store::{Error, Guard, RedbError, RedbStore, Stats};
 /// Exit status, as in grep: 0 if a key was selected, 1 if none was, 2 after an error.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The store's folder
-    #[arg(value_name = "STORE")]
-    path: PathBuf,
+    /// The store's folder, or the address of a shared set
+    #[arg(value_name = "STORE", value_parser = Place::parser(), value_hint = ValueHint::AnyPath)]
+    path: Place,
     #[command(flatten)]
     inputs: Inputs,
     /// Select the keys that are absent
@@ -65,18 +66,6 @@ struct Report {
     error: Option<String>,
 }
 
-/// What the filter did.
-#[derive(Serialize)]
-struct FilterCounts {
-    turned_away: u64,
-    /// Look-ups of mistakes that wait to be learned: answered without the store.
-    known_absent: u64,
-    false_positives: u64,
-    /// Look-ups answered without a filter, before it was ready.
-    unfiltered: u64,
-    adapted: u64,
-}
-
 /// What was found so far.
 #[derive(Default)]
 struct Found {
@@ -93,14 +82,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let form = args.form();
     let mut lines = args.inputs.lines("asking", form.prints_lines(), Format::new(Purpose::Queries), &args.path)?;
     let (mut begun, mut found, mut filter) = (None, Found::default(), None);
-    let worked = guarded::with(&args.path, Access::Query, |guard| {
-        let selected = Selected::begin(BufWriter::new(io::stdout().lock()), form, &args.path);
+    let worked = held::with(&args.path, Access::Query, |held| {
+        let selected = Selected::begin(BufWriter::new(io::stdout().lock()), form, &args.path.to_string());
         let selected = begun.insert(selected.context(CANNOT_WRITE)?);
-        let asked = ask_all(args, guard, &mut lines, selected, &mut found);
+        let asked = ask_all(args, held, &mut lines, selected, &mut found);
         // Closing the store takes time, and no line need wait for it.
         let asked = asked.and(selected.flush().context(CANNOT_WRITE));
-        let learned = guard.wait().map_err(|error| refusal(&args.path, error));
-        filter = Some(filter_counts(&guard.stats()));
+        let learned = held.wait();
+        filter = Some(held.counts());
         asked.and(learned)
     });
     let mut warnings = lines.end();
@@ -137,7 +126,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
 /// waits for a line that has yet to come.
 fn ask_all(
     args: &Args,
-    guard: &Guard<RedbStore>,
+    held: &dyn Held,
     lines: &mut Lines,
     selected: &mut Selected<impl Write>,
     found: &mut Found,
@@ -148,7 +137,7 @@ fn ask_all(
     let mut read = Ok(Read::Some);
     while matches!(read, Ok(Read::Some)) {
         read = asked.fill(lines, found);
-        let some = answer(args, guard, &mut asked, selected, found)?;
+        let some = answer(args, held, &mut asked, selected, found)?;
         if some && stops {
             return Ok(());
         }
@@ -163,7 +152,7 @@ fn ask_all(
 /// Answers for all keys that were read. `true` if one was selected.
 fn answer(
     args: &Args,
-    guard: &Guard<RedbStore>,
+    held: &dyn Held,
     asked: &mut Asked,
     selected: &mut Selected<impl Write>,
     found: &mut Found,
@@ -181,18 +170,19 @@ fn answer(
         }
         anyhow::Ok(())
     };
-    let refused = |error: Error<RedbError>| refusal(&args.path, error);
+    let keys: Vec<&[u8]> = asked.queries.iter().map(|query| &query.key[..]).collect();
     if args.values {
-        for (query, value) in asked.queries.iter().zip(guard.get_all(&asked.queries)) {
-            let value = value.map_err(refused)?;
+        for (query, value) in asked.queries.iter().zip(held.get_all(&keys)) {
+            let value = value?;
             tell(query, value.is_some(), value)?;
         }
-    } else if let Ok(present) = guard.contains_all(&asked.queries) {
+    } else if let Ok(present) = held.contains_all(&keys) {
         asked.queries.iter().zip(present).try_for_each(|(query, is_present)| tell(query, is_present, None))?;
     } else {
         // The keys before the one that fails have their answers.
         for query in &asked.queries {
-            tell(query, guard.contains(&query.key).map_err(refused)?, None)?;
+            let present = held.contains_all(&[&query.key])?;
+            tell(query, present.first().is_some_and(|present| *present), None)?;
         }
     }
     asked.queries.clear();
@@ -252,22 +242,6 @@ impl Asked {
 impl Query {
     fn has_tab(&self) -> bool {
         self.key.contains(&b'\t')
-    }
-}
-
-impl AsRef<[u8]> for Query {
-    fn as_ref(&self) -> &[u8] {
-        &self.key
-    }
-}
-
-fn filter_counts(stats: &Stats) -> FilterCounts {
-    FilterCounts {
-        turned_away: stats.turned_away,
-        known_absent: stats.known_absent,
-        false_positives: stats.false_positives,
-        unfiltered: stats.unfiltered,
-        adapted: stats.adapted,
     }
 }
 

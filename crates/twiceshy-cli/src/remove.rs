@@ -1,22 +1,24 @@
 //! `twiceshy remove`.
 
 use crate::changing::in_chunks;
-use crate::guarded::{self, Access, Done, refusal};
+use crate::guarded::{Access, Done};
+use crate::held;
 use crate::lines::{Inputs, Totals, set_of_keys};
 use crate::output::{counted, grouped, print, print_json};
+use crate::place::Place;
+use clap::ValueHint;
 use serde::Serialize;
-use std::path::PathBuf;
 use std::time::Instant;
 
-/// Remove keys and their values from a guarded store, one key per line.
+/// Remove keys and their values from a guarded store or a shared set, one key per line.
 ///
 /// Lines are read as by `insert`, with the same options. Each thousand keys are removed in one commit and stay removed if a later line fails.
 /// Absent keys are only counted.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The store's folder
-    #[arg(value_name = "STORE")]
-    path: PathBuf,
+    /// The store's folder, or the address of a shared set
+    #[arg(value_name = "STORE", value_parser = Place::parser(), value_hint = ValueHint::AnyPath)]
+    path: Place,
     #[command(flatten)]
     inputs: Inputs,
     /// Each line is a key, perhaps with a tab and a value after it, as for `insert --values`. The key is removed,
@@ -51,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut lines = args.inputs.lines("removing", false, set_of_keys(args.values), &args.path)?;
     let (mut begun, mut dealt_with, mut removed) = (false, 0, 0);
-    let worked = guarded::with(&args.path, Access::Write, |guard| {
+    let worked = held::with(&args.path, Access::Write, |held| {
         begun = true;
         in_chunks(
             &mut lines,
@@ -59,7 +61,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             |line| Ok(if args.values { before_tab(line) } else { line }.to_vec()),
             |keys| {
                 let count = keys.len() as u64;
-                removed += guard.remove_all(keys).map_err(|error| refusal(&args.path, error))?;
+                removed += held.remove_all(keys)?;
                 dealt_with += count;
                 Ok(())
             },
@@ -67,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     });
     let warnings = lines.end();
     let totals = lines.totals();
-    let path = args.path.display().to_string();
+    let path = args.path.to_string();
     let (keys, were_absent, seconds) = (dealt_with, dealt_with - removed, started.elapsed().as_secs_f64());
     let report = |warning, error| Report {
         path: path.clone(),

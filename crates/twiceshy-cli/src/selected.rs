@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};
-use std::path::Path;
 
 /// The output format.
 #[derive(Clone, Copy, PartialEq)]
@@ -38,8 +37,8 @@ pub(crate) struct Selected<W> {
 }
 
 impl<W: Write> Selected<W> {
-    pub(crate) fn begin(mut out: W, form: Form, path: &Path) -> io::Result<Selected<W>> {
-        let path = json!(path.display().to_string());
+    pub(crate) fn begin(mut out: W, form: Form, path: &str) -> io::Result<Selected<W>> {
+        let path = json!(path);
         match form {
             Form::Json => write!(out, r#"{{"path":{path},"keys":["#)?,
             Form::JsonOfCounts => write!(out, r#"{{"path":{path},"#)?,
@@ -105,7 +104,7 @@ mod tests {
 
     fn written(form: Form, lines: &[(&[u8], Option<&[u8]>)]) -> String {
         let mut out = Vec::new();
-        let mut selected = Selected::begin(&mut out, form, Path::new("a \"b\"")).expect("room");
+        let mut selected = Selected::begin(&mut out, form, "a \"b\"").expect("room");
         for (key, value) in lines {
             selected.line(key, *value).expect("room");
         }

@@ -46,14 +46,31 @@ fn cluster(url: &str) -> Vec<String> {
     hosts.trim_end_matches('/').split(',').map(|host| format!("redis://{login}{at}{host}")).collect()
 }
 
-/// An address that can be shown: without its password.
+/// An address that can be shown: without its user and password. Of an address that may hold a password where none belongs, only the scheme.
 pub fn shown(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return "an address".to_owned() };
-    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    // What follows a question mark may hold a password too.
-    let path = path.split_once('?').map_or(path, |(path, _)| path);
-    format!("{scheme}://{host}{path}")
+    let hidden = || format!("{scheme}://…");
+    let is_name = |set: &str| set.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let (url, set) = match rest.rsplit_once('#') {
+        Some((url, set)) if is_name(set) => (url, format!("#{set}")),
+        // A password with a `#` that is not written as `%23`.
+        Some(_) => return hidden(),
+        None => (rest, String::new()),
+    };
+    // What follows a question mark may hold a password.
+    let (plain, options) = url.split_once('?').unwrap_or((url, ""));
+    let place = plain.rsplit_once('@').map_or(plain, |(_, place)| place);
+    let hosts = place.split_once('/').map_or(place, |(hosts, _)| hosts);
+    let port = |host: &str| match host.rsplit_once(':') {
+        Some((_, port)) if !host.ends_with(']') => port.to_owned(),
+        _ => String::new(),
+    };
+    let are_ports = hosts.split(',').all(|host| port(host).bytes().all(|byte| byte.is_ascii_digit()));
+    // Without a user before it, what looks like a port may be the beginning of a password.
+    if options.contains('@') || !(are_ports || plain.contains('@')) {
+        return hidden();
+    }
+    format!("{scheme}://{place}{set}")
 }
 
 #[cfg(test)]
@@ -71,6 +88,19 @@ mod tests {
             assert_eq!(shown(address), expected);
             assert!(is_address(address));
         }
+        for odd in [
+            "postgres://me:se/cret@host/data",
+            "postgres://me:se?cret@host/data",
+            "postgres://me:se#cret@host/data",
+            "postgres://me:secret/data",
+            "postgres://host/data?password=se@cret",
+            "postgres://host/data#set?password=secret",
+        ] {
+            let shown = shown(odd);
+            assert!(!shown.contains("cret") && !shown.contains("me:"), "{odd}: {shown}");
+        }
+        assert_eq!(shown("postgres://me:secret@host:port/data"), "postgres://host:port/data");
+        assert_eq!(shown("postgres://[::1]:5432/data"), "postgres://[::1]:5432/data");
         assert!(!is_address("folder/file"));
         let error = connect("postgres://me:secret@host:port:port").expect_err("an impossible address");
         assert!(!format!("{error} {error:?}").contains("secret"));

@@ -4,6 +4,7 @@ use crate::background;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::guard::{Freshness, Opening, Shared, Token};
+use crate::survey::{Checked, Survey};
 use std::sync::Arc;
 use twiceshy::AsKey;
 
@@ -45,6 +46,16 @@ impl Blocking {
         background::block_on(opening.open(engine)).map(Blocking)
     }
 
+    /// See [`Survey::take`].
+    pub fn survey(engine: Arc<dyn Engine>) -> Result<Survey, Error> {
+        background::block_on(Survey::take(engine))
+    }
+
+    /// See [`Survey::check`].
+    pub fn check(engine: Arc<dyn Engine>) -> Result<Checked, Error> {
+        background::block_on(Survey::check(engine))
+    }
+
     /// The guard with functions to be awaited.
     pub fn shared(&self) -> &Shared {
         &self.0
@@ -63,6 +74,24 @@ impl Blocking {
         }
         let (shared, key, freshness) = (self.0.clone(), key.as_ref().to_vec(), freshness.clone());
         background::block_on(async move { shared.get_at(&key[..], &freshness).await })
+    }
+
+    /// See [`Shared::get_all`].
+    pub fn get_all<K: AsKey>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let keys: Vec<Vec<u8>> = keys.into_iter().map(|key| key.as_key().as_ref().to_vec()).collect();
+        let shared = self.0.clone();
+        background::block_on(async move { shared.get_all(keys).await })
+    }
+
+    /// See [`Shared::contains_all`].
+    pub fn contains_all<K: AsKey>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<bool>, Error> {
+        Ok(self.get_all(keys)?.iter().map(Option::is_some).collect())
+    }
+
+    /// See [`Shared::wait`].
+    pub fn wait(&self) -> Result<(), Error> {
+        let shared = self.0.clone();
+        background::block_on(async move { shared.wait().await })
     }
 
     /// See [`Shared::insert`].

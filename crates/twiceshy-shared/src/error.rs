@@ -50,6 +50,9 @@ pub enum Error {
     /// The set could not be changed because others were always faster.
     #[error("others changed the set {0} times in a row before this change could be made: try again")]
     Contended(u32),
+    /// The set could not be checked because others changed it meanwhile.
+    #[error("others changed the set {0} times while it was checked: let them pause, or try again")]
+    Moving(u32),
     /// The filter could not be changed.
     #[error("the filter could not be changed: {0}")]
     Filter(String),

@@ -174,6 +174,10 @@ impl Shared {
         Opening::new().open(Arc::new(engine)).await
     }
 
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
     /// Waits until all copies may be believed, or this long.
     async fn wait_until_fresh(&self, most: Duration) {
         let until = self.inner.now().after(most);
@@ -353,6 +357,7 @@ async fn load(inner: Arc<Inner>, key: Key, said: Said) -> Result<Option<Vec<u8>>
     add(&inner.counters.loads, 1);
     let value = inner.engine.get(&[(shard, key.clone())]).await?.pop().flatten();
     if value.is_none() && said == Said::Passed {
+        add(&inner.counters.false_positives, 1);
         let _ = inner.send(shard, Request::Learn(key));
     }
     Ok(value)

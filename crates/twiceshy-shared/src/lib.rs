@@ -5,6 +5,7 @@
 
 mod address;
 mod background;
+mod batches;
 mod beside;
 mod blocking;
 mod clock;
@@ -16,6 +17,7 @@ mod error;
 mod guard;
 mod inner;
 mod known;
+mod loading;
 mod member;
 mod memory;
 mod names;
@@ -29,6 +31,7 @@ mod replica;
 pub mod servers;
 mod set;
 mod stats;
+mod survey;
 
 pub use address::{connect, is_address, shown};
 pub use beside::{Resynced, Retirement, Ticket};
@@ -47,3 +50,4 @@ pub use postgres::PostgresEngine;
 pub use redis_engine::RedisEngine;
 pub use set::{Level, Set};
 pub use stats::{CopyStats, Stats};
+pub use survey::{Announced, Checked, FilterSurvey, MemberSurvey, Names, Problem, ShardSurvey, Survey, Waiting};

@@ -17,6 +17,8 @@ pub struct Stats {
     pub unfiltered: u64,
     /// Values that were read from the engine.
     pub loads: u64,
+    /// Look-ups of keys without a value that the filter let pass.
+    pub false_positives: u64,
     /// Mistakes that this process has taught all members.
     pub learned: u64,
     /// Records of others that were applied.
@@ -90,6 +92,7 @@ pub(crate) struct Counters {
     passed: Striped,
     unfiltered: Striped,
     pub(crate) loads: AtomicU64,
+    pub(crate) false_positives: AtomicU64,
     pub(crate) learned: AtomicU64,
     pub(crate) applied: AtomicU64,
     pub(crate) replanned: AtomicU64,
@@ -124,6 +127,7 @@ impl Counters {
             passed: self.passed.get(),
             unfiltered: self.unfiltered.get(),
             loads: get(&self.loads),
+            false_positives: get(&self.false_positives),
             learned: get(&self.learned),
             applied: get(&self.applied),
             replanned: get(&self.replanned),

@@ -58,6 +58,24 @@ async fn what_one_member_inserts_no_member_denies() {
     assert!(members.iter().all(|member| member.stats().copies.iter().all(|copy| copy.keys == 0)));
 }
 
+#[tokio::test]
+async fn many_keys_are_read_at_once_and_what_they_teach_can_be_waited_for() {
+    let engine = made(set()).await;
+    let (one, other) = (open(&engine).await, open(&engine).await);
+    one.insert_all((0..1_500).map(|number| (key(number), number.to_le_bytes()))).await.expect("memory");
+    let values = one.get_all((0..30_000).map(key)).await.expect("memory");
+    for (number, value) in (0..30_000u64).zip(values) {
+        assert_eq!(value, (number < 1_500).then(|| number.to_le_bytes().to_vec()), "{number}");
+    }
+    one.wait().await.expect("memory");
+    let mistakes = one.stats().false_positives;
+    assert!(mistakes > 50 && one.stats().learned >= mistakes * 95 / 100, "{:?}", one.stats());
+    other.insert(&key(0), b"").await.expect("memory");
+    assert_eq!(other.contains_all([key(0), key(40_000)]).await.expect("memory"), [true, false]);
+    let again = (1_500..30_000).filter(|number| one.may_contain(&key(*number))).count() as u64;
+    assert!(again <= mistakes / 20, "{again} of {mistakes}");
+}
+
 /// All members reach the same position with the same bits.
 async fn agree(members: &[Shared]) {
     eventually("the copies do not become equal", || {

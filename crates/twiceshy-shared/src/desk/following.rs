@@ -2,19 +2,16 @@
 
 use super::{Desk, Trouble};
 use crate::clock::{Moment, with_drift};
-use crate::engine::{EngineError, Log, Logged, MOST_RECORDS, Renewed, Snapshot};
+use crate::engine::{EngineError, Logged, Renewed, Snapshot};
+use crate::loading::{self, Loaded, Source};
 use crate::names::{Head, MemberId, SnapshotId, random};
 use crate::record::{self, Record, What};
 use crate::replica::Replica;
 use crate::stats::add;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use twiceshy::filter::Backed;
 use twiceshy::plan::Plan;
 use twiceshy::remote::Write;
-
-/// About how many bytes of the log are read at once.
-const READ: usize = 1 << 20;
 
 /// The least bytes of the log that are worth a snapshot.
 const LEAST_LOG: u64 = 1 << 18;
@@ -32,30 +29,19 @@ impl Desk {
         Ok(())
     }
 
+    fn source(&self) -> Source<'_> {
+        Source { engine: &*self.inner.engine, described: &self.inner.described, shard: self.shard }
+    }
+
     /// Loads the newest snapshot, or begins with an empty filter, and catches up.
     async fn load_copy(&mut self) -> Result<(), Trouble> {
-        let (filter, at) = match self.inner.engine.newest(self.shard).await? {
-            Some(snapshot) => (self.load(&snapshot).await?, snapshot.at),
-            None => (self.inner.described.empty_filter().map_err(Trouble::Other)?, Head::default()),
-        };
+        let Loaded { filter, at, .. } = self.source().start().await?;
         self.growing = None;
         // Records were skipped.
         self.watches.lose();
         self.log_bytes = 0;
         self.copy().write().replace(Some(filter), at);
         self.catch_up().await
-    }
-
-    /// Loads a saved filter.
-    async fn load(&self, snapshot: &Snapshot) -> Result<Box<dyn Backed>, Trouble> {
-        // A newer one may have taken its place: then all begins anew.
-        let bytes = self.inner.engine.load(self.shard, snapshot.id).await?.ok_or(Trouble::Lost)?;
-        if record::digest(&bytes) != snapshot.digest {
-            return Err(EngineError::Damaged("a saved filter does not match its digest".to_owned()).into());
-        }
-        let loaded = self.inner.described.kind.load(&mut &bytes[..]);
-        let damaged = |error| EngineError::Damaged(format!("a saved filter cannot be read: {error}")).into();
-        loaded.map(|(filter, _)| filter).map_err(damaged)
     }
 
     /// Applies what others have appended, and acknowledges it.
@@ -94,12 +80,7 @@ impl Desk {
     /// Applies all records that the log has after this copy's position.
     pub(super) async fn catch_up(&mut self) -> Result<(), Trouble> {
         loop {
-            let records = match self.inner.engine.read(self.shard, self.at(), READ).await? {
-                Log::Records(records) => records,
-                Log::Cut | Log::Broken => return Err(Trouble::Lost),
-            };
-            let bytes: usize = records.iter().map(|logged| logged.record.len()).sum();
-            let is_last = bytes < READ && records.len() < MOST_RECORDS;
+            let (records, is_last) = self.source().records(self.at()).await?;
             for logged in records {
                 self.apply(logged).await?;
             }
@@ -110,12 +91,9 @@ impl Desk {
     }
 
     async fn apply(&mut self, logged: Logged) -> Result<(), Trouble> {
-        if logged.at.position != self.at().position + 1 {
-            return Err(Trouble::Lost);
-        }
+        let Record { digest, what, announced, plans } = loading::next(&logged, self.at())?;
         self.log_bytes += logged.record.len() as u64;
         add(&self.inner.counters.applied, 1);
-        let Record { digest, what, announced, plans } = Record::from_bytes(&logged.record)?;
         self.watches.announced(&announced, None);
         match what {
             What::Change => self.apply_plans(plans, logged.at)?,
@@ -181,10 +159,7 @@ impl Desk {
         let head = self.inner.engine.head(self.shard).await?;
         self.copy().write().promise(head.position);
         self.inner.engine.acknowledge(self.shard, self.copy().member(), head.position).await?;
-        let mut filter = self.load(to).await?;
-        for plan in plans {
-            filter.apply(plan).map_err(|_| Trouble::Lost)?;
-        }
+        let filter = self.source().switched(to, plans).await?;
         self.copy().write().replace(Some(filter), at);
         self.log_bytes = 0;
         self.inner.renew.notify_one();

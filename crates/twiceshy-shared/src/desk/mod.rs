@@ -13,6 +13,7 @@ use crate::clock::Moment;
 use crate::engine::{Append, Appended, EngineError, Entry, Log, Open, Renewed};
 use crate::error::Error;
 use crate::inner::{Copy, Inner};
+use crate::loading::Unloaded;
 use crate::names::{Announcement, Head, MemberId, Shard, random};
 use crate::replica::Replica;
 use crate::stats::add;
@@ -116,6 +117,16 @@ pub(crate) enum Trouble {
 impl From<EngineError> for Trouble {
     fn from(error: EngineError) -> Trouble {
         Trouble::Engine(error)
+    }
+}
+
+impl From<Unloaded> for Trouble {
+    fn from(unloaded: Unloaded) -> Trouble {
+        match unloaded {
+            Unloaded::Unfit(_) => Trouble::Lost,
+            Unloaded::Engine(error) => Trouble::Engine(error),
+            Unloaded::Other(error) => Trouble::Other(error),
+        }
     }
 }
 

@@ -189,6 +189,10 @@ impl Engine for MemoryEngine {
         })
     }
 
+    fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>> {
+        self.request(move |state| Ok(state.keys_of_values(after, limit)))
+    }
+
     fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
         self.request(move |state| Ok(state.outbox.iter().take(limit).map(|(id, key)| (*id, key.clone())).collect()))
     }

@@ -86,6 +86,18 @@ impl State {
         Ok(true)
     }
 
+    pub(super) fn keys_of_values(&self, after: Option<&Key>, limit: usize) -> Vec<Key> {
+        let from = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.clone()));
+        let of = |of: &ShardState| {
+            let keys = of.values.range((from.clone(), Bound::Unbounded)).take(limit);
+            keys.map(|(key, _)| key.clone()).collect::<Vec<_>>()
+        };
+        let mut keys: Vec<Key> = self.shards.iter().flat_map(of).collect();
+        keys.sort_unstable();
+        keys.truncate(limit);
+        keys
+    }
+
     pub(super) fn write_past(&mut self, shard: Shard, key: &Key, value: Option<Vec<u8>>) {
         let Ok(of) = self.shard(shard) else { return };
         match value {

@@ -443,6 +443,17 @@ impl Engine for PostgresEngine {
         })
     }
 
+    fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>> {
+        Box::pin(async move {
+            let (text, after) = match after {
+                Some(after) => ("SELECT key FROM {set}.value WHERE key > $1 ORDER BY key LIMIT $2", &**after),
+                None => ("SELECT key FROM {set}.value WHERE key >= $1 ORDER BY key LIMIT $2", &[][..]),
+            };
+            let rows = self.reader.query(text, &[Type::BYTEA, Type::INT8], &[&after, &at_most(limit as u64)]).await?;
+            Ok(rows.iter().map(|row| Key::from(row.get::<_, &[u8]>(0))).collect())
+        })
+    }
+
     fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
         Box::pin(async move {
             let text = "SELECT id, key FROM {set}.outbox ORDER BY id LIMIT $1";

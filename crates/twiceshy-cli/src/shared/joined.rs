@@ -1,0 +1,101 @@
+//! A shared set that this process has joined for one command.
+
+use super::Address;
+use crate::guarded::Done;
+use crate::held::{Entry, FilterCounts, Held};
+use crate::output::warn;
+use std::collections::HashSet;
+use std::sync::{Mutex, Once, PoisonError};
+use twiceshy_shared::{Blocking, Error, Opening, Stats};
+
+/// The exit status after an interruption.
+const INTERRUPTED: i32 = 130;
+
+/// The sets that this process is a member of.
+static JOINED: Mutex<Vec<Blocking>> = Mutex::new(Vec::new());
+static WATCH: Once = Once::new();
+
+/// A set, joined.
+struct Joined<'a> {
+    address: &'a Address,
+    guard: Blocking,
+    longest_key: usize,
+}
+
+/// Joins a set, runs `work` on it and leaves it, even if `work` failed or is interrupted: otherwise the next insertion of another process
+/// would wait for this one.
+pub(crate) fn with<T>(address: &Address, work: impl FnOnce(&dyn Held) -> anyhow::Result<T>) -> anyhow::Result<Done<T>> {
+    let engine = address.engine()?;
+    let longest_key = engine.longest_key();
+    let guard = Blocking::open_with(Opening::new(), engine).map_err(|error| address.refusal(error))?;
+    JOINED.lock().unwrap_or_else(PoisonError::into_inner).push(guard.clone());
+    // Without a signal handler, an interruption costs others the time of a lease.
+    WATCH.call_once(|| drop(ctrlc::set_handler(interrupted)));
+    let joined = Joined { address, guard, longest_key };
+    let worked = work(&joined);
+    JOINED.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    let left = joined.guard.close().err();
+    // If the work has failed as well, this is mostly the same error again.
+    let warning = left.filter(|_| worked.is_ok()).map(|error| {
+        let warning = format!("{}: insertions of others may wait for it once", address.refusal(error));
+        warn(&warning);
+        warning
+    });
+    worked.map(|value| Done { value, warning })
+}
+
+fn interrupted() {
+    for guard in JOINED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // The process ends in any case.
+        let _ = guard.close();
+    }
+    std::process::exit(INTERRUPTED);
+}
+
+impl Joined<'_> {
+    fn done<T>(&self, done: Result<T, Error>) -> anyhow::Result<T> {
+        done.map_err(|error| self.address.refusal(error))
+    }
+}
+
+impl Held for Joined<'_> {
+    fn contains_all(&self, keys: &[&[u8]]) -> anyhow::Result<Vec<bool>> {
+        self.done(self.guard.contains_all(keys))
+    }
+
+    fn get_all(&self, keys: &[&[u8]]) -> Vec<anyhow::Result<Option<Vec<u8>>>> {
+        match self.done(self.guard.get_all(keys)) {
+            Ok(values) => values.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        }
+    }
+
+    fn insert_all(&self, entries: Vec<Entry>) -> anyhow::Result<u64> {
+        let there = self.contains_all(&entries.iter().map(|(key, _)| &key[..]).collect::<Vec<_>>())?;
+        let new = entries.iter().zip(there).filter(|(_, there)| !there).map(|((key, _), _)| key);
+        let new = new.collect::<HashSet<_>>().len() as u64;
+        if !entries.is_empty() {
+            self.done(self.guard.insert_all(entries))?;
+        }
+        Ok(new)
+    }
+
+    fn remove_all(&self, mut keys: Vec<Vec<u8>>) -> anyhow::Result<u64> {
+        // Longer ones cannot be there.
+        keys.retain(|key| key.len() <= self.longest_key);
+        self.done(self.guard.remove_all(keys))
+    }
+
+    fn longest_key(&self) -> Option<usize> {
+        Some(self.longest_key)
+    }
+
+    fn wait(&self) -> anyhow::Result<()> {
+        self.done(self.guard.wait())
+    }
+
+    fn counts(&self) -> FilterCounts {
+        let Stats { turned_away, false_positives, unfiltered, learned, .. } = self.guard.shared().stats();
+        FilterCounts { turned_away, known_absent: 0, false_positives, unfiltered, adapted: learned }
+    }
+}

@@ -44,7 +44,8 @@ fn one_list_of_mistakes_is_paid_for_once() {
     assert!(success);
     assert_eq!(report["mistakes"], 400);
     let loads = report["loads"].as_u64().expect("a number");
-    assert!((400..=420).contains(&loads), "{loads} loads");
+    // What is learned of one mistake may fix another.
+    assert!((300..=420).contains(&loads), "{loads} loads");
     for measured in ["lookups_per_second", "insert_ms_median", "insert_ms_within_median"] {
         assert!(report[measured].as_f64() > Some(0.0), "{measured}: {report:#}");
     }

@@ -102,7 +102,7 @@ impl Shared {
             let mut parts = Vec::new();
             for (shard, keys) in shards {
                 let id = Announcement(random());
-                change(&inner, shard, What::Watch { id, keys: Some(keys.clone()) }).await?;
+                change(&inner, shard, What::Watch { id, keys: Some(keys.clone()), dead: Vec::new() }).await?;
                 parts.push((shard, id, keys));
             }
             Ok(Retirement { inner, parts })
@@ -194,9 +194,9 @@ impl Mark {
         let open = inner.engine.open(shard).await?;
         let members = inner.engine.members(shard).await?;
         let dead = open.iter().filter(|open| members.iter().all(|member| member.id != open.member));
-        let dead = dead.map(|open| open.id).collect();
+        let dead: Vec<Announcement> = dead.map(|open| open.id).collect();
         let watch = Announcement(random());
-        change(inner, shard, What::Watch { id: watch, keys: None }).await?;
+        change(inner, shard, What::Watch { id: watch, keys: None, dead: dead.clone() }).await?;
         Ok(Mark { shard, watch, dead })
     }
 

@@ -405,9 +405,13 @@ async fn settled(inner: &Inner, settle: &Settle, members: &[(Shard, MemberId)]) 
             (Ok(true), _) => return Ok(()),
             (Ok(false), None) => return Err(Error::Overtaken),
             (Ok(false), Some(lost)) => {
-                // Either the first attempt closed the announcements, or others took this process for dead.
-                let is_member = |(shard, member): &(Shard, MemberId)| inner.copy(*shard).member() == *member;
-                return if members.iter().all(is_member) { Ok(()) } else { Err(Error::Engine(lost)) };
+                // Either the first attempt closed the announcements, or others took this process for dead, and closed them. A member that is
+                // still in the table was never struck out.
+                return match are_members(inner, members).await {
+                    Ok(true) => Ok(()),
+                    Ok(false) => Err(Error::Engine(lost)),
+                    Err(error) => Err(error.into()),
+                };
             }
             (Err(error @ EngineError::Unknown(_)), _) if !inner.is_closed() => doubt = Some(error),
             (Err(_), Some(lost)) if !inner.is_closed() => doubt = Some(lost),
@@ -415,6 +419,16 @@ async fn settled(inner: &Inner, settle: &Settle, members: &[(Shard, MemberId)]) 
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// `true` if these are members in the engine's own table.
+async fn are_members(inner: &Inner, members: &[(Shard, MemberId)]) -> Result<bool, EngineError> {
+    for (shard, id) in members {
+        if inner.engine.members(*shard).await?.iter().all(|member| member.id != *id) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Closes announcements whose values were not written. What fails here is closed by others when this process is gone.

@@ -79,8 +79,10 @@ pub(crate) async fn tidy(inner: Arc<Inner>) {
     while !inner.is_closed() {
         sleep(inner.time() / 2).await;
         for (shard, _) in inner.followed() {
-            // If this fails, the next round tries again.
-            let _ = tidy_shard(&inner, shard, &mut seen).await;
+            if tidy_shard(&inner, shard, &mut seen).await.is_err() {
+                // While the engine does not answer, nobody can renew: silence counts from when it does again.
+                seen.forget_all_but(shard, &[]);
+            }
         }
     }
 }

@@ -1,13 +1,9 @@
 //! The engine on real Redis servers.
 
-mod support {
-    pub(crate) mod redis_server;
-}
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
-use support::redis_server::{RedisCluster, RedisServer, is_installed};
+use twiceshy_shared::servers::{RedisCluster, RedisServer, skip};
 use twiceshy_shared::{
     Append, Engine, EngineError, Freshness, Level, MemberId, RedisEngine, Set, Shard, Shared, contract,
 };
@@ -17,6 +13,14 @@ const WITHIN: Duration = Duration::from_millis(200);
 
 /// The stated time, and some for a busy machine.
 const SOON: Duration = Duration::from_secs(20);
+
+/// `true` if there is a server to test with.
+fn is_installed() -> bool {
+    if !RedisServer::is_installed() {
+        skip("redis-server");
+    }
+    RedisServer::is_installed()
+}
 
 fn key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
@@ -75,13 +79,13 @@ async fn a_server_keeps_the_contract() {
     if !is_installed() {
         return;
     }
-    let server = RedisServer::start("");
-    let engine = RedisEngine::open(&server.url(), "a set").expect("a URL");
+    let server = RedisServer::start("").expect("a server");
+    let engine = RedisEngine::open(&server.address(), "a set").expect("a URL");
     assert_eq!(contract::check(&engine).await, Ok(()));
-    let other = RedisEngine::open(&server.url(), "a set").expect("a URL");
+    let other = RedisEngine::open(&server.address(), "a set").expect("a URL");
     assert_eq!(contract::check_news(&engine, &other).await, Ok(()));
     // A set of another name is another set.
-    let another = RedisEngine::open(&server.url(), "a set:0").expect("a URL");
+    let another = RedisEngine::open(&server.address(), "a set:0").expect("a URL");
     assert_eq!(contract::check(&another).await, Ok(()));
     assert!(contract::check(&other).await.is_err());
 }
@@ -91,8 +95,8 @@ async fn members_on_one_server_share_keys_mistakes_and_growth() {
     if !is_installed() {
         return;
     }
-    let server = RedisServer::start("");
-    let open = || RedisEngine::open(&server.url(), "shared").expect("a URL");
+    let server = RedisServer::start("").expect("a server");
+    let open = || RedisEngine::open(&server.address(), "shared").expect("a URL");
     set(2).create(&open()).await.expect("a new server");
     let members = three(open).await;
     for number in 0..60 {
@@ -132,8 +136,8 @@ async fn members_go_on_after_the_server_has_restarted() {
     if !is_installed() {
         return;
     }
-    let mut server = RedisServer::start("appendonly yes");
-    let url = server.url();
+    let mut server = RedisServer::start("appendonly yes").expect("a server");
+    let url = server.address();
     let open = || RedisEngine::open(&url, "shared").expect("a URL");
     set(2).create(&open()).await.expect("a new server");
     let members = three(open).await;
@@ -144,7 +148,7 @@ async fn members_go_on_after_the_server_has_restarted() {
     let refused = tokio::time::timeout(Duration::from_secs(2), error).await;
     // It is refused, or its answer is lost and it waits.
     assert!(!matches!(refused, Ok(Ok(_))), "an insertion without a server");
-    server.restart();
+    server.restart().expect("a server");
     insert(&members[1], 500..600).await;
     tokio::time::sleep(WITHIN).await;
     none_is_denied("after the restart", &members, 0..600);
@@ -161,8 +165,8 @@ async fn members_notice_that_the_server_has_lost_records() {
     if !is_installed() {
         return;
     }
-    let mut server = RedisServer::start("");
-    let url = server.url();
+    let mut server = RedisServer::start("").expect("a server");
+    let url = server.address();
     let open = || RedisEngine::open(&url, "shared").expect("a URL");
     set(1).create(&open()).await.expect("a new server");
     let members = three(open).await;
@@ -176,7 +180,7 @@ async fn members_notice_that_the_server_has_lost_records() {
     agree(&members).await;
     let before = members[0].stats().copies[0].at;
     server.kill();
-    server.restart();
+    server.restart().expect("a server");
     let fresh = Shared::open(open()).await.expect("a set");
     insert(&fresh, 200..210).await;
     let engine = open();
@@ -193,8 +197,8 @@ async fn a_cluster_keeps_the_contract_and_its_members_survive_a_failover() {
     if !is_installed() {
         return;
     }
-    let mut cluster = RedisCluster::start();
-    let urls = cluster.urls();
+    let mut cluster = RedisCluster::start().expect("a cluster");
+    let urls = cluster.addresses();
     let open = |set: &str| {
         let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
         RedisEngine::open_cluster(&urls, set).expect("URLs")
@@ -208,10 +212,10 @@ async fn a_cluster_keeps_the_contract_and_its_members_survive_a_failover() {
     agree(&members).await;
     none_is_denied("before the failover", &members, 0..600);
     // What the replicas have is not lost.
-    cluster.wait_until_whole();
+    cluster.wait_until_whole().expect("a cluster");
     tokio::time::sleep(WITHIN).await;
-    let primary = cluster.primary();
-    cluster.servers[primary].kill();
+    let primary = cluster.primary().expect("a cluster has primaries");
+    cluster.servers()[primary].kill();
     // Some of these wait for the failover.
     for first in (600..900).step_by(50) {
         insert(&members[first as usize % 3], first..first + 50).await;
@@ -231,8 +235,8 @@ async fn a_cluster_keeps_the_contract_and_its_members_survive_a_failover() {
     })
     .await;
     // The old primary comes back as a replica.
-    cluster.servers[primary].restart();
-    cluster.wait_until_whole();
+    cluster.servers()[primary].restart().expect("a server");
+    cluster.wait_until_whole().expect("a cluster");
     insert(&members[1], 900..1_000).await;
     tokio::time::sleep(WITHIN).await;
     none_is_denied("after the old primary is back", &members, 0..1_000);
@@ -243,8 +247,8 @@ fn a_connection_outlives_the_runtime_that_made_it() {
     if !is_installed() {
         return;
     }
-    let server = RedisServer::start("");
-    let engine = RedisEngine::open(&server.url(), "shared").expect("a URL");
+    let server = RedisServer::start("").expect("a server");
+    let engine = RedisEngine::open(&server.address(), "shared").expect("a URL");
     for number in 0..3 {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(engine.join(Shard(0), MemberId(number))).expect("a server");
@@ -259,13 +263,15 @@ async fn a_wrong_password_is_refused_and_not_shown() {
     if !is_installed() {
         return;
     }
-    let server = RedisServer::start("");
-    let url = format!("redis://:a-wrong-word@127.0.0.1:{}", server.port);
+    let server = RedisServer::start("").expect("a server");
+    let address = server.address();
+    let password = address.split([':', '@']).nth(2).expect("a password").to_owned();
+    let url = format!("redis://:a-wrong-word@127.0.0.1:{}", server.port());
     let engine = RedisEngine::open(&url, "shared").expect("a URL");
     let error = engine.create(b"", 1).await.expect_err("the password is wrong");
     assert!(matches!(error, EngineError::Failed(_)), "{error}");
     for text in [error.to_string(), format!("{error:?}"), format!("{engine:?}")] {
-        assert!(!text.contains("wrong-word") && !text.contains(&server.password), "{text}");
+        assert!(!text.contains("wrong-word") && !text.contains(&password), "{text}");
     }
 }
 
@@ -274,8 +280,8 @@ async fn a_server_that_evicts_keys_is_refused() {
     if !is_installed() {
         return;
     }
-    let server = RedisServer::start("maxmemory 100mb\nmaxmemory-policy allkeys-lru");
-    let engine = RedisEngine::open(&server.url(), "shared").expect("a URL");
+    let server = RedisServer::start("maxmemory 100mb\nmaxmemory-policy allkeys-lru").expect("a server");
+    let engine = RedisEngine::open(&server.address(), "shared").expect("a URL");
     let error = engine.create(b"", 1).await.expect_err("keys would be lost");
     assert!(error.to_string().contains("noeviction"), "{error}");
 }

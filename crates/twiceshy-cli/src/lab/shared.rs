@@ -56,6 +56,8 @@ pub(crate) struct MemberArgs {
     process: u64,
     #[arg(long)]
     keys: u64,
+    #[arg(long)]
+    kept: u64,
     #[arg(long, allow_hyphen_values = true)]
     faster: i32,
     #[arg(long)]
@@ -89,7 +91,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
 fn member(own: &Path, turn: &MemberTurn) -> Command {
     let mut command = Command::new(own);
     command.args(["lab", "shared-member"]).env(ADDRESS, &turn.address);
-    for (name, value) in [("--seed", turn.seed), ("--process", turn.process), ("--keys", turn.keys)] {
+    for (name, value) in
+        [("--seed", turn.seed), ("--process", turn.process), ("--keys", turn.keys), ("--kept", turn.kept)]
+    {
         command.arg(name).arg(value.to_string());
     }
     command.arg("--faster").arg(turn.faster.to_string());
@@ -104,9 +108,9 @@ fn servant(own: &Path, address: &str) -> Command {
 }
 
 pub(crate) fn run_member(args: &MemberArgs) -> anyhow::Result<()> {
-    let MemberArgs { seed, process, keys, faster, without_lease_check } = *args;
+    let MemberArgs { seed, process, keys, kept, faster, without_lease_check } = *args;
     let address = std::env::var(ADDRESS)?;
-    let turn = MemberTurn { address, seed, process, keys, faster, without_lease_check };
+    let turn = MemberTurn { address, seed, process, keys, kept, faster, without_lease_check };
     Ok(work_as_member(&turn, &mut stdin().lock(), stdout())?)
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::time::Duration;
 use twiceshy_shared::servers::now;
-use twiceshy_shared::{Blocking, EngineError, Error, Opening, connect};
+use twiceshy_shared::{Blocking, Engine, Error, Opening, connect};
 
 /// What a member is told to do.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct MemberTurn {
     pub process: u64,
     /// The number of keys that are worked on.
     pub keys: u64,
+    /// The first keys are never removed: this many.
+    pub kept: u64,
     /// How many millionths its clock runs faster.
     pub faster: i32,
     /// `true` if look-ups do not check that the copy is fresh.
@@ -39,32 +41,43 @@ pub(super) fn value(bytes: &[u8]) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_be_bytes)
 }
 
-/// Opens the set, says `ready`, waits for a line with the moment of the end, and works until then.
-pub fn work_as_member(turn: &MemberTurn, orders: &mut dyn BufRead, out: impl Write + Send + 'static) -> io::Result<()> {
-    let diary = Arc::new(Diary::new(out));
-    let engine = connect(&turn.address).map_err(io::Error::other)?;
-    let mut opening = Opening::new().faster_clock(turn.faster);
-    if turn.without_lease_check {
-        opening = opening.without_lease_check();
+impl MemberTurn {
+    pub(super) fn open(&self, engine: Arc<dyn Engine>) -> Result<Blocking, Error> {
+        let opening = Opening::new().faster_clock(self.faster);
+        let opening = if self.without_lease_check { opening.without_lease_check() } else { opening };
+        Blocking::open_with(opening, engine)
     }
-    let guard = Blocking::open_with(opening, engine).map_err(io::Error::other)?;
-    diary.line("ready");
+}
+
+/// Opens the set, says `ready`, waits for a line with the moment of the end, and works until then.
+pub fn work_as_member(turn: &MemberTurn, orders: &mut dyn BufRead, mut out: impl Write + Send) -> io::Result<()> {
+    let engine = connect(&turn.address).map_err(io::Error::other)?;
+    let guard = turn.open(engine).map_err(io::Error::other)?;
+    writeln!(out, "ready")?;
+    out.flush()?;
     let mut order = String::new();
     orders.read_line(&mut order)?;
     let until: u64 = order.trim().parse().map_err(io::Error::other)?;
+    work_on(turn, &guard, until, out);
+    Ok(())
+}
+
+/// Works until a moment, and returns where it has written down what it did.
+pub(super) fn work_on<W: Write + Send>(turn: &MemberTurn, guard: &Blocking, until: u64, out: W) -> W {
+    let diary = Diary::new(out);
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
-            let (diary, guard) = (Arc::clone(&diary), guard.clone());
-            scope.spawn(move || change(turn, writer, until, &guard, &diary));
+            let diary = &diary;
+            scope.spawn(move || change(turn, writer, until, guard, diary));
         }
-        look_up(turn, until, &guard, &diary);
+        look_up(turn, until, guard, &diary);
     });
     let stats = guard.shared().stats();
     diary.line(&format!(
         "stats grown {} learned {} rejoined {} diverged {}",
         stats.grown, stats.learned, stats.rejoined, stats.diverged
     ));
-    Ok(())
+    diary.into_inner()
 }
 
 /// Asks the filter again and again.
@@ -94,11 +107,11 @@ fn change<W: Write>(turn: &MemberTurn, writer: u64, until: u64, guard: &Blocking
                 let made = guard.insert(&key(number), &value.to_be_bytes());
                 diary.end(id, ended(made.map(drop)));
             }
-            35..60 => {
+            35..60 if number >= turn.kept => {
                 let id = diary.begin(Begun::Remove { key: number });
                 diary.end(id, ended(guard.remove(&key(number)).map(drop)));
             }
-            60..95 => {
+            35..95 => {
                 let id = diary.begin(Begun::Get { key: number });
                 let saw = guard.get(&key(number)).map(|bytes| bytes.and_then(|bytes| value(&bytes)));
                 diary.end(id, saw.map_or(Ended::Unknown, Ended::Saw));
@@ -124,7 +137,6 @@ fn ended(made: Result<(), Error>) -> Ended {
     match made {
         Ok(()) => Ended::Made,
         Err(Error::Overtaken | Error::Contended(_)) => Ended::NotMade,
-        Err(Error::Engine(EngineError::Failed(_))) => Ended::Unknown,
         Err(_) => Ended::Unknown,
     }
 }

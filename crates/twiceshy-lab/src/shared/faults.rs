@@ -48,8 +48,13 @@ pub(super) struct Cast<'a> {
 }
 
 impl Cast<'_> {
-    /// Lets a fault happen.
-    pub(super) fn suffer(&mut self, fault: Fault, server: &mut Server, rng: &mut Rng) -> io::Result<()> {
+    /// Lets a fault happen. Returns the time in which the engine's promise does not hold, if there is one.
+    pub(super) fn suffer(
+        &mut self,
+        fault: Fault,
+        server: &mut Server,
+        rng: &mut Rng,
+    ) -> io::Result<Option<(u64, u64)>> {
         let victim = rng.below(self.members.len() as u64) as usize;
         match fault {
             Fault::Kill => {
@@ -66,8 +71,8 @@ impl Cast<'_> {
                 self.members[victim].signal(Signal::CONT);
             }
             Fault::Cut => server.cut(rng.below(6) + 1)?,
-            Fault::Crash => server.crash()?,
+            Fault::Crash => return server.crash().map(Some),
         }
-        Ok(())
+        Ok(None)
     }
 }

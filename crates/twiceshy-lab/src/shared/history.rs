@@ -69,6 +69,10 @@ impl<W: Write> Diary<W> {
         self.line(&format!("d {begin} {} {key}", now()));
     }
 
+    pub(super) fn into_inner(self) -> W {
+        self.out.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn line(&self, line: &str) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         // A closed pipe means that nobody reads any more.
@@ -164,7 +168,7 @@ mod tests {
         let lost = diary.begin(Begun::Remove { key: 2 });
         diary.end(lost, Ended::Unknown);
         diary.begin(Begun::Insert { key: 2, value: 9 });
-        let mut bytes = diary.out.into_inner().expect("no panic");
+        let mut bytes = diary.into_inner();
         bytes.extend(b"b 77 12");
         let mut histories = Histories::default();
         histories.read(&bytes[..]).expect("memory");

@@ -8,6 +8,7 @@ mod measure;
 mod member;
 mod run;
 mod server;
+mod within;
 
 pub use child::{MemberTurn, work_as_member};
 pub use linear::{Does, Operation, is_linearizable};

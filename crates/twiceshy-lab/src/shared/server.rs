@@ -2,7 +2,8 @@
 
 use std::io;
 use std::str::FromStr;
-use twiceshy_shared::servers::PostgresServer;
+use std::time::Duration;
+use twiceshy_shared::servers::{PostgresServer, RedisCluster, now};
 
 /// An engine by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,11 @@ impl EngineKind {
             EngineKind::Memory => "memory",
         }
     }
+
+    /// `true` if sets in it can be exact.
+    pub fn is_exact(self) -> bool {
+        self != EngineKind::RedisCluster
+    }
 }
 
 impl FromStr for EngineKind {
@@ -37,53 +43,10 @@ impl FromStr for EngineKind {
 }
 
 /// A server that is started for a run, and removed after it.
+#[derive(Debug)]
 pub(super) enum Server {
     Postgres(PostgresServer),
-}
-
-impl Server {
-    pub(super) fn start(kind: EngineKind) -> io::Result<Server> {
-        match kind {
-            EngineKind::Postgres => Ok(Server::Postgres(PostgresServer::start()?)),
-            EngineKind::RedisCluster | EngineKind::Memory => Err(io::Error::other("this engine has no server yet")),
-        }
-    }
-
-    /// The address of a set.
-    pub(super) fn address(&self, set: &str) -> String {
-        match self {
-            Server::Postgres(server) => format!("{}#{set}", server.address()),
-        }
-    }
-}
-
-impl Server {
-    /// Ends some connections of members, whatever they are doing.
-    pub(super) fn cut(&self, connections: u64) -> io::Result<()> {
-        match self {
-            Server::Postgres(server) => {
-                let members = "application_name = 'twiceshy' AND pid <> pg_backend_pid()";
-                server.run_sql(&format!(
-                    "SELECT pg_terminate_backend(pid) FROM
-                        (SELECT pid FROM pg_stat_activity WHERE {members} ORDER BY random() LIMIT {connections}) chosen"
-                ))
-            }
-        }
-    }
-
-    /// Crashes the server and starts it again.
-    pub(super) fn crash(&mut self) -> io::Result<()> {
-        match self {
-            Server::Postgres(server) => server.restart(true),
-        }
-    }
-
-    /// Removes a set.
-    pub(super) fn drop_set(&self, set: &str) -> io::Result<()> {
-        match self {
-            Server::Postgres(server) => server.run_sql(&format!("DROP SCHEMA \"{set}\" CASCADE")),
-        }
-    }
+    Redis(RedisCluster),
 }
 
 /// What the bare engine does.
@@ -97,24 +60,87 @@ pub(super) struct Bare {
 }
 
 impl Server {
-    /// `true` if sets in it can be exact.
-    pub(super) fn is_exact(&self) -> bool {
+    /// `None` for the engine in memory.
+    pub(super) fn start(kind: EngineKind) -> io::Result<Option<Server>> {
+        Ok(match kind {
+            EngineKind::Postgres => Some(Server::Postgres(PostgresServer::start()?)),
+            EngineKind::RedisCluster => Some(Server::Redis(RedisCluster::start()?)),
+            EngineKind::Memory => None,
+        })
+    }
+
+    /// The address of a set.
+    pub(super) fn address(&self, set: &str) -> String {
         match self {
-            Server::Postgres(_) => true,
+            Server::Postgres(server) => format!("{}#{set}", server.address()),
+            Server::Redis(cluster) => format!("{}#{set}", cluster.address()),
+        }
+    }
+
+    /// Ends some connections of members, whatever they are doing.
+    pub(super) fn cut(&mut self, connections: u64) -> io::Result<()> {
+        match self {
+            Server::Postgres(server) => {
+                let members = "application_name = 'twiceshy' AND pid <> pg_backend_pid()";
+                server.run_sql(&format!(
+                    "SELECT pg_terminate_backend(pid) FROM
+                        (SELECT pid FROM pg_stat_activity WHERE {members} ORDER BY random() LIMIT {connections}) chosen"
+                ))
+            }
+            Server::Redis(cluster) => {
+                // All clients of some of the servers.
+                for server in
+                    cluster.servers().iter().filter(|server| server.is_running()).take(connections as usize / 2)
+                {
+                    server.says("CLIENT KILL TYPE normal")?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Crashes the server and starts it again; in a cluster a primary, whose replica takes over. Returns the time in which the engine's promise does
+    /// not hold.
+    pub(super) fn crash(&mut self) -> io::Result<(u64, u64)> {
+        let begin = now();
+        match self {
+            Server::Postgres(server) => {
+                server.restart(true)?;
+                Ok((begin, begin))
+            }
+            Server::Redis(cluster) => {
+                let Some(primary) = cluster.primary() else { return Ok((begin, begin)) };
+                cluster.servers()[primary].kill();
+                // Until then the others wait for it to come back.
+                std::thread::sleep(Duration::from_millis(1_500));
+                cluster.wait_until_whole()?;
+                cluster.servers()[primary].restart()?;
+                cluster.wait_until_whole()?;
+                Ok((begin, now()))
+            }
+        }
+    }
+
+    /// Removes a set. A cluster keeps it: it is small, and gone with the cluster.
+    pub(super) fn drop_set(&self, set: &str) -> io::Result<()> {
+        match self {
+            Server::Postgres(server) => server.run_sql(&format!("DROP SCHEMA \"{set}\" CASCADE")),
+            Server::Redis(_) => Ok(()),
         }
     }
 
     /// Measures a plain table of keys and values.
-    pub(super) fn bare(&self, insertions: u64, batches: u64) -> io::Result<Bare> {
+    pub(super) fn bare(&self, insertions: u64, batches: u64) -> io::Result<Option<Bare>> {
         match self {
             Server::Postgres(server) => {
                 let bare = server.bare(insertions, batches)?;
-                Ok(Bare {
+                Ok(Some(Bare {
                     insert_ms: bare.insert_ms,
                     batch_keys_per_second: bare.batch_keys_per_second,
                     lookups_per_second: bare.lookups_per_second,
-                })
+                }))
             }
+            Server::Redis(_) => Ok(None),
         }
     }
 }

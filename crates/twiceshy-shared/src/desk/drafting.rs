@@ -29,6 +29,8 @@ pub(super) struct Draft {
     pub(super) bytes: u64,
     /// The keys that come (`true`) and go, in order.
     pub(super) changes: Vec<(bool, Key)>,
+    /// Keys whose rows were found elsewhere.
+    pub(super) adopted: Vec<Key>,
 }
 
 /// A draft under way.
@@ -119,11 +121,12 @@ impl Desk {
                 }
                 What::Adopt { keys } => {
                     for key in keys {
-                        let outcome = self.plan(drafting, Operation::Insert(key)).await?;
-                        if outcome == Outcome::Inserted(Inserted::New) {
-                            drafting.must_append();
-                        }
+                        self.plan(drafting, Operation::Insert(key)).await?;
                     }
+                    // As if they were announced: a ticket that is rolled back meanwhile must not take them out again.
+                    drafting.announced.extend(keys.iter().cloned());
+                    drafting.draft.adopted.extend(keys.iter().cloned());
+                    drafting.must_append();
                 }
                 // Done before.
                 What::Watch { .. } | What::Unwatch { .. } => {}
@@ -132,8 +135,16 @@ impl Desk {
                     for key in stored {
                         self.plan(drafting, Operation::Insert(key)).await?;
                     }
-                    for key in gone {
-                        if self.remove(drafting, key).await? {
+                    // Rows that are elsewhere are not in the table that the outbox is about.
+                    for key in gone.iter().filter(|_| !self.inner.described.beside) {
+                        // A value that this record writes is not in the engine yet, so the engine cannot see that the key must stay.
+                        let is_written = drafting
+                            .append
+                            .values
+                            .iter()
+                            .rfind(|(own, _)| own == key)
+                            .is_some_and(|(_, value)| value.is_some());
+                        if !is_written && self.remove(drafting, key).await? {
                             drafting.append.rowless.push(key.clone());
                         }
                     }

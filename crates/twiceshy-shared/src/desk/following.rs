@@ -22,8 +22,14 @@ impl Desk {
         let member = MemberId(random());
         *self.copy().write() = Replica::default();
         self.inner.engine.join(self.shard, member).await?;
-        self.load_copy().await?;
+        // From here on the membership is renewed, however long loading takes: otherwise it would be struck out.
         self.copy().member.store(member.0, Ordering::Release);
+        if let Err(trouble) = self.load_copy().await {
+            self.copy().member.store(0, Ordering::Release);
+            // Otherwise every insertion would wait for it.
+            let _ = self.inner.engine.leave(self.shard, member).await;
+            return Err(trouble);
+        }
         // The lease begins with a renewal that is sent from now on.
         self.inner.renew.notify_one();
         Ok(())
@@ -71,7 +77,8 @@ impl Desk {
                 return Err(Trouble::Lost);
             }
         }
-        if outbox_is_empty {
+        // A guard that is being closed has stopped answering: nobody waits for it any more.
+        if outbox_is_empty && !self.inner.is_closed() {
             replica.refresh(sent);
         }
         Ok(())

@@ -22,9 +22,6 @@ use twiceshy::remote::{Generation, Key, Position};
 /// The load at which a larger table is begun.
 const GROWS_AT: f64 = 0.85;
 
-/// The load at which it is begun even if another member has said that it does so.
-const GROWS_ANYWAY_AT: f64 = 0.92;
-
 /// How many keys are brought over at once.
 const STEP: usize = 4_096;
 
@@ -108,7 +105,7 @@ impl Desk {
     /// `true` if the table is almost full and nobody else has said that it does something about it.
     async fn wants_growth(&mut self) -> Result<bool, Trouble> {
         let load = self.copy().read().filter().map_or(0.0, |filter| filter.load());
-        Ok(load > GROWS_ANYWAY_AT || load > GROWS_AT && !self.grows_elsewhere().await?)
+        Ok(load > GROWS_AT && !self.grows_elsewhere().await?)
     }
 
     /// Says that this member fills a larger table, and begins it.

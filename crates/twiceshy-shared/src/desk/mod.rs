@@ -71,8 +71,8 @@ pub(crate) enum What {
     Retire { watch: Announcement, keys: Vec<Key> },
     /// Keys whose rows were found elsewhere come into the set.
     Adopt { keys: Vec<Key> },
-    /// From now on, notes which of these keys are announced, or of all keys.
-    Watch { id: Announcement, keys: Option<Vec<Key>> },
+    /// From now on, notes which of these keys are announced, or of all keys. These announcements do not count: nothing of them is under way any more.
+    Watch { id: Announcement, keys: Option<Vec<Key>>, dead: Vec<Announcement> },
     /// The watch is over.
     Unwatch { id: Announcement },
     /// Keys that were written or deleted past the guard, by their outbox entries: these have a value, and those do not.
@@ -283,7 +283,13 @@ impl Desk {
         let mut changes = changes.into_iter().peekable();
         while changes.peek().is_some() || !queries.is_empty() {
             let (mut group, mut keys) = (Vec::new(), 0);
-            while let Some(change) = changes.next_if(|change| keys == 0 || keys + change.what.len() <= MOST_KEYS) {
+            // If an announcement cannot be closed, the whole record fails: no other change should fail with it.
+            let is_alone = |what: &What| matches!(what, What::Close { .. });
+            let fits = |change: &Change, group: &[Change], keys: usize| {
+                let alone = is_alone(&change.what) || group.iter().any(|other| is_alone(&other.what));
+                group.is_empty() || !alone && keys + change.what.len() <= MOST_KEYS
+            };
+            while let Some(change) = changes.next_if(|change| fits(change, &group, keys)) {
                 keys += change.what.len();
                 group.push(change);
             }
@@ -416,7 +422,7 @@ impl Desk {
 
     /// A draft was committed.
     fn keep(&mut self, draft: Draft) {
-        let Draft { append, undo: _, exceptions, learned, bytes, changes } = draft;
+        let Draft { append, undo: _, exceptions, learned, bytes, changes, adopted } = draft;
         let Some(append) = append else { return };
         {
             let mut replica = self.copy().write();
@@ -429,6 +435,7 @@ impl Desk {
         add(&self.inner.counters.learned, learned);
         if self.inner.described.beside {
             append.open.iter().for_each(|open| self.watches.announced(&open.keys, Some(open.id)));
+            self.watches.announced(&adopted, None);
         }
         if let Some(growing) = &mut self.growing {
             growing.queue.extend(changes);

@@ -60,10 +60,12 @@ impl Desk {
     /// is opened later comes later.
     pub(super) async fn watch(&mut self, group: &[Change]) -> Result<(), Trouble> {
         for Change { what, .. } in group {
-            let (id, keys) = match what {
-                What::Watch { id, keys } => (*id, keys.as_ref().map(|keys| keys.iter().cloned().collect())),
+            let (id, keys, dead) = match what {
+                What::Watch { id, keys, dead } => {
+                    (*id, keys.as_ref().map(|keys| keys.iter().cloned().collect()), &dead[..])
+                }
                 What::Announce { id, keys } if self.inner.described.beside => {
-                    (*id, Some(keys.iter().cloned().collect()))
+                    (*id, Some(keys.iter().cloned().collect()), &[][..])
                 }
                 What::Unwatch { id } => {
                     self.watches.0.remove(id);
@@ -72,11 +74,8 @@ impl Desk {
                 _ => continue,
             };
             let mut watch = Watch { keys, ..Watch::default() };
-            let (open, members) =
-                (self.inner.engine.open(self.shard).await?, self.inner.engine.members(self.shard).await?);
-            // Who watches all keys has been told that nothing of a process that is gone is under way.
-            let counts = |open: &&Open| watch.keys.is_some() || members.iter().any(|member| member.id == open.member);
-            let open: Vec<&Open> = open.iter().filter(|open| open.id != id).filter(counts).collect();
+            let open = self.inner.engine.open(self.shard).await?;
+            let open: Vec<&Open> = open.iter().filter(|open| open.id != id && !dead.contains(&open.id)).collect();
             open.iter().for_each(|open| watch.note(&open.keys));
             self.watches.0.insert(id, watch);
         }

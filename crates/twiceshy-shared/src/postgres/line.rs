@@ -93,7 +93,7 @@ impl Line {
             return Ok(Arc::clone(made));
         }
         let client = open(&self.connect, None).await?;
-        client.batch_execute(self.settings).await.map_err(|error| before(&error))?;
+        run_once(&client, self.settings).await?;
         let new = Arc::new(Made { client, statements: Mutex::default() });
         *made = Some(Arc::clone(&new));
         Ok(new)
@@ -149,6 +149,14 @@ pub(super) async fn open(connect: &Arc<dyn Connect>, heard: Option<Heard>) -> Re
     }
 }
 
+/// Runs statements on a new connection.
+pub(super) async fn run_once(client: &Client, statements: &str) -> Result<(), EngineError> {
+    match tokio::time::timeout(PATIENCE, client.batch_execute(statements)).await {
+        Ok(done) => done.map_err(|error| before(&error)),
+        Err(_) => Err(EngineError::Failed("the server did not answer in 10 s".to_owned())),
+    }
+}
+
 /// Why a statement failed.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -178,8 +186,8 @@ impl From<Failure> for EngineError {
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Failure {
         match error.as_db_error() {
-            // A server that is being stopped may have committed before it says so.
-            Some(refused) if refused.code().code().starts_with("57P") => {
+            // A server that is being stopped, or one behind a pooler that has lost it, may have committed.
+            Some(refused) if ["57P", "08"].iter().any(|class| refused.code().code().starts_with(class)) => {
                 EngineError::Unknown(refused.message().to_owned()).into()
             }
             Some(refused) => {

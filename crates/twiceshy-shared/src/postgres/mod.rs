@@ -17,6 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, NoTls, Row, Socket};
@@ -108,6 +109,8 @@ impl PostgresEngine {
             return Err(EngineError::Failed(message));
         }
         config.application_name("twiceshy").connect_timeout(Duration::from_secs(5));
+        // A standby may lack members, records and values.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         config.keepalives_idle(Duration::from_secs(10)).tcp_user_timeout(Duration::from_secs(20));
         let connect: Arc<dyn Connect> = Arc::new(With { config, tls });
         let schema = quoted(set);

@@ -139,7 +139,7 @@ impl Listener {
         });
         let new = open(connect, Some(hear)).await?;
         let listen = format!("LISTEN {}", super::quoted(channel));
-        new.batch_execute(&listen).await.map_err(|error| super::line::before(&error))?;
+        super::line::run_once(&new, &listen).await?;
         *client = Some(new);
         Ok(true)
     }

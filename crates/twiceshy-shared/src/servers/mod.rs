@@ -3,10 +3,12 @@
 #[cfg(feature = "postgres")]
 mod bare;
 mod postgres;
+mod redis;
 
 #[cfg(feature = "postgres")]
 pub use bare::BarePostgres;
 pub use postgres::PostgresServer;
+pub use redis::{RedisCluster, RedisServer};
 
 use std::fs::{self, File};
 use std::io;
@@ -42,11 +44,12 @@ pub fn skip(program: &str) {
     println!("skipped: {program} is not installed");
 }
 
-/// A port that nobody listens on now, below those that clients get.
+/// A port that nobody listens on now, below those that clients get; and so is the one that a cluster uses beside it.
 fn free_port() -> u16 {
+    let is_free = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
     loop {
         let port = 20_000 + (crate::names::random() % 12_000) as u16;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        if is_free(port) && is_free(port + 10_000) {
             return port;
         }
     }

@@ -7,6 +7,8 @@
 mod drafting;
 mod following;
 mod growing;
+#[cfg(test)]
+mod tests;
 mod watches;
 
 use crate::clock::Moment;

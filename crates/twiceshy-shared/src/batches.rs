@@ -48,7 +48,7 @@ impl Shared {
     }
 }
 
-/// Reads values. Where there is none although the filter let the key pass, the filter learns.
+/// Reads values. The filter learns from each key that it let pass and that has no value.
 async fn load_all(inner: &Inner, said: &[(Key, Said)]) -> Result<Vec<Option<Vec<u8>>>, Error> {
     let passed = || said.iter().filter(|(_, said)| *said != Said::Absent);
     let asked: Vec<(Shard, Key)> = passed().map(|(key, _)| (inner.described.shard(key), key.clone())).collect();

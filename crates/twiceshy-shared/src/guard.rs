@@ -141,7 +141,7 @@ impl Opening {
                 desk,
                 is_followed,
             });
-            // Whoever sends to a desk that is not there is told.
+            // A request for a shard without a desk fails with an error.
             desks.extend(is_followed.then_some((shard, requests)));
         }
         let inner = Arc::new(Inner {
@@ -351,7 +351,7 @@ impl Shared {
     }
 }
 
-/// Reads a value. If there is none although the filter let the key pass, the filter learns.
+/// Reads a value. If the filter let the key pass and there is no value, the filter learns.
 async fn load(inner: Arc<Inner>, key: Key, said: Said) -> Result<Option<Vec<u8>>, Error> {
     let shard = inner.described.shard(&key);
     add(&inner.counters.loads, 1);

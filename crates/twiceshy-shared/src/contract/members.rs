@@ -84,7 +84,7 @@ async fn ending(engine: &dyn Engine) -> Result<(), String> {
         ensure(!strike(ANNE, renewed).await?, format!("a member with 3 renewals was struck out for {renewed}"))?;
     }
     ensure(!strike(NOBODY, 0).await?, "a stranger was struck out")?;
-    ensure(renew(engine, ANNE, 0).await?.is_some(), "a member that was not struck out is none any more")?;
+    ensure(renew(engine, ANNE, 0).await?.is_some(), "a membership ended although nobody struck it out")?;
     ensure(strike(ANNE, 4).await?, "a silent member was not struck out")?;
     ensure(!strike(ANNE, 4).await?, "a member was struck out twice")?;
     asked("acknowledge", engine.acknowledge(SHARD, ANNE, 1).await)?;

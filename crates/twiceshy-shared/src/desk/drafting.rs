@@ -12,7 +12,7 @@ use twiceshy::filter::{Adapted, Inserted, Operation, Removed};
 use twiceshy::plan::{Outcome, Plan, Undo};
 use twiceshy::remote::{Key, Write};
 
-/// Every so many records one carries the digest of the filter.
+/// Every record whose position is a multiple of this carries the digest of the filter.
 const DIGEST_EVERY: u64 = 1_024;
 
 /// Plans that are applied to the copy, and the transaction that commits them.

@@ -122,7 +122,7 @@ impl Listener {
         }
     }
 
-    /// Makes a connection that listens, if there is none. `true` if it is new.
+    /// Connects and listens, unless a connection is open. `true` if the connection is new.
     async fn connect(&self, connect: &Arc<dyn Connect>, channel: &str) -> Result<bool, EngineError> {
         let mut client = self.client.lock().await;
         if client.as_ref().is_some_and(|client| !client.is_closed()) {

@@ -1,6 +1,6 @@
 //! Hearing of new records.
 //!
-//! Whoever appends publishes the shard and the position on the set's channel, and a connection of its own listens there. A poll of the heads
+//! An append publishes the shard and the position on the set's channel, and a connection of its own listens there. A poll of the heads
 //! every few milliseconds would be as simple, but each process would ask hundreds of times a second when nothing happens. Blocking reads of
 //! the streams would need a connection for each shard of a cluster. What is published may be lost: so the heads are asked for when a
 //! listener begins, and after every silence.

@@ -265,11 +265,8 @@ pub trait Engine: Debug + Send + Sync + 'static {
     fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>>;
 
     /// The keys that have a value, in an order of the engine's own: the first `limit` after a key, and fewer only if there are no more. A key
-    /// whose value was there all the time is returned once. For checks. An engine may be unable to.
-    fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>> {
-        let _ = (after, limit);
-        Box::pin(async { Err(EngineError::Failed("this engine cannot list the keys of its values".to_owned())) })
-    }
+    /// whose value was there all the time is returned once. For checks.
+    fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>>;
 
     /// The oldest keys that were written past the guard, with the numbers of their outbox entries.
     fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>>;

@@ -174,8 +174,8 @@ impl Of {
 
     /// The arguments are those that `lua/append.lua` names.
     pub(super) fn append_call(&self, append: &Append) -> Call {
-        use Part::{Announced, Head, Index, Log, Members, Open, Values};
-        let parts = [Head, Log, Index, Values, Open, Announced, Members];
+        use Part::{Announced, Head, Index, Log, Members, Open, Valued, Values};
+        let parts = [Head, Log, Index, Values, Valued, Open, Announced, Members];
         let member = append.applied_by.map_or_else(String::new, |member| member.0.to_string());
         let one = |key: &Key| [key.to_vec()];
         let value = |(key, value): &(Key, Option<Vec<u8>>)| match value {
@@ -223,7 +223,8 @@ impl Of {
         }
         let mut all = true;
         for (shard, Settle { close, values }) in shards {
-            let mut call = self.script(&scripts::SETTLE, shard, &[Part::Values, Part::Open, Part::Announced]);
+            let parts = [Part::Values, Part::Valued, Part::Open, Part::Announced];
+            let mut call = self.script(&scripts::SETTLE, shard, &parts);
             call = call.list(close.iter().map(|(_, id)| [id.0.to_string().into_bytes()]));
             call.args.extend(values.into_iter().flat_map(|(_, key, value)| [key.to_vec(), value]));
             all &= is_one(self.send(&call.changes()).await?)?;

@@ -221,7 +221,13 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// Ends a membership.
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()>;
 
-    /// Renews memberships, durably. `None` for one that has ended.
+    /// `true` if one request renews the memberships of all shards. `false` if the shards may be on several machines: then a member renews each shard
+    /// with a request of its own, so that a machine that does not answer holds up no other shard.
+    fn renews_together(&self) -> bool {
+        true
+    }
+
+    /// Renews memberships, durably. `None` for one that has ended. An error means that some may have been renewed, and that none has ended.
     fn renew<'a>(&'a self, renewals: &'a [Renewal]) -> Reply<'a, Vec<Option<Renewed>>>;
 
     /// Acknowledges a position: at most the head is taken, and what was acknowledged is never lowered. Need not be durable.

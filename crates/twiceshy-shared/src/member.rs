@@ -22,14 +22,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How many rows that were written past the guard are moved at once.
 const MOVED: usize = 1_000;
 
-/// Renews the leases until the guard is closed.
-pub(crate) async fn renew(inner: Arc<Inner>) {
+/// Renews the leases of these shards with one request each time, until the guard is closed.
+pub(crate) async fn renew(inner: Arc<Inner>, shards: Vec<Shard>) {
+    let Some(first) = shards.first().copied() else { return };
     let period = inner.time() / RENEWALS;
     while !inner.is_closed() {
-        let renewals = inner.renewals();
+        let renewals = inner.renewals(&shards);
         if !renewals.is_empty() {
             let before: Vec<u64> = renewals.iter().map(|of| inner.copy(of.shard).read().at().position).collect();
             let sent = inner.now();
+            // After an error the memberships may still be there: only the leases end, and the next renewal tells more.
             let answers = inner.engine.renew(&renewals).await.unwrap_or_default();
             for ((renewal, at), renewed) in renewals.iter().zip(before).zip(&answers) {
                 // An answer to an earlier membership says nothing of this one.
@@ -47,7 +49,7 @@ pub(crate) async fn renew(inner: Arc<Inner>) {
                 let _ = move_outbox(&inner).await;
             }
         }
-        let _ = timeout(period, inner.renew.notified()).await;
+        let _ = timeout(period, inner.renewal_wanted(first).notified()).await;
     }
 }
 
@@ -73,12 +75,12 @@ pub(crate) async fn listen(inner: Arc<Inner>) {
     }
 }
 
-/// Strikes out silent members and closes what they have left open, until the guard is closed.
-pub(crate) async fn tidy(inner: Arc<Inner>) {
+/// Strikes out silent members of these shards and closes what they have left open, until the guard is closed.
+pub(crate) async fn tidy(inner: Arc<Inner>, shards: Vec<Shard>) {
     let mut seen = Seen::default();
     while !inner.is_closed() {
         sleep(inner.time() / 2).await;
-        for (shard, _) in inner.followed() {
+        for shard in shards.iter().copied() {
             if tidy_shard(&inner, shard, &mut seen).await.is_err() {
                 // While the engine does not answer, nobody can renew: silence counts from when it does again.
                 seen.forget_all_but(shard, &[]);
@@ -171,7 +173,7 @@ async fn move_outbox(inner: &Inner) -> Result<(), Error> {
         let (stored, gone) = keys.into_iter().partition(|key| there.contains(key));
         change(inner, shard, What::Move { entries, stored, gone }).await?;
     }
-    inner.renew.notify_one();
+    inner.followed().for_each(|(shard, _)| inner.renew_soon(shard));
     Ok(())
 }
 

@@ -139,6 +139,10 @@ impl Engine for RedisEngine {
         self.run(move |of| async move { of.leave(shard, member).await })
     }
 
+    fn renews_together(&self) -> bool {
+        false
+    }
+
     fn renew<'a>(&'a self, renewals: &'a [Renewal]) -> Reply<'a, Vec<Option<Renewed>>> {
         let renewals = renewals.to_vec();
         self.run(move |of| async move {

@@ -131,6 +131,8 @@ impl Running {
 
     fn stop(&mut self, signal: rustix::process::Signal) {
         self.signal(signal);
+        // One that is paused would not hear it.
+        self.signal(rustix::process::Signal::CONT);
         let _ = self.child.wait();
     }
 }

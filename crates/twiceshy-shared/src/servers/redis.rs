@@ -89,6 +89,16 @@ impl RedisServer {
         }
     }
 
+    /// Pauses it: its connections stay open, and nothing is answered.
+    pub fn pause(&self) {
+        self.running.iter().for_each(|running| running.signal(Signal::STOP));
+    }
+
+    /// Lets it go on after a pause.
+    pub fn resume(&self) {
+        self.running.iter().for_each(|running| running.signal(Signal::CONT));
+    }
+
     /// Starts it again on the same port, with what it has on disk.
     pub fn restart(&mut self) -> io::Result<()> {
         let begin = Instant::now();

@@ -3,7 +3,7 @@
 use std::io;
 use std::str::FromStr;
 use std::time::Duration;
-use twiceshy_shared::servers::{PostgresServer, RedisCluster, now};
+use twiceshy_shared::servers::{Bare, PostgresServer, RedisCluster, now};
 
 /// An engine by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,16 +47,6 @@ impl FromStr for EngineKind {
 pub(super) enum Server {
     Postgres(PostgresServer),
     Redis(RedisCluster),
-}
-
-/// What the bare engine does.
-pub(super) struct Bare {
-    /// The milliseconds of single insertions.
-    pub(super) insert_ms: Vec<f64>,
-    /// Rows a second in batches of 1,000.
-    pub(super) batch_keys_per_second: f64,
-    /// Absent look-ups a second.
-    pub(super) lookups_per_second: f64,
 }
 
 impl Server {
@@ -129,18 +119,11 @@ impl Server {
         }
     }
 
-    /// Measures a plain table of keys and values.
-    pub(super) fn bare(&self, insertions: u64, batches: u64) -> io::Result<Option<Bare>> {
+    /// Measures plain keys and values.
+    pub(super) fn bare(&self, insertions: u64, batches: u64) -> io::Result<Bare> {
         match self {
-            Server::Postgres(server) => {
-                let bare = server.bare(insertions, batches)?;
-                Ok(Some(Bare {
-                    insert_ms: bare.insert_ms,
-                    batch_keys_per_second: bare.batch_keys_per_second,
-                    lookups_per_second: bare.lookups_per_second,
-                }))
-            }
-            Server::Redis(_) => Ok(None),
+            Server::Postgres(server) => server.bare(insertions, batches),
+            Server::Redis(cluster) => cluster.bare(insertions, batches),
         }
     }
 }

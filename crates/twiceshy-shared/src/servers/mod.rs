@@ -1,12 +1,10 @@
 //! Servers for tests and experiments: started with an empty data folder on a free port of this machine alone, and removed afterwards.
 
-#[cfg(feature = "postgres")]
 mod bare;
 mod postgres;
 mod redis;
 
-#[cfg(feature = "postgres")]
-pub use bare::BarePostgres;
+pub use bare::Bare;
 pub use postgres::PostgresServer;
 pub use redis::{RedisCluster, RedisServer};
 

@@ -281,20 +281,35 @@ fn check(
     report.failures.push(format!("run {run}: the histories of keys {wrong:?} {what}; they are kept in {kept}"));
 }
 
-/// The same with members in this process, on the engine in memory over lines that lose and delay messages.
+/// Cuts one line after the other, each for longer than a lease. Returns how many.
+fn cut_lines(lines: &[MemoryEngine], rng: &mut Rng, shift: Shift) -> u64 {
+    let mut cuts = 0;
+    loop {
+        std::thread::sleep(Duration::from_millis(50 + rng.below(150)));
+        if shift.is_over() {
+            return cuts;
+        }
+        let line = &lines[rng.below(lines.len() as u64) as usize];
+        line.cut_line(true);
+        std::thread::sleep(LEASE + LEASE.mul_f64(rng.unit()));
+        line.cut_line(false);
+        cuts += 1;
+    }
+}
+
+/// The same with members in this process, on the engine in memory over lines that lose and delay messages, and are cut for longer than a lease.
 fn in_memory(settings: &Settings, mut report: Report, progress: &dyn Fn(u64)) -> io::Result<Report> {
     for run in 0..settings.runs {
         let engine = MemoryEngine::new();
         let set = Set::new().shards(settings.shards).expected_keys(50).lease(LEASE);
         Blocking::create(&set, engine.clone()).map_err(io::Error::other)?;
         let faults = Faults { lost_request: 0.01, lost_answer: 0.01, late: 0.1, delay: LEASE / 8 };
+        let line = |_| if settings.faults { engine.with_faults(faults) } else { engine.clone() };
+        let lines: Vec<MemoryEngine> = (0..settings.processes).map(line).collect();
         let wanted = Work::on(settings.engine);
         let shift = Shift::of(wanted.time);
         let work = |process: u64| {
-            let line: Arc<dyn Engine> = match settings.faults {
-                true => Arc::new(engine.with_faults(faults)),
-                false => Arc::new(engine.clone()),
-            };
+            let line: Arc<dyn Engine> = Arc::new(lines[process as usize].clone());
             let turn = MemberTurn {
                 address: String::new(),
                 seed: settings.seed.wrapping_add(run),
@@ -318,6 +333,9 @@ fn in_memory(settings: &Settings, mut report: Report, progress: &dyn Fn(u64)) ->
         let said: Vec<Vec<u8>> = std::thread::scope(|scope| {
             let work = &work;
             let threads: Vec<_> = (0..settings.processes).map(|process| scope.spawn(move || work(process))).collect();
+            if settings.faults {
+                report.cut += cut_lines(&lines, &mut Rng::stream(settings.seed, run), shift);
+            }
             threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
         });
         let mut histories = Histories::default();

@@ -58,12 +58,15 @@ impl MemoryEngine {
         self.is_cut.store(is_cut, Ordering::Release);
     }
 
-    /// Fails while the line is cut.
-    fn pass(&self, what: &str) -> Result<(), EngineError> {
-        match self.is_cut.load(Ordering::Acquire) {
-            true => Err(EngineError::Unknown(format!("the {what} was lost"))),
-            false => Ok(()),
+    /// Fails if the line is cut, when it is so no more: until then nobody knows.
+    async fn pass(&self, what: &str) -> Result<(), EngineError> {
+        if !self.is_cut.load(Ordering::Acquire) {
+            return Ok(());
         }
+        while self.is_cut.load(Ordering::Acquire) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Err(EngineError::Unknown(format!("the {what} was lost")))
     }
 
     /// Writes or deletes a value past all guards, as plain SQL would: with an entry in the outbox.
@@ -81,16 +84,16 @@ impl MemoryEngine {
         work: impl FnOnce(&mut State) -> Result<T, EngineError> + Send + 'a,
     ) -> Reply<'a, T> {
         Box::pin(async move {
-            self.pass("request")?;
+            self.pass("request").await?;
             let Some(faults) = self.faults else { return self.locked(work) };
             faults.travel().await;
-            self.pass("request")?;
+            self.pass("request").await?;
             if chance(faults.lost_request) {
                 return Err(EngineError::Unknown("the request was lost".to_owned()));
             }
             let answer = self.locked(work);
             faults.travel().await;
-            self.pass("answer")?;
+            self.pass("answer").await?;
             match chance(faults.lost_answer) {
                 true => Err(EngineError::Unknown("the answer was lost".to_owned())),
                 false => answer,
@@ -242,13 +245,13 @@ impl Engine for MemoryEngine {
             // From here on no news is missed.
             news.as_mut().enable();
             let moved = || self.locked(|state| state.moved(known));
-            self.pass("request")?;
+            self.pass("request").await?;
             let at_once = moved();
             if !at_once.is_empty() {
                 return Ok(at_once);
             }
             let _ = tokio::time::timeout(timeout, news).await;
-            self.pass("answer")?;
+            self.pass("answer").await?;
             Ok(moved())
         })
     }

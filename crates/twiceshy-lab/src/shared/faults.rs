@@ -66,8 +66,10 @@ impl Cast<'_> {
             Fault::Kill => {
                 self.members[victim].kill();
                 let mut newcomer = (self.start)()?;
-                if newcomer.is_ready()? && !self.shift.is_over() {
-                    newcomer.order(&self.shift.to_line())?;
+                // Also one that comes too late needs an order, to end by itself.
+                match newcomer.is_ready()? {
+                    true => newcomer.order(&self.shift.to_line())?,
+                    false => newcomer.kill(),
                 }
                 self.members.push(newcomer);
             }

@@ -21,6 +21,7 @@ mod loading;
 mod member;
 mod memory;
 mod names;
+mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod record;

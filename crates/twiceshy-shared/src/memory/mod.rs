@@ -193,8 +193,11 @@ impl Engine for MemoryEngine {
         self.request(move |state| Ok(state.keys_of_values(after, limit)))
     }
 
-    fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
-        self.request(move |state| Ok(state.outbox.iter().take(limit).map(|(id, key)| (*id, key.clone())).collect()))
+    fn outbox(&self, after: u64, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
+        self.request(move |state| {
+            let waiting = state.outbox.range(after.saturating_add(1)..);
+            Ok(waiting.take(limit).map(|(id, key)| (*id, key.clone())).collect())
+        })
     }
 
     fn save<'a>(&'a self, shard: Shard, snapshot: Snapshot, bytes: &'a [u8]) -> Reply<'a, ()> {

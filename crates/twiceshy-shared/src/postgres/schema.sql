@@ -50,7 +50,8 @@ CREATE TABLE {set}.announcement (
     PRIMARY KEY (shard, id)
 );
 
-CREATE TABLE {set}.value (key bytea PRIMARY KEY, value bytea NOT NULL);
+-- A longer key would not fit into a row of the index.
+CREATE TABLE {set}.value (key bytea PRIMARY KEY CHECK (length(key) <= 2000), value bytea NOT NULL);
 
 CREATE TABLE {set}.outbox (id bigserial PRIMARY KEY, key bytea NOT NULL);
 
@@ -67,6 +68,8 @@ CREATE TABLE {set}.snapshot (
 CREATE TABLE {set}.chunk (
     shard int NOT NULL,
     id bigint NOT NULL,
+    -- That of the snapshot: a piece whose snapshot nobody finished is deleted with others of its age.
+    position bigint NOT NULL,
     number int NOT NULL,
     bytes bytea NOT NULL,
     PRIMARY KEY (shard, id, number)
@@ -160,6 +163,8 @@ BEGIN
         opened := opened + open_counts[i];
     END LOOP;
     IF cardinality(delete_keys) > 0 THEN
+        -- In the order of the keys, as others write them: otherwise two transactions could wait for each other.
+        PERFORM 1 FROM {set}.value v WHERE v.key = ANY (delete_keys) ORDER BY v.key FOR UPDATE;
         WITH gone AS (DELETE FROM {set}.value v WHERE v.key = ANY (delete_keys) RETURNING v.key)
         SELECT array_agg(g.key) INTO deleted FROM gone g;
     END IF;
@@ -184,6 +189,8 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     closed int;
 BEGIN
+    PERFORM 1 FROM {set}.announcement a JOIN unnest(close_shards, close_ids) c(shard, id) ON a.shard = c.shard AND a.id = c.id
+    ORDER BY a.shard, a.id FOR UPDATE OF a;
     DELETE FROM {set}.announcement a USING unnest(close_shards, close_ids) c(shard, id)
     WHERE a.shard = c.shard AND a.id = c.id;
     GET DIAGNOSTICS closed = ROW_COUNT;
@@ -240,7 +247,6 @@ BEGIN
         WHERE s.id = in_shard AND s.cut_position < last.position;
         DELETE FROM {set}.log l WHERE l.shard = in_shard AND l.position <= last.position;
     END IF;
-    DELETE FROM {set}.chunk c USING {set}.snapshot s
-    WHERE c.shard = in_shard AND s.shard = in_shard AND c.id = s.id AND s.position < up_to;
+    DELETE FROM {set}.chunk c WHERE c.shard = in_shard AND c.position < up_to;
     DELETE FROM {set}.snapshot s WHERE s.shard = in_shard AND s.position < up_to;
 END $$;

@@ -99,6 +99,15 @@ BEGIN
 END $$;
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON {set}.value EXECUTE FUNCTION {set}.refuse_truncate();
 
+-- Writes values, in the order of their keys. Most are new, and an insertion that looks for others first takes twice as long.
+CREATE FUNCTION {set}.put(put_keys bytea[], put_values bytea[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO {set}.value (key, value) SELECT p.k, p.v FROM unnest(put_keys, put_values) p(k, v) ORDER BY p.k;
+EXCEPTION WHEN unique_violation THEN
+    INSERT INTO {set}.value (key, value) SELECT p.k, p.v FROM unnest(put_keys, put_values) p(k, v) ORDER BY p.k
+    ON CONFLICT ON CONSTRAINT value_pkey DO UPDATE SET value = excluded.value;
+END $$;
+
 -- Appends a record. Outcomes: 0 done, with the keys whose value was deleted; 1 the head is another; 2 these keys are busy; 3 an announcement to be
 -- closed is not open.
 CREATE FUNCTION {set}.append(
@@ -149,9 +158,15 @@ BEGIN
         WHERE e.shard = in_shard AND e.generation = r.g AND e.ord = r.o AND e.word = r.w AND e.key = r.k;
     END IF;
     IF cardinality(add_keys) > 0 THEN
-        INSERT INTO {set}.entry (shard, generation, ord, word, key)
-        SELECT in_shard, a.g, a.o, a.w, a.k FROM unnest(add_generations, add_orders, add_words, add_keys) a(g, o, w, k)
-        ON CONFLICT DO NOTHING;
+        -- Most entries are new, and an insertion that looks for others first takes almost twice as long.
+        BEGIN
+            INSERT INTO {set}.entry (shard, generation, ord, word, key)
+            SELECT in_shard, a.g, a.o, a.w, a.k FROM unnest(add_generations, add_orders, add_words, add_keys) a(g, o, w, k);
+        EXCEPTION WHEN unique_violation THEN
+            INSERT INTO {set}.entry (shard, generation, ord, word, key)
+            SELECT in_shard, a.g, a.o, a.w, a.k FROM unnest(add_generations, add_orders, add_words, add_keys) a(g, o, w, k)
+            ON CONFLICT DO NOTHING;
+        END;
     END IF;
     IF cardinality(close_ids) > 0 THEN
         DELETE FROM {set}.announcement a WHERE a.shard = in_shard AND a.id = ANY (close_ids);
@@ -169,8 +184,7 @@ BEGIN
         SELECT array_agg(g.key) INTO deleted FROM gone g;
     END IF;
     IF cardinality(put_keys) > 0 THEN
-        INSERT INTO {set}.value (key, value) SELECT p.k, p.v FROM unnest(put_keys, put_values) p(k, v) ORDER BY p.k
-        ON CONFLICT ON CONSTRAINT value_pkey DO UPDATE SET value = excluded.value;
+        PERFORM {set}.put(put_keys, put_values);
     END IF;
     IF cardinality(moved) > 0 THEN
         DELETE FROM {set}.outbox o WHERE o.id = ANY (moved);
@@ -198,8 +212,7 @@ BEGIN
         RAISE EXCEPTION 'an announcement is not open' USING ERRCODE = 'TW001';
     END IF;
     PERFORM set_config('twiceshy.own', '{name}', true);
-    INSERT INTO {set}.value (key, value) SELECT p.k, p.v FROM unnest(put_keys, put_values) p(k, v) ORDER BY p.k
-    ON CONFLICT ON CONSTRAINT value_pkey DO UPDATE SET value = excluded.value;
+    PERFORM {set}.put(put_keys, put_values);
 END $$;
 
 -- The records after a position. Kinds: 0 a record; 1 the log was cut; 2 the log has another record there.

@@ -36,11 +36,11 @@ const COMMITTERS: usize = 4;
 /// Statements are planned without statistics, and must use the index in any case. The server gives
 /// up a statement before its client does, so that the client knows its end.
 const SETTINGS: &str = "SET lock_timeout = '2s'; SET statement_timeout = '9s'; SET plan_cache_mode = force_generic_plan;
-    SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'; SET jit = off";
+    SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'; SET jit = off";
 
 /// For what may be lost in a crash of the server: acknowledgements and notifications.
 const QUICK_SETTINGS: &str =
-    "SET lock_timeout = '2s'; SET statement_timeout = '9s'; SET synchronous_commit = off; SET enable_seqscan = off;
+    "SET lock_timeout = '2s'; SET statement_timeout = '9s'; SET synchronous_commit = off; SET enable_seqscan = off; SET enable_bitmapscan = off;
     SET plan_cache_mode = force_generic_plan;
     SET client_min_messages = warning; SET jit = off";
 
@@ -319,7 +319,7 @@ impl Engine for PostgresEngine {
                 FROM unnest($2::int[], $3::smallint[], $4::bigint[], $5::bigint[]) WITH ORDINALITY a(generation, ord, first, last, number)
                 CROSS JOIN LATERAL (
                     SELECT e.key FROM {set}.entry e WHERE e.shard = $1 AND e.generation = a.generation AND e.ord = a.ord
-                    AND e.word BETWEEN a.first AND a.last) e";
+                    AND e.word BETWEEN a.first AND a.last OFFSET 0) e";
             let generations: Vec<i32> = spans.iter().map(|span| span.generation.0 as i32).collect();
             let orders: Vec<i16> = spans.iter().map(|span| i16::from(span.order.0)).collect();
             let firsts: Vec<i64> = spans.iter().map(|span| word(span.first)).collect();
@@ -386,8 +386,11 @@ impl Engine for PostgresEngine {
 
     fn settle<'a>(&'a self, settle: &'a Settle) -> Reply<'a, bool> {
         Box::pin(async move {
-            let shards: Vec<i32> = settle.close.iter().map(|(shard, _)| shard.0 as i32).collect();
-            let ids: Vec<i64> = settle.close.iter().map(|(_, id)| id.0 as i64).collect();
+            let mut close: Vec<(i32, i64)> =
+                settle.close.iter().map(|(shard, id)| (shard.0 as i32, id.0 as i64)).collect();
+            // As others close them: otherwise two transactions could wait for each other.
+            close.sort_unstable();
+            let (shards, ids): (Vec<i32>, Vec<i64>) = close.into_iter().unzip();
             let keys: Vec<&[u8]> = settle.values.iter().map(|(_, key, _)| &**key).collect();
             let values: Vec<&[u8]> = settle.values.iter().map(|(.., value)| &**value).collect();
             let types = [Type::INT4_ARRAY, Type::INT8_ARRAY, Type::BYTEA_ARRAY, Type::BYTEA_ARRAY];
@@ -416,7 +419,7 @@ impl Engine for PostgresEngine {
     fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>> {
         Box::pin(async move {
             let text = "SELECT a.number, v.value FROM unnest($1::bytea[]) WITH ORDINALITY a(key, number)
-                CROSS JOIN LATERAL (SELECT v.value FROM {set}.value v WHERE v.key = a.key) v";
+                CROSS JOIN LATERAL (SELECT v.value FROM {set}.value v WHERE v.key = a.key OFFSET 0) v";
             let asked: Vec<&[u8]> = keys.iter().map(|(_, key)| &**key).collect();
             let rows = self.reader.query(text, &[Type::BYTEA_ARRAY], &[&asked]).await?;
             let mut values = vec![None; keys.len()];

@@ -1,4 +1,4 @@
-//! The commands on a shared set, on a real PostgreSQL server.
+//! The commands on a shared set, on real servers.
 
 mod bench;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
-use twiceshy_shared::servers::{self, PostgresServer};
+use twiceshy_shared::servers::{self, PostgresServer, RedisServer};
 
 /// A server, the name of one set in it, and a folder to run the command in.
 struct Set {
@@ -407,4 +407,43 @@ fn a_check_finds_a_damaged_snapshot_and_a_damaged_log() {
     assert!(said.contains("a saved filter does not match its digest"), "{said}");
     let info = set.json("info @", b"");
     assert_eq!(info["shards"][0]["snapshot"]["bytes"], 3, "{info}");
+}
+
+#[test]
+fn a_check_compares_the_values_in_redis_with_the_index() {
+    if !RedisServer::is_installed() {
+        return servers::skip("redis-server");
+    }
+    let (server, bench) = (RedisServer::start("").expect("a server"), Bench::new());
+    let address = format!("{}#in_redis", server.address());
+    let fill = |arguments: &str| arguments.replace('@', &address);
+    bench.yes(&fill("create @ --shards 2 --level within:1s"), b"");
+    bench.yes(&fill("insert @"), &lines(0..3_000));
+    bench.yes(&fill("remove @"), &lines(0..10));
+    let checked = bench.json(&fill("check @"), b"");
+    assert_eq!(counts(&checked, ["keys", "values", "left_behind"]), [2_990, 2_990, 0]);
+    assert_eq!(checked["ok"], true);
+
+    // A value that no record tells of. One of the shards is that of its key.
+    let shards: Vec<String> = (0..2).map(|shard| format!("twiceshy:{{in_redis:{shard}}}")).collect();
+    let says = |command: String| server.says(&command).expect("a server");
+    for shard in &shards {
+        says(format!("HSET {shard}:values stranger v\r\nZADD {shard}:valued 0 stranger"));
+    }
+    let said = String::from_utf8(bench.out(&fill("check @"), b"", 1)).expect("text");
+    assert!(said.contains("2,990 keys, and something is wrong: the keys stranger") && said.contains("deny"), "{said}");
+    for shard in &shards {
+        says(format!("HDEL {shard}:values stranger\r\nZREM {shard}:valued stranger"));
+    }
+    assert_eq!(bench.json(&fill("check @"), b"")["ok"], true);
+
+    // A value that was deleted past the guard.
+    for shard in &shards {
+        says(format!("HDEL {shard}:values \"key 77\"\r\nZREM {shard}:valued \"key 77\""));
+    }
+    let checked = bench.json(&fill("check @"), b"");
+    assert_eq!(counts(&checked, ["keys", "values", "left_behind"]), [2_990, 2_989, 1]);
+    says(format!("HSET {}:values half v", shards[1]));
+    let why = bench.error(&fill("check @"), b"");
+    assert!(why.contains("shard 1 has more values than keys of values"), "{why}");
 }

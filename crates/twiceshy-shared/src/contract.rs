@@ -13,6 +13,7 @@
 mod announcements;
 mod creation;
 mod index;
+mod listing;
 mod log;
 mod members;
 mod news;
@@ -36,6 +37,7 @@ pub async fn check(engine: &dyn Engine) -> Result<(), String> {
     members::check(engine).await?;
     log::check(engine).await?;
     values::check(engine).await?;
+    listing::check(engine).await?;
     announcements::check(engine).await?;
     index::check(engine).await?;
     snapshots::check(engine).await?;

@@ -226,7 +226,13 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// Ends a membership.
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()>;
 
-    /// Renews memberships, durably. `None` for one that has ended.
+    /// `true` if one request renews the memberships of all shards. `false` if the shards may be on several machines: then a member renews each shard
+    /// with a request of its own, so that a machine that does not answer holds up no other shard.
+    fn renews_together(&self) -> bool {
+        true
+    }
+
+    /// Renews memberships, durably. `None` for one that has ended. An error means that some may have been renewed, and that none has ended.
     fn renew<'a>(&'a self, renewals: &'a [Renewal]) -> Reply<'a, Vec<Option<Renewed>>>;
 
     /// Acknowledges a position: at most the head is taken, and what was acknowledged is never lowered. Need not be durable.
@@ -270,11 +276,8 @@ pub trait Engine: Debug + Send + Sync + 'static {
     fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>>;
 
     /// The keys that have a value, in an order of the engine's own: the first `limit` after a key, and fewer only if there are no more. A key
-    /// whose value was there all the time is returned once. For checks. An engine may be unable to.
-    fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>> {
-        let _ = (after, limit);
-        Box::pin(async { Err(EngineError::Failed("this engine cannot list the keys of its values".to_owned())) })
-    }
+    /// whose value was there all the time is returned once. For checks.
+    fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>>;
 
     /// The oldest keys that were written past the guard, with the numbers of their outbox entries, above this one.
     fn outbox(&self, after: u64, limit: usize) -> Reply<'_, Vec<(u64, Key)>>;

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::inner::{Copy, Inner};
 use crate::member::{self, change, wait_for_members};
 use crate::names::{Announcement, MemberId, Shard, random};
+use crate::outbox::Outbox;
 use crate::replica::{Fresh, Replica, Said};
 use crate::set::Description;
 use crate::stats::{CopyStats, Counters, Stats, add};
@@ -46,7 +47,7 @@ impl Drop for End {
 /// Stops answering, and ends the tasks.
 fn close(inner: &Inner) {
     inner.closed.store(true, Ordering::Release);
-    inner.renew.notify_one();
+    inner.renew.iter().for_each(Notify::notify_one);
     for copy in &inner.copies {
         copy.write().distrust();
         // Wakes the desk.
@@ -153,7 +154,7 @@ impl Opening {
             clock: self.clock,
             copies,
             counters: Counters::default(),
-            renew: Notify::new(),
+            renew: (0..described.shards).map(|_| Notify::new()).collect(),
             closed: AtomicBool::new(false),
             believes_all: self.believes_all,
         });
@@ -163,9 +164,12 @@ impl Opening {
             tokio::spawn(Desk::new(Arc::clone(inner), shard, requests).run());
             tokio::spawn(member::acknowledge(Arc::clone(&inner.engine), shard, acknowledgements));
         }
-        tokio::spawn(member::renew(Arc::clone(inner)));
+        let outbox = Outbox::start(inner);
+        for shards in inner.groups() {
+            tokio::spawn(member::renew(Arc::clone(inner), Arc::clone(&outbox), shards.clone()));
+            tokio::spawn(member::tidy(Arc::clone(inner), shards));
+        }
         tokio::spawn(member::listen(Arc::clone(inner)));
-        tokio::spawn(member::tidy(Arc::clone(inner)));
         shared.wait_until_fresh(described.time.max(Duration::from_secs(10))).await;
         Ok(shared)
     }
@@ -349,10 +353,12 @@ impl Shared {
         close(&self.inner);
         let inner = Arc::clone(&self.inner);
         background::run(async move {
+            let mut left = Ok(());
             for (shard, copy) in inner.followed() {
-                inner.engine.leave(shard, copy.member()).await?;
+                // One shard that cannot be left is no reason to stay in the others.
+                left = left.and(inner.engine.leave(shard, copy.member()).await);
             }
-            Ok(())
+            Ok(left?)
         })
         .await
     }

@@ -23,8 +23,8 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) copies: Vec<Copy>,
     pub(crate) counters: Counters,
-    /// A renewal is wanted now.
-    pub(crate) renew: Notify,
+    /// A renewal is wanted now, for each shard. If all are renewed together, only the first one is used.
+    pub(crate) renew: Vec<Notify>,
     pub(crate) closed: AtomicBool,
     /// For tests of the tests: look-ups believe every copy.
     pub(crate) believes_all: bool,
@@ -149,13 +149,33 @@ impl Inner {
         (0..).map(Shard).zip(&self.copies).filter(|(_, copy)| copy.is_followed)
     }
 
-    /// What the copies acknowledge now.
-    pub(crate) fn renewals(&self) -> Vec<Renewal> {
-        let renewal = |(shard, copy): (Shard, &Copy)| {
+    /// The shards that this process follows, in groups that are renewed together.
+    pub(crate) fn groups(&self) -> Vec<Vec<Shard>> {
+        let followed: Vec<Shard> = self.followed().map(|(shard, _)| shard).collect();
+        match self.engine.renews_together() {
+            true => vec![followed],
+            false => followed.into_iter().map(|shard| vec![shard]).collect(),
+        }
+    }
+
+    /// Wakes the task that renews a shard.
+    pub(crate) fn renew_soon(&self, shard: Shard) {
+        self.renewal_wanted(shard).notify_one();
+    }
+
+    pub(crate) fn renewal_wanted(&self, shard: Shard) -> &Notify {
+        let at = if self.engine.renews_together() { 0 } else { shard.0 as usize };
+        self.renew.get(at).unwrap_or(&self.renew[0])
+    }
+
+    /// What the copies of these shards acknowledge now.
+    pub(crate) fn renewals(&self, shards: &[Shard]) -> Vec<Renewal> {
+        let renewal = |shard: &Shard| {
+            let copy = self.copy(*shard);
             let (member, replica) = (copy.member(), copy.read());
-            (member.0 != 0).then_some(Renewal { shard, member, acknowledged: replica.acknowledged() })
+            (member.0 != 0).then_some(Renewal { shard: *shard, member, acknowledged: replica.acknowledged() })
         };
-        self.followed().filter_map(renewal).collect()
+        shards.iter().filter_map(renewal).collect()
     }
 
     /// How old a copy may be for a look-up that asks for less than the set promises.

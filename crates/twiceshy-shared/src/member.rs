@@ -20,16 +20,17 @@ const RENEWALS: u32 = 4;
 /// How long a member waits for news before it asks.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Renews the leases until the guard is closed.
-pub(crate) async fn renew(inner: Arc<Inner>) {
+/// Renews the leases of these shards with one request each time, until the guard is closed.
+pub(crate) async fn renew(inner: Arc<Inner>, outbox: Arc<Outbox>, shards: Vec<Shard>) {
+    let Some(first) = shards.first().copied() else { return };
     let period = inner.time() / RENEWALS;
-    let outbox = Outbox::start(&inner);
     while !inner.is_closed() {
-        let renewals = inner.renewals();
+        let renewals = inner.renewals(&shards);
         if !renewals.is_empty() {
             let before: Vec<u64> = renewals.iter().map(|of| inner.copy(of.shard).read().at().position).collect();
             let sent = inner.now();
             let cleared = outbox.cleared(&inner).await;
+            // After an error the memberships may still be there: only the leases end, and the next renewal tells more.
             let answers = inner.engine.renew(&renewals).await.unwrap_or_default();
             for ((renewal, at), renewed) in renewals.iter().zip(before).zip(&answers) {
                 let mut renewed = *renewed;
@@ -43,7 +44,7 @@ pub(crate) async fn renew(inner: Arc<Inner>) {
             let waits = |renewed: &Option<Renewed>| renewed.is_some_and(|renewed| !renewed.outbox_is_empty);
             outbox.note(answers.iter().any(waits));
         }
-        let _ = timeout(period, inner.renew.notified()).await;
+        let _ = timeout(period, inner.renewal_wanted(first).notified()).await;
     }
 }
 
@@ -94,12 +95,12 @@ pub(crate) async fn listen(inner: Arc<Inner>) {
     }
 }
 
-/// Strikes out silent members and closes what they have left open, until the guard is closed.
-pub(crate) async fn tidy(inner: Arc<Inner>) {
+/// Strikes out silent members of these shards and closes what they have left open, until the guard is closed.
+pub(crate) async fn tidy(inner: Arc<Inner>, shards: Vec<Shard>) {
     let mut seen = Seen::default();
     while !inner.is_closed() {
         sleep(inner.time() / 2).await;
-        for (shard, _) in inner.followed() {
+        for shard in shards.iter().copied() {
             if tidy_shard(&inner, shard, &mut seen).await.is_err() {
                 // While the engine does not answer, nobody can renew: silence counts from when it does again.
                 seen.forget_all_but(shard, &[]);

@@ -43,7 +43,7 @@ impl Outbox {
             if self.waits.load(Ordering::Acquire) {
                 // If this fails, the next renewal sees the same rows.
                 let _ = log_all(&inner).await;
-                inner.renew.notify_one();
+                inner.followed().for_each(|(shard, _)| inner.renew_soon(shard));
             }
         }
     }

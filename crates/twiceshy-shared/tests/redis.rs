@@ -242,6 +242,78 @@ async fn a_cluster_keeps_the_contract_and_its_members_survive_a_failover() {
     none_is_denied("after the old primary is back", &members, 0..1_000);
 }
 
+/// Keys that were in the set, by shard, and that all members deny.
+async fn denied_keys(members: &[Shared], shards: u32) -> Vec<Vec<u64>> {
+    let mut denied = vec![Vec::new(); shards as usize];
+    for number in 0..30 * u64::from(shards) {
+        let token = members[0].insert(&key(number), b"v").await.expect("a cluster");
+        assert!(members[0].remove(&key(number)).await.expect("a cluster"));
+        token.positions().for_each(|(shard, _)| denied[shard.0 as usize].push(number));
+    }
+    agree(members).await;
+    for numbers in &mut denied {
+        numbers.retain(|number| members.iter().all(|member| !member.may_contain(&key(*number))));
+        assert!(!numbers.is_empty(), "a shard denies nothing");
+    }
+    denied
+}
+
+#[tokio::test]
+async fn a_paused_primary_ends_the_leases_of_its_own_shards_only() {
+    const SHARDS: u32 = 6;
+    if !is_installed() {
+        return;
+    }
+    let mut cluster = RedisCluster::start().expect("a cluster");
+    for server in cluster.servers() {
+        // Nobody takes over.
+        server.says("CONFIG SET cluster-node-timeout 600000").expect("a server");
+    }
+    let urls = cluster.addresses();
+    let open = || {
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        RedisEngine::open_cluster(&urls, "shared").expect("URLs")
+    };
+    set(SHARDS).create(&open()).await.expect("a new cluster");
+    let members = [Shared::open(open()).await.expect("a set"), Shared::open(open()).await.expect("a set")];
+    let denied = denied_keys(&members, SHARDS).await;
+    let primary = cluster.primary().expect("a cluster has primaries");
+    let paused = &cluster.servers()[primary];
+    let is_there = |shard: &u32| {
+        paused.says(&format!("EXISTS twiceshy:{{shared:{shard}}}:head")).expect("a server").contains(":1\r\n")
+    };
+    let (its, others): (Vec<u32>, Vec<u32>) = (0..SHARDS).partition(is_there);
+    assert!(!its.is_empty() && !others.is_empty(), "{its:?} {others:?}");
+    paused.pause();
+    tokio::time::sleep(WITHIN * 3).await;
+    // Longer than any request waits for an answer.
+    let (begin, mut asked, mut answered) = (Instant::now(), 0, 0);
+    while begin.elapsed() < Duration::from_secs(8) {
+        for member in &members {
+            let denies = |number: &u64| !member.may_contain(&key(*number));
+            assert!(!its.iter().any(|shard| denied[*shard as usize].iter().any(denies)), "a lease goes on");
+            asked += others.len();
+            answered += others.iter().filter(|shard| denied[**shard as usize].iter().all(denies)).count();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(answered * 10 > asked * 9, "the filter has answered {answered} of {asked} times");
+    // Nobody was told that a membership has ended.
+    assert!(members.iter().all(|member| member.stats().rejoined == 0));
+    // News of the other shards come as before.
+    let there = denied[others[0] as usize][0];
+    let token = members[0].insert(&key(there), b"new").await.expect("its shard is there");
+    assert_eq!(token.positions().map(|(shard, _)| shard.0).collect::<Vec<_>>(), [others[0]]);
+    tokio::time::sleep(WITHIN).await;
+    none_is_denied("while another shard's primary is paused", &members, [there].into_iter());
+    assert_eq!(members[1].get(&key(there)).await.expect("its shard is there"), Some(b"new".to_vec()));
+    paused.resume();
+    eventually("the copies are not fresh again", || {
+        members.iter().all(|member| its.iter().all(|shard| !member.may_contain(&key(denied[*shard as usize][0]))))
+    })
+    .await;
+}
+
 #[test]
 fn a_connection_outlives_the_runtime_that_made_it() {
     if !is_installed() {

@@ -1,12 +1,12 @@
 //! What goes wrong in a run.
 
+use super::child::Shift;
 use super::member::Member;
-use super::server::Server;
+use super::server::{EngineKind, Server};
 use crate::workload::rng::Rng;
 use rustix::process::Signal;
 use std::io;
 use std::time::Duration;
-use twiceshy_shared::servers::now;
 
 /// A fault, and how long after the begin of a run it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +17,19 @@ pub(super) enum Fault {
     Stop(Duration),
     /// The server ends the connections of some processes, whatever they are doing.
     Cut,
-    /// The server crashes and starts again.
+    /// The server crashes and starts again. In a cluster a primary is replaced by its replica.
     Crash,
 }
 
 impl Fault {
-    /// The faults of a run with this lease: two to four, and seldom a crash of the server.
-    pub(super) fn draw(rng: &mut Rng, lease: Duration) -> Vec<Fault> {
+    /// The faults of a run with this lease: two to four, and seldom a crash of the server. In a cluster one of each.
+    pub(super) fn draw(rng: &mut Rng, lease: Duration, engine: EngineKind) -> Vec<Fault> {
         let longer = |rng: &mut Rng| lease + lease.mul_f64(rng.unit());
+        if engine == EngineKind::RedisCluster {
+            let mut faults = vec![Fault::Kill, Fault::Stop(longer(rng)), Fault::Crash, Fault::Cut];
+            (1..faults.len()).for_each(|at| faults.swap(at, rng.below(at as u64 + 1) as usize));
+            return faults;
+        }
         let mut faults: Vec<Fault> = (0..2 + rng.below(3))
             .map(|_| match rng.below(10) {
                 0..4 => Fault::Stop(longer(rng)),
@@ -43,8 +48,8 @@ impl Fault {
 pub(super) struct Cast<'a> {
     pub(super) members: Vec<Member>,
     pub(super) start: &'a mut dyn FnMut() -> io::Result<Member>,
-    /// When the members end by themselves.
-    pub(super) until: u64,
+    /// When the members work.
+    pub(super) shift: Shift,
 }
 
 impl Cast<'_> {
@@ -53,6 +58,7 @@ impl Cast<'_> {
         &mut self,
         fault: Fault,
         server: &mut Server,
+        set: &str,
         rng: &mut Rng,
     ) -> io::Result<Option<(u64, u64)>> {
         let victim = rng.below(self.members.len() as u64) as usize;
@@ -60,8 +66,8 @@ impl Cast<'_> {
             Fault::Kill => {
                 self.members[victim].kill();
                 let mut newcomer = (self.start)()?;
-                if newcomer.is_ready()? && now() < self.until {
-                    newcomer.order(&self.until.to_string())?;
+                if newcomer.is_ready()? && !self.shift.is_over() {
+                    newcomer.order(&self.shift.to_line())?;
                 }
                 self.members.push(newcomer);
             }
@@ -71,7 +77,7 @@ impl Cast<'_> {
                 self.members[victim].signal(Signal::CONT);
             }
             Fault::Cut => server.cut(rng.below(6) + 1)?,
-            Fault::Crash => return server.crash().map(Some),
+            Fault::Crash => return server.crash(set, rng).map(Some),
         }
         Ok(None)
     }

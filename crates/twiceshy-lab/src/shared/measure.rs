@@ -32,10 +32,10 @@ pub struct Measured {
     pub local_batch_lookups_per_second: f64,
     /// Absent look-ups a second at the bare engine, one after the other.
     pub bare_lookups_per_second: f64,
-    /// The median time of an insertion into an exact set.
-    pub insert_ms_median: f64,
+    /// The median time of an insertion into an exact set; `None` if the engine has no exact sets.
+    pub insert_ms_median: Option<f64>,
     /// The time that 99 of 100 take at most.
-    pub insert_ms_99: f64,
+    pub insert_ms_99: Option<f64>,
     /// The median time of an insertion into a set that shows it within a time.
     pub insert_ms_within_median: f64,
     /// The median time of an insertion of a row into the bare engine.
@@ -227,7 +227,6 @@ fn median(mut times: Vec<f64>, share: f64) -> f64 {
 
 pub(super) fn measure(settings: &Settings, server: &Server, servant: &dyn Fn(&str) -> Command) -> io::Result<Measured> {
     let address = server.address("measured");
-    let is_exact = settings.engine.is_exact();
     make_set(&address, settings, Duration::from_secs(2), KEYS + 1_000 * BATCHES)?;
     let name = |kind: &str, number: u64| format!("{kind}-{number}");
     let start = |address: &str, kind: &str| {
@@ -257,9 +256,11 @@ pub(super) fn measure(settings: &Settings, server: &Server, servant: &dyn Fn(&st
         measured.local_batch_lookups_per_second = local_batch;
     }
     measured.batch_keys_per_second = servants[0].order(&format!("batches {} {BATCHES}", 2 * KEYS))?[0];
-    let times = servants[0].order(&format!("insert {} {INSERTIONS}", 4 * KEYS))?;
-    measured.insert_ms_median = median(times.clone(), 0.5);
-    measured.insert_ms_99 = median(times, 0.99);
+    if settings.engine.is_exact() {
+        let times = servants[0].order(&format!("insert {} {INSERTIONS}", 4 * KEYS))?;
+        measured.insert_ms_median = Some(median(times.clone(), 0.5));
+        measured.insert_ms_99 = Some(median(times, 0.99));
+    }
     drop(servants);
     let within = server.address("within");
     let set = Set::new().shards(settings.shards).expected_keys(KEYS).level(Level::Within(Duration::from_secs(2)));
@@ -267,16 +268,12 @@ pub(super) fn measure(settings: &Settings, server: &Server, servant: &dyn Fn(&st
     let mut servants = start(&within, "within")?;
     let times = servants[0].order(&format!("insert 0 {INSERTIONS}"))?;
     measured.insert_ms_within_median = median(times, 0.5);
-    if !is_exact {
-        (measured.insert_ms_median, measured.insert_ms_99) = (0.0, 0.0);
-    }
     measured.lag_ms_median = lag(&mut servants)?;
     drop(servants);
-    if let Some(bare) = server.bare(INSERTIONS, BATCHES)? {
-        measured.bare_insert_ms_median = median(bare.insert_ms, 0.5);
-        measured.bare_batch_keys_per_second = bare.batch_keys_per_second;
-        measured.bare_lookups_per_second = bare.lookups_per_second;
-    }
+    let bare = server.bare(INSERTIONS, BATCHES)?;
+    measured.bare_insert_ms_median = median(bare.insert_ms, 0.5);
+    measured.bare_batch_keys_per_second = bare.batch_keys_per_second;
+    measured.bare_lookups_per_second = bare.lookups_per_second;
     Ok(measured)
 }
 

@@ -1,6 +1,6 @@
 //! Runs of real processes with faults, and the check of their histories.
 
-use super::child::{MemberTurn, key, value, work_on};
+use super::child::{MemberTurn, Shift, key, value, work_on};
 use super::faults::{Cast, Fault};
 use super::history::Histories;
 use super::linear::{Operation, is_linearizable};
@@ -86,11 +86,26 @@ pub struct Report {
 /// The lease of a set in a run.
 const LEASE: Duration = Duration::from_millis(250);
 
-/// How long the processes of a run work.
-const TIME: Duration = Duration::from_millis(1_200);
+/// The work of a run.
+struct Work {
+    /// How long the processes work.
+    time: Duration,
+    /// The keys that they work on.
+    keys: u64,
+    /// The first of them are never removed: this many.
+    kept: u64,
+}
 
-/// The keys that they work on.
-const KEYS: u64 = 6;
+impl Work {
+    /// Few keys and many changes for an exact set, where each answer is checked. A set that shows keys within a time needs keys that stay, and time
+    /// for a failover.
+    fn on(engine: EngineKind) -> Work {
+        match engine.is_exact() {
+            true => Work { time: Duration::from_millis(1_200), keys: 6, kept: 0 },
+            false => Work { time: Duration::from_millis(1_800), keys: 24, kept: 18 },
+        }
+    }
+}
 
 /// After this many violations the runs end.
 const ENOUGH: u64 = 3;
@@ -135,18 +150,20 @@ fn one_run(
     report: &mut Report,
 ) -> io::Result<()> {
     let mut rng = Rng::stream(settings.seed, run);
-    let address = server.address(&format!("run_{run}"));
+    let set = format!("run_{run}");
+    let address = server.address(&set);
     make_set(&address, settings, LEASE, 50)?;
     let folder = settings.folder.join(format!("run-{run}"));
     std::fs::create_dir_all(&folder)?;
+    let work = Work::on(settings.engine);
     let mut started = 0;
     let mut start = || {
         let turn = MemberTurn {
             address: address.clone(),
             seed: settings.seed.wrapping_add(run),
             process: started,
-            keys: KEYS,
-            kept: if settings.engine.is_exact() { 0 } else { KEYS / 2 },
+            keys: work.keys,
+            kept: work.kept,
             // Within what clocks may differ by.
             faster: if settings.faults { [-5_000, 0, 5_000][started as usize % 3] } else { 0 },
             without_lease_check: settings.without_lease_check,
@@ -160,12 +177,12 @@ fn one_run(
             return Err(io::Error::other(format!("a member could not open its set: see {}", folder.display())));
         }
     }
-    let until = now() + TIME.as_nanos() as u64;
-    members.iter_mut().try_for_each(|member| member.order(&until.to_string()))?;
-    let mut cast = Cast { members, start: &mut start, until };
+    let shift = Shift::of(work.time);
+    members.iter_mut().try_for_each(|member| member.order(&shift.to_line()))?;
+    let mut cast = Cast { members, start: &mut start, shift };
     let mut excused = Vec::new();
     if settings.faults {
-        let faults = Fault::draw(&mut rng, LEASE);
+        let faults = Fault::draw(&mut rng, LEASE, settings.engine);
         for fault in faults {
             std::thread::sleep(Duration::from_millis(20 + rng.below(150)));
             match fault {
@@ -174,22 +191,22 @@ fn one_run(
                 Fault::Cut => report.cut += 1,
                 Fault::Crash => report.crashed += 1,
             }
-            excused.extend(cast.suffer(fault, server, &mut rng)?);
+            excused.extend(cast.suffer(fault, server, &set, &mut rng)?);
         }
     }
     let mut histories = Histories::default();
     for member in &mut cast.members {
         // A change may wait for a lease, for a connection, and for another process.
-        member.finish(TIME + Duration::from_secs(30))?;
+        member.finish(work.time + Duration::from_secs(30))?;
         let said = member.said()?;
         count(&said, report);
         histories.read(&said[..])?;
     }
     drop(cast);
-    look_at_last(&address, &mut histories)?;
+    look_at_last(&address, work.keys, &mut histories)?;
     report.operations += histories.len();
     check(&histories, run, &folder, settings.engine, &excused, report);
-    server.drop_set(&format!("run_{run}"))
+    server.drop_set(&set)
 }
 
 /// Makes the set of a run.
@@ -204,15 +221,15 @@ pub(super) fn make_set(address: &str, settings: &Settings, lease: Duration, keys
 }
 
 /// A new member looks at every key when all is over.
-fn look_at_last(address: &str, histories: &mut Histories) -> io::Result<()> {
+fn look_at_last(address: &str, keys: u64, histories: &mut Histories) -> io::Result<()> {
     let engine = connect(address).map_err(io::Error::other)?;
     let guard = Blocking::open_with(Opening::new(), engine).map_err(io::Error::other)?;
-    look_with(&guard, histories)?;
+    look_with(&guard, keys, histories)?;
     guard.close().map_err(io::Error::other)
 }
 
-fn look_with(guard: &Blocking, histories: &mut Histories) -> io::Result<()> {
-    for number in 0..KEYS {
+fn look_with(guard: &Blocking, keys: u64, histories: &mut Histories) -> io::Result<()> {
+    for number in 0..keys {
         let begin = now();
         let saw = guard.get(&key(number)).map_err(io::Error::other)?;
         histories.saw(number, begin, now(), saw.and_then(|bytes| value(&bytes)));
@@ -264,55 +281,80 @@ fn check(
     report.failures.push(format!("run {run}: the histories of keys {wrong:?} {what}; they are kept in {kept}"));
 }
 
-/// The same with members in this process, on the engine in memory over lines that lose and delay messages.
+/// Cuts one line after the other, each for longer than a lease. Returns how many.
+fn cut_lines(lines: &[MemoryEngine], rng: &mut Rng, shift: Shift) -> u64 {
+    let mut cuts = 0;
+    loop {
+        std::thread::sleep(Duration::from_millis(50 + rng.below(150)));
+        if shift.is_over() {
+            return cuts;
+        }
+        let line = &lines[rng.below(lines.len() as u64) as usize];
+        line.cut_line(true);
+        std::thread::sleep(LEASE + LEASE.mul_f64(rng.unit()));
+        line.cut_line(false);
+        cuts += 1;
+    }
+}
+
+/// The same with members in this process, on the engine in memory over lines that lose and delay messages, and are cut for longer than a lease.
 fn in_memory(settings: &Settings, mut report: Report, progress: &dyn Fn(u64)) -> io::Result<Report> {
     for run in 0..settings.runs {
         let engine = MemoryEngine::new();
         let set = Set::new().shards(settings.shards).expected_keys(50).lease(LEASE);
         Blocking::create(&set, engine.clone()).map_err(io::Error::other)?;
         let faults = Faults { lost_request: 0.01, lost_answer: 0.01, late: 0.1, delay: LEASE / 8 };
-        let until = now() + TIME.as_nanos() as u64;
+        let line = |_| if settings.faults { engine.with_faults(faults) } else { engine.clone() };
+        let lines: Vec<MemoryEngine> = (0..settings.processes).map(line).collect();
+        let wanted = Work::on(settings.engine);
+        let shift = Shift::of(wanted.time);
         let work = |process: u64| {
-            let line: Arc<dyn Engine> = match settings.faults {
-                true => Arc::new(engine.with_faults(faults)),
-                false => Arc::new(engine.clone()),
-            };
+            let line: Arc<dyn Engine> = Arc::new(lines[process as usize].clone());
             let turn = MemberTurn {
                 address: String::new(),
                 seed: settings.seed.wrapping_add(run),
                 process,
-                keys: KEYS,
-                kept: 0,
+                keys: wanted.keys,
+                kept: wanted.kept,
                 faster: if settings.faults { [-5_000, 0, 5_000][process as usize % 3] } else { 0 },
                 without_lease_check: settings.without_lease_check,
             };
             let mut said = Vec::new();
             // Over a bad line it may take several attempts to join.
             let mut guard = turn.open(Arc::clone(&line));
-            while guard.is_err() && now() < until {
+            while guard.is_err() && !shift.is_over() {
                 guard = turn.open(Arc::clone(&line));
             }
             if let Ok(guard) = guard {
-                said = work_on(&turn, &guard, until, said);
+                said = work_on(&turn, &guard, shift, said);
             }
             said
         };
         let said: Vec<Vec<u8>> = std::thread::scope(|scope| {
             let work = &work;
             let threads: Vec<_> = (0..settings.processes).map(|process| scope.spawn(move || work(process))).collect();
+            if settings.faults {
+                report.cut += cut_lines(&lines, &mut Rng::stream(settings.seed, run), shift);
+            }
             threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
         });
         let mut histories = Histories::default();
-        for said in &said {
+        let folder = settings.folder.join(format!("run-{run}"));
+        std::fs::create_dir_all(&folder)?;
+        for (process, said) in said.iter().enumerate() {
+            std::fs::write(folder.join(format!("process-{process}")), said)?;
             count(said, &mut report);
             histories.read(&said[..])?;
         }
         let guard = Blocking::open(engine).map_err(io::Error::other)?;
-        look_with(&guard, &mut histories)?;
+        look_with(&guard, wanted.keys, &mut histories)?;
         report.operations += histories.len();
-        check(&histories, run, &settings.folder.join("nothing"), settings.engine, &[], &mut report);
+        check(&histories, run, &folder, settings.engine, &[], &mut report);
         report.runs += 1;
         progress(run + 1);
+        if report.violations >= ENOUGH {
+            break;
+        }
     }
     Ok(report)
 }

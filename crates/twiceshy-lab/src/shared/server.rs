@@ -1,9 +1,16 @@
 //! The engine of a run: a server that is started for it.
 
+use crate::workload::rng::Rng;
 use std::io;
 use std::str::FromStr;
-use std::time::Duration;
-use twiceshy_shared::servers::{PostgresServer, RedisCluster, now};
+use std::time::{Duration, Instant};
+use twiceshy_shared::servers::{Bare, PostgresServer, RedisCluster, RedisServer, now};
+
+/// A primary is replaced when a run says so: a busy machine that made the cluster do it would go unnoticed.
+const NEVER: Duration = Duration::from_secs(60);
+
+/// How long a cluster may take to become whole.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An engine by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,22 +56,12 @@ pub(super) enum Server {
     Redis(RedisCluster),
 }
 
-/// What the bare engine does.
-pub(super) struct Bare {
-    /// The milliseconds of single insertions.
-    pub(super) insert_ms: Vec<f64>,
-    /// Rows a second in batches of 1,000.
-    pub(super) batch_keys_per_second: f64,
-    /// Absent look-ups a second.
-    pub(super) lookups_per_second: f64,
-}
-
 impl Server {
     /// `None` for the engine in memory.
     pub(super) fn start(kind: EngineKind) -> io::Result<Option<Server>> {
         Ok(match kind {
             EngineKind::Postgres => Some(Server::Postgres(PostgresServer::start()?)),
-            EngineKind::RedisCluster => Some(Server::Redis(RedisCluster::start()?)),
+            EngineKind::RedisCluster => Some(Server::Redis(RedisCluster::with_timeout(NEVER)?)),
             EngineKind::Memory => None,
         })
     }
@@ -99,25 +96,16 @@ impl Server {
         }
     }
 
-    /// Crashes the server and starts it again; in a cluster a primary, whose replica takes over. Returns the time in which the engine's promise does
-    /// not hold.
-    pub(super) fn crash(&mut self) -> io::Result<(u64, u64)> {
-        let begin = now();
+    /// Crashes the server and starts it again. In a cluster a primary with a part of this set is lost, and its replica takes over. Returns the time in
+    /// which the engine may lose what it has acknowledged, or be asked at two servers.
+    pub(super) fn crash(&mut self, set: &str, rng: &mut Rng) -> io::Result<(u64, u64)> {
         match self {
             Server::Postgres(server) => {
+                let begin = now();
                 server.restart(true)?;
                 Ok((begin, begin))
             }
-            Server::Redis(cluster) => {
-                let Some(primary) = cluster.primary() else { return Ok((begin, begin)) };
-                cluster.servers()[primary].kill();
-                // Until then the others wait for it to come back.
-                std::thread::sleep(Duration::from_millis(1_500));
-                cluster.wait_until_whole()?;
-                cluster.servers()[primary].restart()?;
-                cluster.wait_until_whole()?;
-                Ok((begin, now()))
-            }
+            Server::Redis(cluster) => fail_over(cluster, set, rng),
         }
     }
 
@@ -129,18 +117,63 @@ impl Server {
         }
     }
 
-    /// Measures a plain table of keys and values.
-    pub(super) fn bare(&self, insertions: u64, batches: u64) -> io::Result<Option<Bare>> {
+    /// Measures plain keys and values.
+    pub(super) fn bare(&self, insertions: u64, batches: u64) -> io::Result<Bare> {
         match self {
-            Server::Postgres(server) => {
-                let bare = server.bare(insertions, batches)?;
-                Ok(Some(Bare {
-                    insert_ms: bare.insert_ms,
-                    batch_keys_per_second: bare.batch_keys_per_second,
-                    lookups_per_second: bare.lookups_per_second,
-                }))
-            }
-            Server::Redis(_) => Ok(None),
+            Server::Postgres(server) => server.bare(insertions, batches),
+            Server::Redis(cluster) => cluster.bare(insertions, batches),
         }
     }
+}
+
+/// A primary is killed, or paused until its replica has taken over. The replica is told to take over at once: a cluster does the same after its node
+/// timeout.
+fn fail_over(cluster: &mut RedisCluster, set: &str, rng: &mut Rng) -> io::Result<(u64, u64)> {
+    let (primary, replica) = pair(cluster, set, rng)?;
+    let is_killed = rng.below(2) == 0;
+    let begin = now();
+    if is_killed {
+        cluster.servers()[primary].kill();
+    } else {
+        cluster.servers()[primary].pause();
+    }
+    let killed = now();
+    cluster.servers()[replica].says("CLUSTER FAILOVER TAKEOVER")?;
+    if is_killed {
+        // It answers nobody from here on: when it is back, it is a replica.
+        cluster.servers()[primary].restart()?;
+        return Ok((begin, killed));
+    }
+    std::thread::sleep(Duration::from_millis(100 + rng.below(300)));
+    // For a moment it still takes itself for a primary.
+    cluster.servers()[primary].resume();
+    let resumed = Instant::now();
+    while cluster.servers()[primary].is_primary() {
+        if resumed.elapsed() > PATIENCE {
+            return Err(io::Error::other("a primary that was replaced does not become a replica"));
+        }
+    }
+    Ok((begin, now()))
+}
+
+/// A primary that has a shard of this set, and a replica that follows it.
+fn pair(cluster: &mut RedisCluster, set: &str, rng: &mut Rng) -> io::Result<(usize, usize)> {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        // The one that was replaced last may still be loading.
+        cluster.wait_until_whole()?;
+        let has_shard = |server: &RedisServer| {
+            let keys: String = (0..64).map(|shard| format!("EXISTS twiceshy:{{{set}:{shard}}}:head\r\n")).collect();
+            server.is_primary() && server.says(keys.trim_end()).is_ok_and(|said| said.contains(":1\r\n"))
+        };
+        let primaries: Vec<usize> =
+            cluster.servers().iter().enumerate().filter(|(_, server)| has_shard(server)).map(|(at, _)| at).collect();
+        let pairs: Vec<(usize, usize)> =
+            primaries.into_iter().filter_map(|at| Some((at, cluster.replica_of(at)?))).collect();
+        if !pairs.is_empty() {
+            return Ok(pairs[rng.below(pairs.len() as u64) as usize]);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(io::Error::other("no primary of the set has a replica"))
 }

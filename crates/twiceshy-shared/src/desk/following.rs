@@ -31,7 +31,7 @@ impl Desk {
             return Err(trouble);
         }
         // The lease begins with a renewal that is sent from now on.
-        self.inner.renew.notify_one();
+        self.inner.renew_soon(self.shard);
         Ok(())
     }
 
@@ -170,7 +170,7 @@ impl Desk {
         let filter = self.source().switched(to, plans).await?;
         self.copy().write().replace(Some(filter), at);
         self.log_bytes = 0;
-        self.inner.renew.notify_one();
+        self.inner.renew_soon(self.shard);
         Ok(())
     }
 

@@ -7,16 +7,19 @@ use crate::engine::{
 };
 use crate::names::{Head, MemberId, Shard, SnapshotId};
 use state::State;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use twiceshy::remote::{Generation, Key, Position};
 
-/// An engine in memory. Clones share the set.
+/// An engine in memory. Clones share the set and the line to it.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryEngine {
     shared: Arc<Held>,
     faults: Option<Faults>,
+    /// `true` while nothing gets through.
+    is_cut: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +50,20 @@ impl MemoryEngine {
 
     /// The same set over a bad line.
     pub fn with_faults(&self, faults: Faults) -> MemoryEngine {
-        MemoryEngine { shared: Arc::clone(&self.shared), faults: Some(faults) }
+        MemoryEngine { shared: Arc::clone(&self.shared), faults: Some(faults), is_cut: Arc::default() }
+    }
+
+    /// From now on this line loses everything, or nothing more than before.
+    pub fn cut_line(&self, is_cut: bool) {
+        self.is_cut.store(is_cut, Ordering::Release);
+    }
+
+    /// Fails while the line is cut.
+    fn pass(&self, what: &str) -> Result<(), EngineError> {
+        match self.is_cut.load(Ordering::Acquire) {
+            true => Err(EngineError::Unknown(format!("the {what} was lost"))),
+            false => Ok(()),
+        }
     }
 
     /// Writes or deletes a value past all guards, as plain SQL would: with an entry in the outbox.
@@ -65,13 +81,16 @@ impl MemoryEngine {
         work: impl FnOnce(&mut State) -> Result<T, EngineError> + Send + 'a,
     ) -> Reply<'a, T> {
         Box::pin(async move {
+            self.pass("request")?;
             let Some(faults) = self.faults else { return self.locked(work) };
             faults.travel().await;
+            self.pass("request")?;
             if chance(faults.lost_request) {
                 return Err(EngineError::Unknown("the request was lost".to_owned()));
             }
             let answer = self.locked(work);
             faults.travel().await;
+            self.pass("answer")?;
             match chance(faults.lost_answer) {
                 true => Err(EngineError::Unknown("the answer was lost".to_owned())),
                 false => answer,
@@ -226,11 +245,13 @@ impl Engine for MemoryEngine {
             // From here on no news is missed.
             news.as_mut().enable();
             let moved = || self.locked(|state| state.moved(known));
+            self.pass("request")?;
             let at_once = moved();
             if !at_once.is_empty() {
                 return Ok(at_once);
             }
             let _ = tokio::time::timeout(timeout, news).await;
+            self.pass("answer")?;
             Ok(moved())
         })
     }

@@ -28,6 +28,8 @@ pub(super) enum Part {
     Index,
     /// A hash: values by key.
     Values,
+    /// A sorted set without scores: the keys that have a value. A hash cannot be read in an order.
+    Valued,
     /// A hash: open announcements by number.
     Open,
     /// A hash: how many open announcements a key has.
@@ -77,6 +79,7 @@ impl Names {
             Part::Log => "log",
             Part::Index => "index",
             Part::Values => "values",
+            Part::Valued => "valued",
             Part::Open => "open",
             Part::Announced => "announced",
             Part::Members => "members",

@@ -9,6 +9,7 @@ mod server;
 mod servers;
 mod slots;
 mod snapshots;
+mod valued;
 
 use crate::background;
 use crate::engine::{
@@ -138,6 +139,10 @@ impl Engine for RedisEngine {
         self.run(move |of| async move { of.leave(shard, member).await })
     }
 
+    fn renews_together(&self) -> bool {
+        false
+    }
+
     fn renew<'a>(&'a self, renewals: &'a [Renewal]) -> Reply<'a, Vec<Option<Renewed>>> {
         let renewals = renewals.to_vec();
         self.run(move |of| async move {
@@ -203,6 +208,12 @@ impl Engine for RedisEngine {
     fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>> {
         let keys = keys.to_vec();
         self.run(move |of| async move { requests::get(of, keys).await })
+    }
+
+    /// In the order of the keys' bytes.
+    fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>> {
+        let after = after.cloned();
+        self.run(move |of| async move { valued::keys(of, after, limit).await })
     }
 
     /// Nobody can write past the guard here.

@@ -20,6 +20,9 @@ use tokio::time::{sleep, timeout};
 /// The pause before a connection is made again.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// After this long without a message, another server is listened to: a machine that is gone does not end its connections.
+const SILENCE: Duration = Duration::from_secs(10);
+
 /// What was heard.
 #[derive(Debug, Default)]
 pub(super) struct News {
@@ -62,6 +65,7 @@ impl News {
     /// The answer to a question. What was heard meanwhile is newer.
     pub(super) fn asked(&self, shard: Shard, position: u64) {
         self.heard().entry(shard).or_insert(position);
+        self.came.notify_waiters();
     }
 
     /// Nothing was heard for long, and something may have been missed.
@@ -114,14 +118,14 @@ async fn follow(news: Weak<News>, servers: Arc<Servers>, channel: String) {
     }
 }
 
-/// Listens to a server until the connection breaks.
+/// Listens to a server until the connection breaks or is silent.
 async fn follow_one(news: &Weak<News>, server: &Server, channel: &str) -> Option<()> {
     let mut subscribed = timeout(CONNECTING, server.client.get_async_pubsub()).await.ok()?.ok()?;
     timeout(CONNECTING, subscribed.subscribe(channel)).await.ok()?.ok()?;
     news.upgrade()?.begin();
     let mut messages = subscribed.into_on_message();
     loop {
-        let message = messages.next().await?;
+        let message = timeout(SILENCE, messages.next()).await.ok()??;
         news.upgrade()?.hear(message.get_payload_bytes());
     }
 }

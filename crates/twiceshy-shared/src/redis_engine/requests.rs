@@ -3,20 +3,25 @@
 use super::Of;
 use super::answer::{Pair, all_bytes, bytes, head, is_one, list, maybe_bytes, number, numbers, pairs, unexpected};
 use super::keys::{self, Part};
+use super::news::Checked;
 use super::scripts::{self, Lua};
 use super::servers::{Call, What};
 use crate::engine::{Append, Appended, EngineError, Log, Logged, Member, Open, Renewal, Renewed, Settle, Span};
 use crate::names::{Announcement, Head, MemberId, Shard};
 use redis::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use twiceshy::remote::{Key, Position};
 
 /// The last position that a script's numbers can hold.
 pub(super) const LAST: u64 = 1 << 53;
+
+/// How long news of one shard wait for the answers of others that were asked at the same time.
+const GRACE: Duration = Duration::from_millis(20);
 
 impl Call {
     pub(super) fn key(mut self, key: String) -> Call {
@@ -174,8 +179,8 @@ impl Of {
 
     /// The arguments are those that `lua/append.lua` names.
     pub(super) fn append_call(&self, append: &Append) -> Call {
-        use Part::{Announced, Head, Index, Log, Members, Open, Values};
-        let parts = [Head, Log, Index, Values, Open, Announced, Members];
+        use Part::{Announced, Head, Index, Log, Members, Open, Valued, Values};
+        let parts = [Head, Log, Index, Values, Valued, Open, Announced, Members];
         let member = append.applied_by.map_or_else(String::new, |member| member.0.to_string());
         let one = |key: &Key| [key.to_vec()];
         let value = |(key, value): &(Key, Option<Vec<u8>>)| match value {
@@ -223,7 +228,8 @@ impl Of {
         }
         let mut all = true;
         for (shard, Settle { close, values }) in shards {
-            let mut call = self.script(&scripts::SETTLE, shard, &[Part::Values, Part::Open, Part::Announced]);
+            let parts = [Part::Values, Part::Valued, Part::Open, Part::Announced];
+            let mut call = self.script(&scripts::SETTLE, shard, &parts);
             call = call.list(close.iter().map(|(_, id)| [id.0.to_string().into_bytes()]));
             call.args.extend(values.into_iter().flat_map(|(_, key, value)| [key.to_vec(), value]));
             all &= is_one(self.send(&call.changes()).await?)?;
@@ -289,33 +295,40 @@ pub(super) async fn get(of: Arc<Of>, keys: Vec<(Shard, Key)>) -> Result<Vec<Opti
     Ok(values)
 }
 
-/// Waits for news, and asks for heads that nothing was heard of.
+/// Waits for news, and asks for heads that nothing was heard of. A shard that does not answer holds up no news of others.
 pub(super) async fn wait(of: Arc<Of>, known: Vec<(Shard, u64)>, timeout: Duration) -> Result<Vec<Shard>, EngineError> {
     let until = Instant::now() + timeout;
     of.news.listen(&of.servers, &of.names.channel());
+    let (mut asks, mut asked) = (JoinSet::new(), HashSet::new());
     loop {
         let came = of.news.came.notified();
         tokio::pin!(came);
         // From here on no news is missed.
         came.as_mut().enable();
-        let checked = of.news.check(&known);
-        let mut ahead = checked.ahead;
-        let heads = all(checked.unknown.into_iter().map(|(shard, position)| {
-            let of = Arc::clone(&of);
-            async move { Ok((shard, position, of.head(shard).await?.position)) }
-        }));
-        for (shard, position, head) in heads.await? {
-            match head > position {
-                true => ahead.push(shard),
-                false => of.news.asked(shard, head),
+        let Checked { mut ahead, unknown } = of.news.check(&known);
+        while let Some(Ok(shard)) = asks.try_join_next() {
+            asked.remove(&shard);
+        }
+        for (shard, _) in unknown {
+            if asked.insert(shard) {
+                let of = Arc::clone(&of);
+                asks.spawn(async move {
+                    if let Ok(head) = of.head(shard).await {
+                        of.news.asked(shard, head.position);
+                    }
+                    shard
+                });
             }
         }
         if !ahead.is_empty() {
+            let others = async { while asks.join_next().await.is_some() {} };
+            let _ = tokio::time::timeout(GRACE, others).await;
+            ahead.extend(of.news.check(&known).ahead);
             return Ok(ahead);
         }
         if timeout_at(until, came).await.is_err() {
             of.news.doubt();
-            return Ok(ahead);
+            return Ok(Vec::new());
         }
     }
 }

@@ -19,14 +19,15 @@ macro_rules! scripts {
 }
 
 scripts! {
-    APPEND: "head", "member", "announcement", "append";
-    SETTLE: "announcement", "settle";
+    APPEND: "head", "member", "announcement", "put", "append";
+    SETTLE: "announcement", "put", "settle";
     JOIN: "head", "join";
     RENEW: "head", "member", "renew";
     STRIKE: "strike";
     READ: "head", "read";
     CANDIDATES: "head", "candidates";
     WALK: "head", "walk";
+    VALUED: "valued";
     PART: "part";
     PUBLISH: "publish";
     NEWEST: "head", "newest";

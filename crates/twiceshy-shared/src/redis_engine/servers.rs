@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 /// How often a request is sent that was refused for the moment, or could not be sent.
@@ -20,6 +21,9 @@ const ATTEMPTS: u32 = 6;
 
 /// The pause before the second attempt. It doubles each time.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long one server is asked for the map before the next one is asked, too: one that is stopped answers nothing.
+const NEXT: Duration = Duration::from_millis(20);
 
 /// The servers of a set.
 pub(super) struct Servers {
@@ -32,8 +36,8 @@ pub(super) struct Servers {
 
 #[derive(Debug, Default)]
 struct Cluster {
-    /// `None` if it must be asked for.
-    map: Option<Map>,
+    /// A slot that is not in it must be asked for.
+    map: Map,
     /// Those that were met.
     servers: HashMap<Address, Arc<Server>>,
 }
@@ -118,15 +122,15 @@ impl Servers {
                         redirected = self.redirect(&server, &error);
                         continue;
                     }
-                    ErrorKind::Server(kind) if !is_last && passes(kind) => self.forget_map(),
+                    ErrorKind::Server(kind) if !is_last && passes(kind) => self.forget(&server),
                     _ => return Err(EngineError::Failed(self.text(&server, &error))),
                 },
                 Trouble::Lost(error) if call.changes => {
-                    self.forget_map();
+                    self.forget(&server);
                     return Err(EngineError::Unknown(self.text(&server, &error)));
                 }
                 Trouble::Unsent(error) | Trouble::Lost(error) => {
-                    self.forget_map();
+                    self.forget(&server);
                     if is_last {
                         return Err(EngineError::Failed(self.text(&server, &error)));
                     }
@@ -147,9 +151,10 @@ impl Servers {
         self.cluster.as_ref().map(|cluster| cluster.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn forget_map(&self) {
+    /// The slots of this server must be asked for. Those of others are still known: one server that does not answer is no trouble for them.
+    fn forget(&self, server: &Server) {
         if let Some(mut cluster) = self.cluster() {
-            cluster.map = None;
+            cluster.map.forget(&server.address);
         }
     }
 
@@ -157,7 +162,7 @@ impl Servers {
     async fn server(&self, slot: u16) -> Result<Arc<Server>, EngineError> {
         let known = match self.cluster() {
             None => return Ok(Arc::clone(&self.seeds[0])),
-            Some(cluster) => cluster.map.as_ref().and_then(|map| map.primary(slot)).cloned(),
+            Some(cluster) => cluster.map.primary(slot).cloned(),
         };
         let address = match known {
             Some(address) => address,
@@ -176,13 +181,19 @@ impl Servers {
         Ok(server)
     }
 
-    /// Asks the servers for the map, one after the other, until one has it.
+    /// Asks the servers for the map, each some time after the one before it, until one has it.
     async fn ask_for_map(&self, slot: u16) -> Result<Address, EngineError> {
-        let mut command = redis::cmd("CLUSTER");
-        command.arg("SLOTS");
         let mut problem = format!("no server of the cluster has slot {slot}");
-        for server in self.any() {
-            let map = match server.send(&command, false).await {
+        let mut asked = JoinSet::new();
+        for (at, server) in (0..).zip(self.any()) {
+            asked.spawn(async move {
+                sleep(NEXT * at).await;
+                let answer = server.send(redis::cmd("CLUSTER").arg("SLOTS"), false).await;
+                (server, answer)
+            });
+        }
+        while let Some(Ok((server, answer))) = asked.join_next().await {
+            let map = match answer {
                 Ok(answer) => Map::parse(&answer, &server.address),
                 Err(Trouble::Unsent(error) | Trouble::Lost(error) | Trouble::Refused(error)) => {
                     problem = self.text(&server, &error);
@@ -195,7 +206,7 @@ impl Servers {
                     self.meet(replica.clone())?;
                 }
                 if let Some(mut cluster) = self.cluster() {
-                    cluster.map = Some(map);
+                    cluster.map = map;
                 }
                 return Ok(address);
             }
@@ -207,7 +218,7 @@ impl Servers {
     fn redirect(&self, by: &Server, error: &RedisError) -> Option<(Arc<Server>, bool)> {
         let is_moved = error.kind() == ErrorKind::Server(ServerErrorKind::Moved);
         if is_moved {
-            self.forget_map();
+            self.forget(by);
         }
         let address = Address::parse(error.redirect_node()?.0, &by.address)?;
         self.meet(address).ok().map(|server| (server, !is_moved))

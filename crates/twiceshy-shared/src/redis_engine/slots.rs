@@ -48,6 +48,11 @@ impl Map {
         self.ranges.iter().find(|range| (range.first..=range.last).contains(&slot)).map(|range| &range.primary)
     }
 
+    /// Takes out the slots of a server.
+    pub(super) fn forget(&mut self, server: &Address) {
+        self.ranges.retain(|range| range.primary != *server);
+    }
+
     /// Reads the answer to `CLUSTER SLOTS`.
     pub(super) fn parse(answer: &Value, said_by: &Address) -> Option<Map> {
         let mut map = Map::default();
@@ -104,6 +109,9 @@ mod tests {
         assert_eq!(map.primary(99), Some(&address("a", 7_000)));
         assert_eq!(map.primary(100), Some(&address("seed", 7_002)));
         assert_eq!(map.replicas, [address("b", 7_001)]);
+        let mut rest = map.clone();
+        rest.forget(&address("a", 7_000));
+        assert_eq!((rest.primary(99), rest.primary(100)), (None, map.primary(100)));
         for damaged in [
             Value::Nil,
             Value::Array(vec![]),

@@ -1,12 +1,10 @@
 //! Servers for tests and experiments: started with an empty data folder on a free port of this machine alone, and removed afterwards.
 
-#[cfg(feature = "postgres")]
 mod bare;
 mod postgres;
 mod redis;
 
-#[cfg(feature = "postgres")]
-pub use bare::BarePostgres;
+pub use bare::Bare;
 pub use postgres::PostgresServer;
 pub use redis::{RedisCluster, RedisServer};
 
@@ -131,6 +129,8 @@ impl Running {
 
     fn stop(&mut self, signal: rustix::process::Signal) {
         self.signal(signal);
+        // One that is paused would not hear it.
+        self.signal(rustix::process::Signal::CONT);
         let _ = self.child.wait();
     }
 }

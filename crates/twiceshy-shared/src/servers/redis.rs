@@ -89,6 +89,16 @@ impl RedisServer {
         }
     }
 
+    /// Pauses it: its connections stay open, and nothing is answered.
+    pub fn pause(&self) {
+        self.running.iter().for_each(|running| running.signal(Signal::STOP));
+    }
+
+    /// Lets it go on after a pause.
+    pub fn resume(&self) {
+        self.running.iter().for_each(|running| running.signal(Signal::CONT));
+    }
+
     /// Starts it again on the same port, with what it has on disk.
     pub fn restart(&mut self) -> io::Result<()> {
         let begin = Instant::now();
@@ -98,6 +108,11 @@ impl RedisServer {
             }
         }
         Ok(())
+    }
+
+    /// `true` if it runs and takes itself for a primary.
+    pub fn is_primary(&self) -> bool {
+        self.is_running() && self.says("ROLE").is_ok_and(|said| said.contains("master"))
     }
 
     /// What the server answers to a command.
@@ -117,15 +132,21 @@ pub struct RedisCluster {
     servers: Vec<RedisServer>,
 }
 
-/// How long a primary is silent until it is replaced, in milliseconds.
-const NODE_TIMEOUT: u32 = 1_000;
+/// How long a primary is silent until it is replaced.
+const NODE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl RedisCluster {
-    /// Starts six servers, and makes a cluster of them.
+    /// Starts six servers, and makes a cluster of them, which soon replaces a primary that is silent.
     pub fn start() -> io::Result<RedisCluster> {
+        RedisCluster::with_timeout(NODE_TIMEOUT)
+    }
+
+    /// A cluster that replaces a primary that is silent for this long.
+    pub fn with_timeout(silent: Duration) -> io::Result<RedisCluster> {
         let options = format!(
-            "appendonly yes\ncluster-enabled yes\ncluster-config-file nodes.conf\ncluster-node-timeout {NODE_TIMEOUT}\n\
-             repl-diskless-sync-delay 0"
+            "appendonly yes\ncluster-enabled yes\ncluster-config-file nodes.conf\ncluster-node-timeout {}\n\
+             repl-diskless-sync-delay 0",
+            silent.as_millis()
         );
         let password = password();
         let servers =
@@ -184,7 +205,14 @@ impl RedisCluster {
 
     /// The number of a server that is a primary.
     pub fn primary(&self) -> Option<usize> {
-        let is_primary = |server: &RedisServer| server.says("ROLE").is_ok_and(|said| said.contains("master"));
-        self.servers.iter().position(|server| server.is_running() && is_primary(server))
+        self.servers.iter().position(RedisServer::is_primary)
+    }
+
+    /// The number of a replica that follows this primary.
+    pub fn replica_of(&self, primary: usize) -> Option<usize> {
+        let said = self.servers[primary].says("INFO replication").ok()?;
+        let online: Vec<&str> = said.lines().filter(|line| line.contains("state=online")).collect();
+        let follows = |server: &RedisServer| online.iter().any(|line| line.contains(&format!("port={},", server.port)));
+        self.servers.iter().position(|server| server.is_running() && follows(server))
     }
 }

@@ -36,6 +36,10 @@ pub(crate) enum Lie {
     HidesACut,
     NeverCuts,
     LosesEmptyValues,
+    ListsFromTheStart,
+    IgnoresTheLimitOfAList,
+    EndsAListEarly,
+    LosesItsPlaceInAList,
     ShortensSnapshots,
     KeepsOldSnapshots,
     NeverTellsNews,
@@ -45,7 +49,7 @@ pub(crate) enum Lie {
 
 impl Lie {
     /// All but the truth, each with what the suite says of it.
-    pub(crate) const ALL: [(Lie, &str); 30] = [
+    pub(crate) const ALL: [(Lie, &str); 34] = [
         (Lie::CreatesTwice, "a second set"),
         (Lie::RenewsTheGone, "the renewal of a stranger"),
         (Lie::ForgetsToCountRenewals, "after one renewal"),
@@ -71,6 +75,10 @@ impl Lie {
         (Lie::HidesACut, "before its cut"),
         (Lie::NeverCuts, "before its cut"),
         (Lie::LosesEmptyValues, "the values"),
+        (Lie::ListsFromTheStart, "a list goes on after it has ended"),
+        (Lie::IgnoresTheLimitOfAList, "a list of at most 7 keys has"),
+        (Lie::EndsAListEarly, "a list goes on after it has ended"),
+        (Lie::LosesItsPlaceInAList, "a list after a key that is gone"),
         (Lie::ShortensSnapshots, "is not loaded as it was saved"),
         (Lie::KeepsOldSnapshots, "is not loaded as it was saved"),
         (Lie::NeverTellsNews, "the news after an append"),
@@ -274,6 +282,25 @@ impl Engine for Liar {
             Ok(found
                 .map(|value| value.filter(|value| !(value.is_empty() && self.tells(Lie::LosesEmptyValues))))
                 .collect())
+        })
+    }
+
+    fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>> {
+        Box::pin(async move {
+            let limit = if self.tells(Lie::IgnoresTheLimitOfAList) { usize::MAX } else { limit };
+            let from = after.filter(|_| !self.tells(Lie::ListsFromTheStart));
+            let mut found = self.honest.keys_of_values(from, limit).await?;
+            if self.tells(Lie::EndsAListEarly) && found.len() == limit {
+                found.pop();
+            }
+            let is_there = |listed: Vec<Key>| listed.iter().any(|key| Some(key) == after);
+            if self.tells(Lie::LosesItsPlaceInAList)
+                && after.is_some()
+                && !is_there(self.honest.keys_of_values(None, usize::MAX).await?)
+            {
+                found.clear();
+            }
+            Ok(found)
         })
     }
 

@@ -1,7 +1,7 @@
--- KEYS: head, log, index, values, open, announced, members.
+-- KEYS: head, log, index, values, valued, open, announced, members.
 -- ARGV: the position and the tag of the head, the new tag, the record, the member that has applied it or '', the channel, the shard, and
 -- lists, each after its length: close, unopened, rowless, remove, add, open (number, body), values (flag, key, value).
-local HEAD, LOG, INDEX, VALUES, OPEN, ANNOUNCED, MEMBERS = unpack(KEYS)
+local HEAD, LOG, INDEX, VALUES, VALUED, OPEN, ANNOUNCED, MEMBERS = unpack(KEYS)
 local position, tag = state(HEAD)
 if text(position) ~= ARGV[1] or tag ~= ARGV[2] then return {'moved'} end
 
@@ -60,8 +60,9 @@ first, last = list(3)
 for i = first, last, 3 do
   local key = ARGV[i + 1]
   if ARGV[i] == '1' then
-    redis.call('HSET', VALUES, key, ARGV[i + 2])
+    put(VALUES, VALUED, key, ARGV[i + 2])
   elseif redis.call('HDEL', VALUES, key) == 1 then
+    redis.call('ZREM', VALUED, key)
     done[#done + 1] = key
   end
 end

@@ -43,7 +43,7 @@ pub use engine::{
 };
 pub use error::Error;
 pub use guard::{Freshness, Opening, Shared, Token};
-pub use memory::{Faults, MemoryEngine};
+pub use memory::{Fate, Faults, MemoryEngine};
 pub use names::{Announcement, Head, MemberId, Shard, SnapshotId};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresEngine;

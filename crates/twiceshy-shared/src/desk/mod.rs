@@ -39,8 +39,8 @@ const MOST_KEYS: usize = 4_096;
 /// The most bytes of keys and values in one record, unless one change has more.
 const MOST_BYTES: usize = 4 << 20;
 
-/// How long the desk tries to find out what became of a record whose answer was lost.
-const DOUBT: Duration = Duration::from_secs(30);
+/// For how many leases the desk tries to find out what became of a record whose answer was lost.
+const DOUBT: u32 = 10;
 
 /// How long the desk waits after an error of the engine.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -419,7 +419,7 @@ impl Desk {
     /// Pauses before the next attempt to find out what became of a record, unless it is too late.
     async fn still_hopes(&self, begin: Moment, lost: Option<EngineError>) -> Result<EngineError, Trouble> {
         let lost = lost.unwrap_or_else(|| EngineError::Unknown("no answer".to_owned()));
-        if self.inner.is_closed() || self.inner.now().since(begin) > DOUBT {
+        if self.inner.is_closed() || self.inner.now().since(begin) > self.inner.time() * DOUBT {
             return Err(Trouble::Doubt(lost));
         }
         sleep(PAUSE).await;

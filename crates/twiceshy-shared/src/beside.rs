@@ -1,7 +1,7 @@
 //! Sets whose values are elsewhere: tickets, and the repair of what has drifted.
 
 use crate::background;
-use crate::desk::What;
+use crate::desk::{Request, What};
 use crate::engine::{Open, Settle};
 use crate::error::Error;
 use crate::guard::Shared;
@@ -35,6 +35,27 @@ struct Part {
     keys: Vec<Key>,
     /// The keys that this ticket has brought into the set.
     added: Arc<Vec<Key>>,
+    _watching: Watching,
+}
+
+/// A watch in one shard, which ends with this.
+#[derive(Debug)]
+struct Watching {
+    inner: Arc<Inner>,
+    shard: Shard,
+    id: Announcement,
+}
+
+impl Watching {
+    fn new(inner: &Arc<Inner>, shard: Shard) -> Watching {
+        Watching { inner: Arc::clone(inner), shard, id: Announcement(random()) }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.inner.send(self.shard, Request::Unwatch(self.id));
+    }
 }
 
 /// Keys of rows that are about to be deleted. See [`Shared::retire`]. If it is dropped, its keys stay in the set.
@@ -42,7 +63,7 @@ struct Part {
 #[must_use = "close a retirement with `done`: otherwise its keys stay in the set"]
 pub struct Retirement {
     inner: Arc<Inner>,
-    parts: Vec<(Shard, Announcement, Vec<Key>)>,
+    parts: Vec<(Watching, Vec<Key>)>,
 }
 
 /// What [`Shared::resync`] changed.
@@ -71,10 +92,12 @@ impl Shared {
         background::run(async move {
             let (mut parts, mut waits) = (Vec::new(), Vec::new());
             for (shard, keys) in shards {
-                let (id, member) = (Announcement(random()), inner.copy(shard).member());
+                let (watching, member) = (Watching::new(&inner, shard), inner.copy(shard).member());
+                let id = watching.id;
                 match change(&inner, shard, What::Announce { id, keys: keys.clone() }).await {
                     Ok(changed) => {
-                        parts.push(Part { shard, id, member, keys, added: Arc::clone(&changed.added) });
+                        let added = Arc::clone(&changed.added);
+                        parts.push(Part { shard, id, member, keys, added, _watching: watching });
                         waits.push((shard, changed));
                     }
                     Err(error) => {
@@ -101,9 +124,10 @@ impl Shared {
         background::run(async move {
             let mut parts = Vec::new();
             for (shard, keys) in shards {
-                let id = Announcement(random());
-                change(&inner, shard, What::Watch { id, keys: Some(keys.clone()), dead: Vec::new() }).await?;
-                parts.push((shard, id, keys));
+                let watch = Watching::new(&inner, shard);
+                let what = What::Watch { id: watch.id, keys: Some(keys.clone()), dead: Vec::new() };
+                change(&inner, shard, what).await?;
+                parts.push((watch, keys));
             }
             Ok(Retirement { inner, parts })
         })
@@ -154,10 +178,8 @@ impl Shared {
                 stored.entry(inner.described.shard(&key)).or_default().insert(Key::from(key));
             }
             for mark in marks {
-                let stored = stored.remove(&mark.shard).unwrap_or_default();
-                let compared = mark.compare(&inner, &stored, &mut resynced).await;
-                change(&inner, mark.shard, What::Unwatch { id: mark.watch }).await?;
-                compared?;
+                let stored = stored.remove(&mark.watch.shard).unwrap_or_default();
+                mark.compare(&stored, &mut resynced).await?;
             }
             Ok(resynced)
         })
@@ -183,44 +205,44 @@ impl Shared {
 
 /// The begin of a resync in one shard.
 struct Mark {
-    shard: Shard,
-    watch: Announcement,
+    watch: Watching,
     /// The announcements of members that were gone then.
     dead: Vec<Announcement>,
 }
 
 impl Mark {
-    async fn set(inner: &Inner, shard: Shard) -> Result<Mark, Error> {
+    async fn set(inner: &Arc<Inner>, shard: Shard) -> Result<Mark, Error> {
         let open = inner.engine.open(shard).await?;
         let members = inner.engine.members(shard).await?;
         let dead = open.iter().filter(|open| members.iter().all(|member| member.id != open.member));
         let dead: Vec<Announcement> = dead.map(|open| open.id).collect();
-        let watch = Announcement(random());
-        change(inner, shard, What::Watch { id: watch, keys: None, dead: dead.clone() }).await?;
-        Ok(Mark { shard, watch, dead })
+        let watch = Watching::new(inner, shard);
+        change(inner, shard, What::Watch { id: watch.id, keys: None, dead: dead.clone() }).await?;
+        Ok(Mark { watch, dead })
     }
 
     /// Compares the shard with the rows of the store.
-    async fn compare(&self, inner: &Inner, stored: &HashSet<Key>, resynced: &mut Resynced) -> Result<(), Error> {
+    async fn compare(&self, stored: &HashSet<Key>, resynced: &mut Resynced) -> Result<(), Error> {
+        let Watching { inner, shard, id: watch } = &self.watch;
         // Their keys without a row leave below.
         for id in &self.dead {
-            let settle = Settle { close: vec![(self.shard, *id)], values: Vec::new() };
+            let settle = Settle { close: vec![(*shard, *id)], values: Vec::new() };
             resynced.closed += u64::from(inner.engine.settle(&settle).await?);
         }
         let mut rows: Vec<Key> = stored.iter().cloned().collect();
         rows.sort_unstable();
         for keys in rows.chunks(STEP) {
-            let changed = change(inner, self.shard, What::Adopt { keys: keys.to_vec() }).await?;
+            let changed = change(inner, *shard, What::Adopt { keys: keys.to_vec() }).await?;
             resynced.added += in_both(&changed.added, keys);
         }
         let mut after = None;
         loop {
-            let (_, found) = inner.engine.walk(self.shard, Generation(0), after.as_ref(), STEP).await?;
+            let (_, found) = inner.engine.walk(*shard, Generation(0), after.as_ref(), STEP).await?;
             let Some(last) = found.last().cloned() else { return Ok(()) };
             let mut gone: Vec<Key> = found.into_iter().map(|at| at.key).filter(|key| !stored.contains(key)).collect();
             gone.sort_unstable();
             if !gone.is_empty() {
-                let changed = change(inner, self.shard, What::Retire { watch: self.watch, keys: gone.clone() }).await?;
+                let changed = change(inner, *shard, What::Retire { watch: *watch, keys: gone.clone() }).await?;
                 resynced.removed += in_both(&changed.removed, &gone);
             }
             after = Some(last);
@@ -239,9 +261,6 @@ impl Ticket {
         background::run(async move {
             let close = self.parts.iter().map(|part| (part.shard, part.id)).collect();
             let closed = self.inner.engine.settle(&Settle { close, values: Vec::new() }).await?;
-            for part in &self.parts {
-                change(&self.inner, part.shard, What::Unwatch { id: part.id }).await?;
-            }
             if closed { Ok(()) } else { Err(Error::Overtaken) }
         })
         .await
@@ -253,11 +272,10 @@ impl Ticket {
     }
 
     async fn roll_back(self) -> Result<(), Error> {
-        for Part { shard, id, member, keys, added } in self.parts {
+        for Part { shard, id, member, keys, added, .. } in &self.parts {
             let stored = keys.iter().filter(|key| !added.contains(key)).cloned().collect();
-            let closed = change(&self.inner, shard, What::Close { open: Open { id, member, keys }, stored }).await;
-            change(&self.inner, shard, What::Unwatch { id }).await?;
-            closed?;
+            let open = Open { id: *id, member: *member, keys: keys.clone() };
+            change(&self.inner, *shard, What::Close { open, stored }).await?;
         }
         Ok(())
     }
@@ -267,10 +285,8 @@ impl Retirement {
     /// The rows were deleted. The keys leave the set, but for those that were announced since the retirement began.
     pub async fn done(self) -> Result<(), Error> {
         background::run(async move {
-            for (shard, watch, keys) in self.parts {
-                let retired = change(&self.inner, shard, What::Retire { watch, keys }).await;
-                change(&self.inner, shard, What::Unwatch { id: watch }).await?;
-                retired?;
+            for (watch, keys) in &self.parts {
+                change(&self.inner, watch.shard, What::Retire { watch: watch.id, keys: keys.clone() }).await?;
             }
             Ok(())
         })

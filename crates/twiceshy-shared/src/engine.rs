@@ -209,6 +209,11 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// The length of the longest key.
     fn longest_key(&self) -> usize;
 
+    /// The length of the longest value.
+    fn longest_value(&self) -> usize {
+        64 << 20
+    }
+
     /// Makes an empty set with this description and number of shards. `false` if there is one already.
     fn create<'a>(&'a self, description: &'a [u8], shards: u32) -> Reply<'a, bool>;
 
@@ -274,8 +279,8 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// whose value was there all the time is returned once. For checks.
     fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>>;
 
-    /// The oldest keys that were written past the guard, with the numbers of their outbox entries.
-    fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>>;
+    /// The oldest keys that were written past the guard, with the numbers of their outbox entries, above this one.
+    fn outbox(&self, after: u64, limit: usize) -> Reply<'_, Vec<(u64, Key)>>;
 
     /// Keeps a saved filter. Readers see all of it or nothing.
     fn save<'a>(&'a self, shard: Shard, snapshot: Snapshot, bytes: &'a [u8]) -> Reply<'a, ()>;

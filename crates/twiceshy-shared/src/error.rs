@@ -32,6 +32,14 @@ pub enum Error {
         /// The length of the longest key.
         longest: usize,
     },
+    /// The value is longer than the engine takes in one transaction.
+    #[error("the value has {len} bytes: this engine holds values of up to {longest}")]
+    ValueTooLong {
+        /// Its length.
+        len: usize,
+        /// The length of the longest value.
+        longest: usize,
+    },
     /// The insertion took so long that others took this process for dead and closed its announcement. Nothing was written.
     #[error("this process was silent for so long that its announcement was closed, and nothing was written: try again")]
     Overtaken,

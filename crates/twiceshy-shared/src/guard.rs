@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::inner::{Copy, Inner};
 use crate::member::{self, change, wait_for_members};
 use crate::names::{Announcement, MemberId, Shard, random};
+use crate::outbox::Outbox;
 use crate::replica::{Fresh, Replica, Said};
 use crate::set::Description;
 use crate::stats::{CopyStats, Counters, Stats, add};
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use twiceshy::AsKey;
 use twiceshy::remote::Key;
 
@@ -134,15 +135,17 @@ impl Opening {
         let (mut copies, mut desks) = (Vec::new(), Vec::new());
         for shard in (0..described.shards).map(Shard) {
             let (desk, requests) = mpsc::unbounded_channel();
+            let (acknowledged, acknowledgements) = watch::channel((MemberId(0), 0));
             let is_followed = self.shards.as_ref().is_none_or(|shards| shards.contains(&shard));
             copies.push(Copy {
                 replica: RwLock::new(Replica::default()),
                 member: AtomicU64::new(0),
                 desk,
+                acknowledged,
                 is_followed,
             });
             // A request for a shard without a desk fails with an error.
-            desks.extend(is_followed.then_some((shard, requests)));
+            desks.extend(is_followed.then_some((shard, requests, acknowledgements)));
         }
         let inner = Arc::new(Inner {
             engine,
@@ -157,11 +160,13 @@ impl Opening {
         });
         let shared = Shared { _end: Arc::new(End(Arc::clone(&inner))), inner };
         let inner = &shared.inner;
-        for (shard, requests) in desks {
+        for (shard, requests, acknowledgements) in desks {
             tokio::spawn(Desk::new(Arc::clone(inner), shard, requests).run());
+            tokio::spawn(member::acknowledge(Arc::clone(&inner.engine), shard, acknowledgements));
         }
+        let outbox = Outbox::start(inner);
         for shards in inner.groups() {
-            tokio::spawn(member::renew(Arc::clone(inner), shards.clone()));
+            tokio::spawn(member::renew(Arc::clone(inner), Arc::clone(&outbox), shards.clone()));
             tokio::spawn(member::tidy(Arc::clone(inner), shards));
         }
         tokio::spawn(member::listen(Arc::clone(inner)));
@@ -263,9 +268,13 @@ impl Shared {
         }
         let mut shards: BTreeMap<Shard, BTreeMap<Key, Vec<u8>>> = BTreeMap::new();
         for (key, value) in values {
-            let key = self.key(key.as_key().as_ref())?;
+            let (key, value) = (self.key(key.as_key().as_ref())?, value.as_ref());
+            let longest = self.inner.engine.longest_value();
+            if value.len() > longest {
+                return Err(Error::ValueTooLong { len: value.len(), longest });
+            }
             let shard = self.inner.described.shard(&key);
-            shards.entry(shard).or_default().insert(key, value.as_ref().to_vec());
+            shards.entry(shard).or_default().insert(key, value.to_vec());
         }
         let inner = Arc::clone(&self.inner);
         match inner.described.exact {

@@ -11,7 +11,7 @@ use crate::stats::Counters;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// A guard, without its tasks.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct Copy {
     /// 0 while it is no member.
     pub(crate) member: AtomicU64,
     pub(crate) desk: mpsc::UnboundedSender<Request>,
+    /// The last position that this member acknowledges, for the task that tells the engine.
+    pub(crate) acknowledged: watch::Sender<(MemberId, u64)>,
     /// `false` if this process has no copy of this shard, and asks the store for its keys.
     pub(crate) is_followed: bool,
 }
@@ -49,6 +51,11 @@ impl Copy {
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Replica> {
         self.replica.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the engine told that nothing up to this position will be denied. Does not wait for it.
+    pub(crate) fn acknowledge(&self, position: u64) {
+        self.acknowledged.send_replace((self.member(), position));
     }
 
     pub(crate) fn member(&self) -> MemberId {
@@ -74,22 +81,33 @@ impl Inner {
     #[inline(always)]
     pub(crate) fn ask_at(&self, shard: Shard, key: &[u8], fresh: Fresh) -> Said {
         let fresh = if self.believes_all { Fresh::Position(0) } else { fresh };
-        let said = self.copy(shard).read().ask(key, fresh);
+        // After a panic nobody knows what the copy says.
+        let said = self.copy(shard).replica.read().map_or(Said::Unknown, |replica| replica.ask(key, fresh));
         self.counters.count(said);
         said
     }
 
     /// Asks the copies for several keys: `true` where a key may be present.
     pub(crate) fn ask_batch(&self, keys: &[&[u8]], fresh: Fresh) -> Vec<bool> {
+        let fresh = if self.believes_all { Fresh::Position(0) } else { fresh };
         let mut found = vec![true; keys.len()];
         if let [copy] = &self.copies[..] {
-            copy.read().ask_batch(keys, fresh, &mut found);
+            self.ask_copy(copy, keys, fresh, &mut found);
         } else {
             self.ask_by_shard(keys, fresh, &mut found);
         }
-        let passed = found.iter().filter(|found| **found).count() as u64;
-        self.counters.count_batch(passed, keys.len() as u64 - passed);
         found
+    }
+
+    /// Asks one copy, and counts the answers.
+    fn ask_copy(&self, copy: &Copy, keys: &[&[u8]], fresh: Fresh, found: &mut [bool]) {
+        let knows = copy.replica.read().is_ok_and(|replica| replica.ask_batch(keys, fresh, found));
+        if knows {
+            let passed = found.iter().filter(|found| **found).count() as u64;
+            self.counters.count_batch(passed, keys.len() as u64 - passed);
+        } else {
+            self.counters.count_unfiltered(keys.len() as u64);
+        }
     }
 
     /// Sorts the keys by shard, and asks each copy once.
@@ -102,7 +120,7 @@ impl Inner {
         }
         for (copy, (places, keys)) in self.copies.iter().zip(&by_shard).filter(|(_, (_, keys))| !keys.is_empty()) {
             let mut of_shard = vec![true; keys.len()];
-            copy.read().ask_batch(keys, fresh, &mut of_shard);
+            self.ask_copy(copy, keys, fresh, &mut of_shard);
             places.iter().zip(of_shard).for_each(|(at, of_shard)| found[*at] = of_shard);
         }
     }

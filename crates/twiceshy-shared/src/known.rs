@@ -4,10 +4,10 @@
 //! part. It is fetched, and the plan is made once more.
 
 use crate::engine::Span;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use twiceshy::error::PlanError;
 use twiceshy::hash::HashKey;
-use twiceshy::remote::{Generation, Key, Keys, Place, Position, RemoteError};
+use twiceshy::remote::{Generation, Key, Keys, Order, OrderWords, Place, Position, RemoteError};
 
 /// A part of the index that is not here.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -18,7 +18,9 @@ struct Missing(Span);
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     fetched: HashMap<Span, Vec<Key>>,
-    shown: HashSet<Key>,
+    /// Keys that are in the index, with their words, and the same by their words.
+    shown: HashMap<Key, (Generation, OrderWords)>,
+    by_word: BTreeSet<(Generation, Order, u64, Key)>,
     hidden: HashSet<Key>,
     /// Only keys up to this position of the walk under this hash key, for a table that is being filled.
     cut: Option<(HashKey, Option<Position>)>,
@@ -34,15 +36,20 @@ impl Known {
         self.fetched.insert(span, keys);
     }
 
-    /// From now on the key is in the index.
-    pub(crate) fn show(&mut self, key: &Key) {
+    /// From now on the key is in the index, with these words.
+    pub(crate) fn show(&mut self, key: &Key, generation: Generation, words: OrderWords) {
         self.hidden.remove(key);
-        self.shown.insert(key.clone());
+        self.shown.insert(key.clone(), (generation, words));
+        self.by_word.extend(words.iter().map(|(order, word)| (generation, order, word, key.clone())));
     }
 
     /// From now on the key is not in the index.
     pub(crate) fn hide(&mut self, key: &Key) {
-        self.shown.remove(key);
+        if let Some((generation, words)) = self.shown.remove(key) {
+            for (order, word) in words.iter() {
+                self.by_word.remove(&(generation, order, word, key.clone()));
+            }
+        }
         self.hidden.insert(key.clone());
     }
 
@@ -83,8 +90,13 @@ impl Keys for Known {
     fn candidates(&self, place: &Place, found: &mut dyn FnMut(&[u8])) -> Result<(), RemoteError> {
         let span = span(place);
         let fetched = self.fetched.get(&span).ok_or(Missing(span))?;
-        let fetched = fetched.iter().filter(|key| !self.hidden.contains(*key) && !self.shown.contains(*key));
-        fetched.chain(&self.shown).filter(|key| self.holds(key)).for_each(|key| found(key));
+        let fetched = fetched.iter().filter(|key| !self.hidden.contains(*key) && !self.shown.contains_key(*key));
+        let Span { generation, order, first, last } = span;
+        let begin = (generation, order, first, Key::from(&[][..]));
+        let is_in =
+            |shown: &&(Generation, Order, u64, Key)| (shown.0, shown.1) == (generation, order) && shown.2 <= last;
+        let shown = self.by_word.range(begin..).take_while(is_in).map(|(.., key)| key);
+        fetched.chain(shown).filter(|key| self.holds(key)).for_each(|key| found(key));
         Ok(())
     }
 
@@ -102,7 +114,7 @@ impl Keys for Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use twiceshy::remote::{CellId, Order};
+    use twiceshy::remote::CellId;
 
     fn place(words: std::ops::RangeInclusive<u64>) -> Place {
         Place { generation: Generation(0), order: Order(0), words, cell: CellId(0) }
@@ -132,12 +144,17 @@ mod tests {
         let keys: Vec<Key> = ["a", "b", "c"].map(|key| Key::from(key.as_bytes())).to_vec();
         known.fetched(span(&place), keys[..2].to_vec());
         known.hide(&keys[0]);
-        known.show(&keys[2]);
-        known.show(&keys[1]);
+        let show =
+            |known: &mut Known, at: usize| known.show(&keys[at], Generation(0), OrderWords::new(&[at as u64, 100]));
+        show(&mut known, 2);
+        show(&mut known, 1);
         assert_eq!(ask(&known, &place), [b"b", b"c"]);
         known.hide(&keys[2]);
-        known.show(&keys[0]);
+        show(&mut known, 0);
         assert_eq!(ask(&known, &place), [b"a", b"b"]);
+        let part = Place { words: 0..=0, ..place };
+        known.fetched(span(&part), Vec::new());
+        assert_eq!(ask(&known, &part), [b"a"], "only those with a word in the place");
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod loading;
 mod member;
 mod memory;
 mod names;
+mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod record;
@@ -42,7 +43,7 @@ pub use engine::{
 };
 pub use error::Error;
 pub use guard::{Freshness, Opening, Shared, Token};
-pub use memory::{Faults, MemoryEngine};
+pub use memory::{Fate, Faults, MemoryEngine};
 pub use names::{Announcement, Head, MemberId, Shard, SnapshotId};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresEngine;

@@ -2,14 +2,15 @@
 
 use crate::clock::{Moment, with_drift};
 use crate::desk::{Change, Changed, Request, What};
-use crate::engine::{Member, Open, Renewed};
+use crate::engine::{Engine, Member, Open, Renewal, Renewed};
 use crate::error::Error;
 use crate::inner::Inner;
 use crate::names::{MemberId, Shard};
+use crate::outbox::Outbox;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
 use twiceshy::remote::Key;
 
@@ -19,11 +20,8 @@ const RENEWALS: u32 = 4;
 /// How long a member waits for news before it asks.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How many rows that were written past the guard are moved at once.
-const MOVED: usize = 1_000;
-
 /// Renews the leases of these shards with one request each time, until the guard is closed.
-pub(crate) async fn renew(inner: Arc<Inner>, shards: Vec<Shard>) {
+pub(crate) async fn renew(inner: Arc<Inner>, outbox: Arc<Outbox>, shards: Vec<Shard>) {
     let Some(first) = shards.first().copied() else { return };
     let period = inner.time() / RENEWALS;
     while !inner.is_closed() {
@@ -31,25 +29,47 @@ pub(crate) async fn renew(inner: Arc<Inner>, shards: Vec<Shard>) {
         if !renewals.is_empty() {
             let before: Vec<u64> = renewals.iter().map(|of| inner.copy(of.shard).read().at().position).collect();
             let sent = inner.now();
+            let cleared = outbox.cleared(&inner).await;
             // After an error the memberships may still be there: only the leases end, and the next renewal tells more.
             let answers = inner.engine.renew(&renewals).await.unwrap_or_default();
             for ((renewal, at), renewed) in renewals.iter().zip(before).zip(&answers) {
-                // An answer to an earlier membership says nothing of this one.
-                if inner.copy(renewal.shard).member() == renewal.member {
-                    if let Some(renewed) = renewed {
-                        // While there is no lease, nobody need wait for this copy.
-                        inner.copy(renewal.shard).write().promise(renewed.head.position);
-                    }
-                    let _ = inner.send(renewal.shard, Request::Renewed { sent, at, renewed: *renewed });
+                let mut renewed = *renewed;
+                if let Some(renewed) = &mut renewed {
+                    promise(&inner, renewal, renewed.head.position);
+                    renewed.outbox_is_empty |= cleared.contains(&renewal.shard);
                 }
+                let member = renewal.member;
+                let _ = inner.send(renewal.shard, Request::Renewed { member, sent, at, renewed });
             }
             let waits = |renewed: &Option<Renewed>| renewed.is_some_and(|renewed| !renewed.outbox_is_empty);
-            if answers.iter().any(waits) {
-                // If this fails, the next renewal sees the same rows.
-                let _ = move_outbox(&inner).await;
-            }
+            outbox.note(answers.iter().any(waits));
         }
         let _ = timeout(period, inner.renewal_wanted(first).notified()).await;
+    }
+}
+
+/// While a copy has no lease, nobody need wait for it: it promises to deny nothing up to this position before that is applied.
+fn promise(inner: &Inner, renewal: &Renewal, position: u64) {
+    let copy = inner.copy(renewal.shard);
+    let nanos = inner.oldest;
+    // Look-ups wait for those who wait to write, so this is asked first.
+    if copy.member() == renewal.member && !copy.read().is_fresh(inner.now(), nanos) {
+        let mut replica = copy.write();
+        replica.expire(inner.now(), nanos);
+        replica.promise(position);
+    }
+}
+
+/// Tells the engine what was acknowledged last, as long as there is a guard.
+pub(crate) async fn acknowledge(
+    engine: Arc<dyn Engine>,
+    shard: Shard,
+    mut acknowledged: watch::Receiver<(MemberId, u64)>,
+) {
+    while acknowledged.changed().await.is_ok() {
+        let (member, position) = *acknowledged.borrow_and_update();
+        // The next renewal acknowledges it too.
+        let _ = engine.acknowledge(shard, member, position).await;
     }
 }
 
@@ -152,29 +172,10 @@ pub(crate) async fn close_announcement(inner: &Inner, shard: Shard, open: Open) 
 }
 
 /// Those of the keys that have a value.
-async fn stored(inner: &Inner, shard: Shard, keys: &[Key]) -> Result<HashSet<Key>, Error> {
+pub(crate) async fn stored(inner: &Inner, shard: Shard, keys: &[Key]) -> Result<HashSet<Key>, Error> {
     let asked: Vec<(Shard, Key)> = keys.iter().map(|key| (shard, key.clone())).collect();
     let values = inner.engine.get(&asked).await?;
     Ok(keys.iter().zip(values).filter(|(_, value)| value.is_some()).map(|(key, _)| key.clone()).collect())
-}
-
-/// Logs the keys of rows that were written past the guard.
-async fn move_outbox(inner: &Inner) -> Result<(), Error> {
-    let waiting = inner.engine.outbox(MOVED).await?;
-    let mut shards: HashMap<Shard, Vec<(u64, Key)>> = HashMap::new();
-    for (entry, key) in waiting {
-        shards.entry(inner.described.shard(&key)).or_default().push((entry, key));
-    }
-    for (shard, waiting) in shards {
-        let (entries, mut keys): (Vec<u64>, Vec<Key>) = waiting.into_iter().unzip();
-        keys.sort_unstable();
-        keys.dedup();
-        let there = stored(inner, shard, &keys).await?;
-        let (stored, gone) = keys.into_iter().partition(|key| there.contains(key));
-        change(inner, shard, What::Move { entries, stored, gone }).await?;
-    }
-    inner.followed().for_each(|(shard, _)| inner.renew_soon(shard));
-    Ok(())
 }
 
 /// Has a shard's desk make a change.

@@ -56,11 +56,11 @@ impl Record {
         bytes.push(u8::from(self.digest.is_some()));
         bytes.extend(self.digest.unwrap_or(0).to_le_bytes());
         bytes.extend((self.announced.len() as u32).to_le_bytes());
-        let announced = self.announced.iter().map(|key| key.to_vec());
-        for part in announced.chain(self.plans.iter().map(Plan::to_bytes)) {
-            bytes.extend((part.len() as u32).to_le_bytes());
-            bytes.extend(part);
+        for key in &self.announced {
+            bytes.extend((key.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(key);
         }
+        bytes.extend(Plan::all_to_bytes(&self.plans));
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
         bytes
@@ -112,17 +112,12 @@ impl<'a> Fields<'a> {
         };
         let has_digest = self.u8()? == 1;
         let digest = self.u64().map(|digest| has_digest.then_some(digest))?;
-        let (mut announced, mut plans) = (Vec::new(), Vec::new());
+        let mut announced = Vec::new();
         for _ in 0..self.u32()? {
             announced.push(Key::from(self.part()?));
         }
-        while !self.0.is_empty() {
-            match Plan::from_bytes(self.part()?) {
-                Ok(plan) => plans.push(plan),
-                Err(error) => return Some(Err(format!("has a damaged plan: {error}"))),
-            }
-        }
-        Some(Ok(Record { digest, what, announced, plans }))
+        let plans = Plan::all_from_bytes(self.0).map_err(|error| format!("has a damaged plan: {error}"));
+        Some(plans.map(|plans| Record { digest, what, announced, plans }))
     }
 
     fn u32(&mut self) -> Option<u32> {

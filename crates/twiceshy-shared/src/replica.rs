@@ -60,8 +60,8 @@ impl Replica {
         }
     }
 
-    /// Asks the filter for several keys: `true` where a key may be present.
-    pub(crate) fn ask_batch(&self, keys: &[&[u8]], fresh: Fresh, found: &mut [bool]) {
+    /// Asks the filter for several keys: `true` where a key may be present. If the copy may not be asked, nothing is written, and this is `false`.
+    pub(crate) fn ask_batch(&self, keys: &[&[u8]], fresh: Fresh, found: &mut [bool]) -> bool {
         match (&self.filter, self.is(fresh)) {
             (Some(filter), true) => {
                 filter.contains_batch(keys, found);
@@ -72,8 +72,9 @@ impl Replica {
                     };
                     found.iter_mut().zip(keys).for_each(|(found, key)| *found = of(key, *found));
                 }
+                true
             }
-            _ => found.fill(true),
+            _ => false,
         }
     }
 
@@ -133,6 +134,18 @@ impl Replica {
     pub(crate) fn promise(&mut self, position: u64) {
         if self.fresh_from.is_none() {
             self.promised = self.promised.max(position);
+        }
+    }
+
+    /// `true` if it may be believed at this moment.
+    pub(crate) fn is_fresh(&self, now: Moment, nanos: u64) -> bool {
+        self.is(Fresh::At(now, nanos))
+    }
+
+    /// Gives back a lease that is over: from then on, positions can be promised.
+    pub(crate) fn expire(&mut self, now: Moment, nanos: u64) {
+        if !self.is_fresh(now, nanos) {
+            self.distrust();
         }
     }
 
@@ -211,8 +224,7 @@ mod tests {
         assert_eq!(replica.ask(b"other", Fresh::Position(1)), Said::Absent);
         assert_eq!(replica.ask(b"other", Fresh::Position(2)), Said::Unknown);
         let mut found = [false; 2];
-        replica.ask_batch(&[b"other", b"stored"], Fresh::Position(2), &mut found);
-        assert_eq!(found, [true, true]);
+        assert!(!replica.ask_batch(&[b"other", b"stored"], Fresh::Position(2), &mut found));
     }
 
     #[test]

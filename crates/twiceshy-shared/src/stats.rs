@@ -120,6 +120,10 @@ impl Counters {
         self.turned_away.add(turned_away);
     }
 
+    pub(crate) fn count_unfiltered(&self, count: u64) {
+        self.unfiltered.add(count);
+    }
+
     pub(crate) fn read(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Stats {

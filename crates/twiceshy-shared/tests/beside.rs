@@ -103,6 +103,18 @@ async fn a_resync_finds_what_was_written_past_the_guard_and_what_dead_processes_
     assert_eq!((again.added, again.removed, again.closed), (0, 0, 0));
 }
 
+#[tokio::test]
+async fn a_row_that_a_resync_has_found_stays_when_an_older_ticket_is_rolled_back() {
+    let engine = made().await;
+    let (one, two) = (open(&engine).await, open(&engine).await);
+    // It brings the key in, and somebody else has written the row past all guards.
+    let ticket = one.announce([b"k"]).await.expect("memory");
+    two.resync(|| async { Ok(vec![b"k".to_vec()]) }).await.expect("memory");
+    ticket.rolled_back().await.expect("open");
+    assert!(one.may_contain(b"k") && two.may_contain(b"k"));
+    assert_eq!(keys(&two).await, 1);
+}
+
 /// Random numbers that are the same each time.
 struct Random(u64);
 

@@ -80,6 +80,35 @@ async fn rows_written_with_plain_sql_are_seen_within_the_time() {
     assert!(server.run_sql("TRUNCATE plain.value").is_err(), "its keys would stay in the set");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_that_the_server_gives_up_is_made_again() {
+    let Some(server) = server() else { return };
+    let engine = PostgresEngine::new(&server.address(), "locked").expect("an address");
+    Set::new().create(&engine).await.expect("a new set");
+    let guard = Shared::open(engine).await.expect("a set");
+    guard.insert_all([(b"a", b"v"), (b"b", b"v")]).await.expect("a server");
+    // The removal locks `a` and waits for `b`; then this waits for `a`, and the server gives one of them up.
+    let foreign = tokio::task::spawn_blocking(move || {
+        let lock = |key| format!("UPDATE locked.value SET value = 'x' WHERE key = '{key}';");
+        let done = server.run_sql(&format!("BEGIN; {} SELECT pg_sleep(0.5); {} COMMIT", lock('b'), lock('a')));
+        (server, done)
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(guard.remove_all([b"a", b"b"]).await.expect("it is made again"), 2);
+    let (_server, done) = foreign.await.expect("no panic");
+    done.expect("it waited for a shorter time, so the removal was given up");
+    assert_eq!(guard.get(b"a").await.expect("a server"), None);
+}
+
+#[tokio::test]
+async fn keys_that_the_index_cannot_hold_are_refused_by_the_table_too() {
+    let Some(server) = server() else { return };
+    let engine = PostgresEngine::new(&server.address(), "long").expect("an address");
+    Set::new().create(&engine).await.expect("a new set");
+    assert!(server.run_sql("INSERT INTO long.value VALUES (repeat('k', 2001)::bytea, 'v')").is_err());
+    server.run_sql("INSERT INTO long.value VALUES (repeat('k', 2000)::bytea, 'v')").expect("the longest one");
+}
+
 #[tokio::test]
 async fn no_error_shows_the_password() {
     let Some(server) = server() else { return };

@@ -27,5 +27,5 @@ pub(super) async fn check(engine: &dyn Engine) -> Result<(), String> {
     }
     equal("the values of no keys", asked("get", engine.get(&[]).await)?, Vec::new())?;
     equal("the renewal of no members", asked("renew", engine.renew(&[]).await)?, Vec::new())?;
-    equal("the outbox of a new set", asked("outbox", engine.outbox(10).await)?, Vec::new())
+    equal("the outbox of a new set", asked("outbox", engine.outbox(0, 10).await)?, Vec::new())
 }

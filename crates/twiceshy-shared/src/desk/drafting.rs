@@ -129,7 +129,7 @@ impl Desk {
                     drafting.must_append();
                 }
                 // Done before.
-                What::Watch { .. } | What::Unwatch { .. } => {}
+                What::Watch { .. } => {}
                 What::Move { entries, stored, gone } => {
                     drafting.append.moved.extend(entries);
                     for key in stored {
@@ -213,7 +213,7 @@ impl Desk {
         for write in plan.writes() {
             match write {
                 Write::Add { generation, key, words, .. } => {
-                    drafting.known.show(key);
+                    drafting.known.show(key, *generation, *words);
                     drafting.draft.changes.push((true, key.clone()));
                     drafting.append.add.push(Entry { generation: *generation, key: key.clone(), words: *words });
                 }
@@ -302,12 +302,12 @@ impl Drafting {
 }
 
 impl What {
-    fn keys(&self) -> Box<dyn Iterator<Item = &Key> + '_> {
+    pub(super) fn keys(&self) -> Box<dyn Iterator<Item = &Key> + '_> {
         match self {
             What::Announce { keys, .. } | What::Remove { keys } | What::Retire { keys, .. } | What::Adopt { keys } => {
                 Box::new(keys.iter())
             }
-            What::Watch { .. } | What::Unwatch { .. } => Box::new(std::iter::empty()),
+            What::Watch { .. } => Box::new(std::iter::empty()),
             What::Put { values } => Box::new(values.iter().map(|(key, _)| key)),
             What::Close { open, .. } => Box::new(open.keys.iter()),
             What::Move { stored, gone, .. } => Box::new(stored.iter().chain(gone)),

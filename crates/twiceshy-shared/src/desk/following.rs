@@ -56,7 +56,7 @@ impl Desk {
         self.catch_up().await?;
         let at = self.at();
         if self.inner.described.exact && at != before {
-            self.inner.engine.acknowledge(self.shard, self.copy().member(), at.position).await?;
+            self.copy().acknowledge(at.position);
         }
         Ok(())
     }
@@ -123,12 +123,14 @@ impl Desk {
     /// The bits of this copy are not those of the others. It joins anew.
     fn differs(&self) -> Result<(), Trouble> {
         add(&self.inner.counters.diverged, 1);
-        self.copy().write().distrust();
+        self.copy().write().replace(None, Head::default());
         Err(Trouble::Lost)
     }
 
     pub(super) fn digest(&self) -> Option<u64> {
-        self.copy().read().filter().map(|filter| record::save(filter).1)
+        let replica = self.copy().read();
+        let filter = replica.filter()?;
+        Some(tokio::task::block_in_place(|| record::save(filter).1))
     }
 
     /// Applies the plans of a record, all before anybody looks.
@@ -149,7 +151,6 @@ impl Desk {
                 }
             }
             if replica.filter_mut().is_none_or(|filter| filter.apply(plan).is_err()) {
-                replica.distrust();
                 drop(replica);
                 return self.differs();
             }
@@ -165,7 +166,7 @@ impl Desk {
         self.copy().write().distrust();
         let head = self.inner.engine.head(self.shard).await?;
         self.copy().write().promise(head.position);
-        self.inner.engine.acknowledge(self.shard, self.copy().member(), head.position).await?;
+        self.copy().acknowledge(head.position);
         let filter = self.source().switched(to, plans).await?;
         self.copy().write().replace(Some(filter), at);
         self.log_bytes = 0;
@@ -196,7 +197,7 @@ impl Desk {
         let (bytes, snapshot) = {
             let replica = self.copy().read();
             let Some(filter) = replica.filter() else { return Ok(()) };
-            let (bytes, digest) = record::save(filter);
+            let (bytes, digest) = tokio::task::block_in_place(|| record::save(filter));
             let len = bytes.len() as u64;
             (bytes, Snapshot { id: SnapshotId(random()), at: replica.at(), digest, bytes: len })
         };

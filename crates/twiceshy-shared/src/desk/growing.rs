@@ -15,9 +15,8 @@ use crate::stats::add;
 use std::collections::VecDeque;
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Backed, Operation, Target};
-use twiceshy::hash::HashKey;
 use twiceshy::plan::Plan;
-use twiceshy::remote::{Generation, Key, Position};
+use twiceshy::remote::{Generation, Key, Position, Schema};
 
 /// The load at which a larger table is begun.
 const GROWS_AT: f64 = 0.85;
@@ -32,7 +31,8 @@ const KEPT: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Growing {
     table: Box<dyn Backed>,
-    hash: HashKey,
+    /// The layout of the index.
+    schema: Schema,
     generation: Generation,
     cursor: Option<Position>,
     /// Keys that came (`true`) or went, and are not in the table yet.
@@ -53,7 +53,7 @@ impl Desk {
             self.begin_growth(0).await?;
         }
         match self.growth_step().await {
-            Err(Trouble::Moved) => self.catch_up().await,
+            Err(Trouble::Moved) => self.follow().await,
             // A table that is too small, or cannot be filled, is given up for a while.
             Err(Trouble::Full | Trouble::Other(_)) => {
                 self.growing = None;
@@ -77,14 +77,14 @@ impl Desk {
             if self.grows_elsewhere().await? {
                 // Two members that begin anew whenever the other one does would never end.
                 tokio::time::sleep(PAUSE / 10).await;
-                self.catch_up().await?;
+                self.follow().await?;
                 continue;
             }
             if self.growing.is_none() {
                 self.begin_growth(more).await?;
             }
             match self.growth_step().await {
-                Err(Trouble::Moved) => self.catch_up().await?,
+                Err(Trouble::Moved) => self.follow().await?,
                 other => other?,
             }
         }
@@ -112,8 +112,18 @@ impl Desk {
     async fn begin_growth(&mut self, more: u64) -> Result<(), Trouble> {
         self.growing = None;
         let at = self.at();
-        let what = What::Grow { member: self.copy().member() };
-        let record = Record::of(what);
+        // Before anybody is told: a table that cannot be made keeps nobody else from making one.
+        let (table, generation, schema) = {
+            let replica = self.copy().read();
+            let filter = replica.filter().ok_or(Trouble::Lost)?;
+            let (generation, schema) = filter.layout();
+            let cells =
+                self.inner.described.cells((filter.len() + more + 100).saturating_mul(2)).map_err(Trouble::Other)?;
+            let table = filter.successor(Target::Cells(cells.max(filter.cells() + 1)), generation);
+            let table = table.map_err(|error| Trouble::Other(Error::Filter(error.to_string())))?;
+            (table.ok_or(Trouble::Full)?, generation, schema)
+        };
+        let record = Record::of(What::Grow { member: self.copy().member() });
         let append = Append {
             record: record.to_bytes(),
             applied_by: Some(self.copy().member()),
@@ -121,19 +131,11 @@ impl Desk {
         };
         match self.append(&append).await? {
             Appended::Done(_) => self.copy().write().applied(append.head()),
-            _ => return self.catch_up().await,
+            _ => return self.follow().await,
         }
-        let replica = self.copy().read();
-        let filter = replica.filter().ok_or(Trouble::Lost)?;
-        let (generation, schema) = filter.layout();
-        let cells =
-            self.inner.described.cells((filter.len() + more + 100).saturating_mul(2)).map_err(Trouble::Other)?;
-        let table = filter.successor(Target::Cells(cells.max(filter.cells() + 1)), generation);
-        let table = table.map_err(|error| Trouble::Other(Error::Filter(error.to_string())))?.ok_or(Trouble::Full)?;
-        drop(replica);
         self.growing = Some(Growing {
             table,
-            hash: schema.hash,
+            schema,
             generation,
             cursor: None,
             queue: VecDeque::new(),
@@ -181,7 +183,7 @@ impl Desk {
 
     /// Brings keys of the walk into the table.
     async fn bring(&self, growing: &mut Growing, keys: Vec<Position>, at: Head) -> Result<(), Trouble> {
-        let mut known = Known::up_to(growing.hash, growing.cursor.clone());
+        let mut known = Known::up_to(growing.schema.hash, growing.cursor.clone());
         for position in keys {
             loop {
                 match growing.table.fill(&position, &known) {
@@ -197,36 +199,50 @@ impl Desk {
 
     /// Brings the keys that came and went since to the table, where the walk has passed them.
     async fn bring_queue(&self, growing: &mut Growing, at: Head) -> Result<(), Trouble> {
+        if growing.queue.is_empty() {
+            return Ok(());
+        }
+        let mut known = match growing.is_full_walk {
+            true => Known::default(),
+            false => Known::up_to(growing.schema.hash, growing.cursor.clone()),
+        };
+        let (kind, schema, generation) = (self.inner.described.kind, growing.schema, growing.generation);
+        let show = |known: &mut Known, key: &Key| known.show(key, generation, kind.order_words(&schema, key));
+        // The index without all of these changes.
+        for (comes, key) in growing.queue.iter().rev() {
+            if *comes { known.hide(key) } else { show(&mut known, key) }
+        }
         while let Some((comes, key)) = growing.queue.front().cloned() {
-            let is_in = growing.is_full_walk || passed(growing.cursor.as_ref(), growing.hash, &key);
+            let is_in = growing.is_full_walk || passed(growing.cursor.as_ref(), growing.schema.hash, &key);
             if is_in {
-                self.bring_change(growing, comes, &key, at).await?;
+                self.bring_change(growing, comes, &key, &mut known, at).await?;
             }
             growing.queue.pop_front();
+            if comes { show(&mut known, &key) } else { known.hide(&key) }
         }
         Ok(())
     }
 
-    async fn bring_change(&self, growing: &mut Growing, comes: bool, key: &Key, at: Head) -> Result<(), Trouble> {
-        // The index without this change and those after it.
-        let mut known = match growing.is_full_walk {
-            true => Known::default(),
-            false => Known::up_to(growing.hash, growing.cursor.clone()),
-        };
-        for (comes, key) in growing.queue.iter().rev() {
-            if *comes { known.hide(key) } else { known.show(key) }
-        }
-        let position = Position { word: growing.hash.words(key).word(0), key: key.clone() };
+    /// Brings one change to the table, with the index as it was before.
+    async fn bring_change(
+        &self,
+        growing: &mut Growing,
+        comes: bool,
+        key: &Key,
+        known: &mut Known,
+        at: Head,
+    ) -> Result<(), Trouble> {
+        let position = Position { word: growing.schema.hash.words(key).word(0), key: key.clone() };
         let operation = if comes { Operation::Bring(&position) } else { Operation::Remove(key) };
         loop {
-            match growing.table.plan(operation, &known) {
+            match growing.table.plan(operation, &*known) {
                 Ok(plan) => {
                     if let Some((_, since)) = &mut growing.saved {
                         since.push(plan.clone());
                     }
                     return growing.table.apply(plan).map(drop).map_err(|_| Trouble::Full);
                 }
-                Err(error) => self.fetch_missing(&mut known, at, error).await?,
+                Err(error) => self.fetch_missing(known, at, error).await?,
             }
         }
     }

@@ -36,20 +36,28 @@ const MOST_ATTEMPTS: u32 = 1_000;
 /// The most keys in one record.
 const MOST_KEYS: usize = 4_096;
 
+/// The most bytes of keys and values in one record, unless one change has more.
+const MOST_BYTES: usize = 4 << 20;
+
+/// For how many leases the desk tries to find out what became of a record whose answer was lost.
+const DOUBT: u32 = 10;
+
 /// How long the desk waits after an error of the engine.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a desk is asked to do.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// A renewal that was sent at this moment, with the copy at this position, was answered. `None`: this is no member any more.
-    Renewed { sent: Moment, at: u64, renewed: Option<Renewed> },
+    /// A renewal of this member that was sent at this moment, with the copy at this position, was answered. `None`: this is no member any more.
+    Renewed { member: MemberId, sent: Moment, at: u64, renewed: Option<Renewed> },
     /// There may be new records.
     Wake,
     /// A change of the set.
     Change(Change),
     /// The query is not in the set, but the filter let it pass.
     Learn(Key),
+    /// The watch is over.
+    Unwatch(Announcement),
 }
 
 /// A change of the set, and who waits for it.
@@ -75,8 +83,6 @@ pub(crate) enum What {
     Adopt { keys: Vec<Key> },
     /// From now on, notes which of these keys are announced, or of all keys. These announcements do not count: nothing of them is under way any more.
     Watch { id: Announcement, keys: Option<Vec<Key>>, dead: Vec<Announcement> },
-    /// The watch is over.
-    Unwatch { id: Announcement },
     /// Keys that were written or deleted past the guard, by their outbox entries: these have a value, and those do not.
     Move { entries: Vec<u64>, stored: Vec<Key>, gone: Vec<Key> },
 }
@@ -112,6 +118,8 @@ pub(crate) enum Trouble {
     Full,
     /// The copy must be loaded anew.
     Lost,
+    /// Nobody knows whether a record was appended. The copy must be loaded anew.
+    Doubt(EngineError),
     Engine(EngineError),
     Other(Error),
 }
@@ -135,7 +143,7 @@ impl From<Unloaded> for Trouble {
 impl From<Trouble> for Error {
     fn from(trouble: Trouble) -> Error {
         match trouble {
-            Trouble::Engine(error) => Error::Engine(error),
+            Trouble::Engine(error) | Trouble::Doubt(error) => Error::Engine(error),
             Trouble::Other(error) => error,
             Trouble::Moved => Error::Contended(MOST_ATTEMPTS),
             Trouble::Full => Error::Filter("it is full and cannot grow".to_owned()),
@@ -217,7 +225,12 @@ impl Desk {
         let (mut changes, mut queries, mut renewal, mut wake) = (Vec::new(), Vec::new(), None, false);
         for request in requests {
             match request {
-                Request::Renewed { sent, at, renewed } => renewal = Some((sent, at, renewed)),
+                // An answer to an earlier membership says nothing of this one.
+                Request::Renewed { member, sent, at, renewed } if member == self.copy().member() => {
+                    renewal = Some((sent, at, renewed));
+                }
+                Request::Renewed { .. } => {}
+                Request::Unwatch(id) => self.watches.end(id),
                 Request::Wake => wake = true,
                 Request::Change(change) => changes.push(change),
                 Request::Learn(query) => queries.push(query),
@@ -229,10 +242,11 @@ impl Desk {
             (None, false) => Ok(()),
         };
         if let Err(trouble) = followed {
+            let lost = !matches!(trouble, Trouble::Engine(_));
             let error = Error::from(trouble);
             changes.into_iter().for_each(|change| drop(change.reply.send(Err(error.clone()))));
             return Err(match error {
-                Error::Engine(error) => Trouble::Engine(error),
+                Error::Engine(error) if !lost => Trouble::Engine(error),
                 _ => Trouble::Lost,
             });
         }
@@ -242,7 +256,7 @@ impl Desk {
 
     /// What follows from trouble.
     async fn note(&mut self, trouble: Trouble) {
-        if let Trouble::Lost = trouble {
+        if let Trouble::Lost | Trouble::Doubt(_) = trouble {
             self.lose();
         }
         if !matches!(trouble, Trouble::Moved) {
@@ -284,29 +298,28 @@ impl Desk {
         queries.dedup();
         let mut changes = changes.into_iter().peekable();
         while changes.peek().is_some() || !queries.is_empty() {
-            let (mut group, mut keys) = (Vec::new(), 0);
+            let (mut group, mut keys, mut bytes) = (Vec::new(), 0, 0);
             // If an announcement cannot be closed, the whole record fails: no other change should fail with it.
             let is_alone = |what: &What| matches!(what, What::Close { .. });
-            let fits = |change: &Change, group: &[Change], keys: usize| {
+            let fits = |change: &Change, group: &[Change], keys: usize, bytes: usize| {
                 let alone = is_alone(&change.what) || group.iter().any(|other| is_alone(&other.what));
-                group.is_empty() || !alone && keys + change.what.len() <= MOST_KEYS
+                let is_small = keys + change.what.len() <= MOST_KEYS && bytes + change.what.bytes() <= MOST_BYTES;
+                group.is_empty() || !alone && is_small
             };
-            while let Some(change) = changes.next_if(|change| fits(change, &group, keys)) {
+            while let Some(change) = changes.next_if(|change| fits(change, &group, keys, bytes)) {
                 keys += change.what.len();
+                bytes += change.what.bytes();
                 group.push(change);
             }
             let learned = queries.split_off(queries.len().saturating_sub(MOST_KEYS));
             let made = self.make(&group, &learned).await;
-            let (reply, trouble) = match made {
-                Ok(changed) => (Ok(changed), None),
-                Err(trouble @ Trouble::Lost) => (Err(Error::from(Trouble::Lost)), Some(trouble)),
-                Err(trouble) => (Err(trouble.into()), None),
-            };
+            let is_lost = matches!(made, Err(Trouble::Lost | Trouble::Doubt(_)));
+            let reply = made.map_err(Error::from);
             group.into_iter().for_each(|change| drop(change.reply.send(reply.clone())));
-            if let Some(trouble) = trouble {
+            if is_lost {
                 let error = Error::from(Trouble::Lost);
                 changes.for_each(|change| drop(change.reply.send(Err(error.clone()))));
-                return Err(trouble);
+                return Err(Trouble::Lost);
             }
         }
         Ok(())
@@ -323,7 +336,7 @@ impl Desk {
             let draft = match self.draft(group, queries, &kept).await {
                 Ok(draft) => draft,
                 Err(Trouble::Moved) => {
-                    self.catch_up().await?;
+                    self.follow().await?;
                     continue;
                 }
                 Err(Trouble::Full) => {
@@ -339,7 +352,7 @@ impl Desk {
                 if self.inner.engine.head(self.shard).await? == at {
                     return Ok(Changed::nothing(at, self.inner.now()));
                 }
-                self.catch_up().await?;
+                self.follow().await?;
                 continue;
             };
             match self.append(append).await {
@@ -358,7 +371,7 @@ impl Desk {
                 }
                 Ok(Appended::Moved) => {
                     self.take_back(draft);
-                    self.catch_up().await?;
+                    self.follow().await?;
                 }
                 Ok(Appended::Busy(keys)) => {
                     self.take_back(draft);
@@ -372,6 +385,11 @@ impl Desk {
                     self.take_back(draft);
                     return Err(Trouble::Other(Error::Overtaken));
                 }
+                Err(trouble @ (Trouble::Doubt(_) | Trouble::Lost)) => {
+                    // It may have been committed, and the copy without it must not be believed.
+                    self.copy().write().replace(None, Head::default());
+                    return Err(trouble);
+                }
                 Err(trouble) => {
                     self.take_back(draft);
                     return Err(trouble);
@@ -383,32 +401,39 @@ impl Desk {
 
     /// Appends a record. If the answer is lost, finds out what happened: the tag of the record after this head tells.
     async fn append(&self, append: &Append) -> Result<Appended, Trouble> {
-        let mut doubt = false;
+        let (begin, mut doubt) = (self.inner.now(), None);
         loop {
             let answer = self.inner.engine.append(append).await;
-            match answer {
-                Ok(Appended::Moved) if doubt => return self.was_appended(append).await,
-                Ok(answer) => return Ok(answer),
-                Err(EngineError::Unknown(_)) if !self.inner.is_closed() => {
-                    doubt = true;
-                    sleep(PAUSE).await;
-                }
-                Err(error) if doubt && !self.inner.is_closed() => {
-                    // The first attempt may still be under way, so this error decides nothing.
-                    let _ = error;
-                    sleep(PAUSE).await;
-                }
-                Err(error) => return Err(error.into()),
+            match (answer, doubt) {
+                (Ok(Appended::Moved), Some(lost)) => return self.was_appended(append, begin, lost).await,
+                (Ok(answer), _) => return Ok(answer),
+                (Err(error @ EngineError::Unknown(_)), _) => doubt = Some(error),
+                // The first attempt may still be under way, so this error decides nothing.
+                (Err(_), Some(lost)) => doubt = Some(lost),
+                (Err(error), None) => return Err(error.into()),
             }
+            doubt = Some(self.still_hopes(begin, doubt).await?);
         }
     }
 
+    /// Pauses before the next attempt to find out what became of a record, unless it is too late.
+    async fn still_hopes(&self, begin: Moment, lost: Option<EngineError>) -> Result<EngineError, Trouble> {
+        let lost = lost.unwrap_or_else(|| EngineError::Unknown("no answer".to_owned()));
+        if self.inner.is_closed() || self.inner.now().since(begin) > self.inner.time() * DOUBT {
+            return Err(Trouble::Doubt(lost));
+        }
+        sleep(PAUSE).await;
+        Ok(lost)
+    }
+
     /// The head has moved. Was it this append that moved it?
-    async fn was_appended(&self, append: &Append) -> Result<Appended, Trouble> {
+    async fn was_appended(&self, append: &Append, begin: Moment, lost: EngineError) -> Result<Appended, Trouble> {
+        let mut lost = lost;
         loop {
             match self.inner.engine.read(self.shard, append.after, 1).await {
                 Ok(Log::Records(records)) => {
                     let is_own = records.first().is_some_and(|logged| logged.at == append.head());
+                    // They were in the index, so they had a value, but for one whose announcement is open.
                     let deleted = || append.values.iter().filter(|(_, value)| value.is_none());
                     return Ok(match is_own {
                         true => Appended::Done(deleted().map(|(key, _)| key.clone()).collect()),
@@ -416,8 +441,7 @@ impl Desk {
                     });
                 }
                 Ok(Log::Cut | Log::Broken) => return Err(Trouble::Lost),
-                Err(error) if self.inner.is_closed() => return Err(error.into()),
-                Err(_) => sleep(PAUSE).await,
+                Err(_) => lost = self.still_hopes(begin, Some(lost)).await?,
             }
         }
     }
@@ -459,13 +483,21 @@ impl Desk {
 }
 
 impl What {
+    /// The bytes of its keys and values.
+    fn bytes(&self) -> usize {
+        match self {
+            What::Put { values } => values.iter().map(|(key, value)| key.len() + value.len()).sum(),
+            what => what.keys().map(|key| key.len()).sum(),
+        }
+    }
+
     /// The number of keys.
     fn len(&self) -> usize {
         match self {
             What::Announce { keys, .. } | What::Remove { keys } | What::Retire { keys, .. } | What::Adopt { keys } => {
                 keys.len()
             }
-            What::Watch { .. } | What::Unwatch { .. } => 0,
+            What::Watch { .. } => 0,
             What::Put { values } => values.len(),
             What::Close { open, .. } => open.keys.len(),
             What::Move { stored, gone, .. } => stored.len() + gone.len(),

@@ -1,14 +1,17 @@
 //! Changes that share a record.
 
-use super::{Change, Request, What};
-use crate::names::Shard;
+use super::{Change, Changed, Request, What};
+use crate::engine::Open;
+use crate::error::Error;
+use crate::names::{Announcement, MemberId, Shard};
 use crate::{Level, MemoryEngine, Set, Shared};
+use std::collections::HashSet;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use twiceshy::remote::Key;
 
-/// Makes changes that wait for the desk at the same time, so that they share a record.
-async fn together(guard: &Shared, changes: Vec<What>) {
+/// Makes changes that wait for the desk at the same time.
+async fn at_once(guard: &Shared, changes: Vec<What>) -> Vec<Result<Changed, Error>> {
     let inner = &guard.inner;
     let mut replies = Vec::new();
     {
@@ -22,10 +25,17 @@ async fn together(guard: &Shared, changes: Vec<What>) {
             replies.push(answer);
         }
     }
-    let mut positions = Vec::new();
+    let mut answers = Vec::new();
     for reply in replies {
-        positions.push(reply.await.expect("an answer").expect("memory").at.position);
+        answers.push(reply.await.expect("an answer"));
     }
+    answers
+}
+
+/// Makes changes that share a record.
+async fn together(guard: &Shared, changes: Vec<What>) {
+    let answers = at_once(guard, changes).await;
+    let mut positions: Vec<u64> = answers.into_iter().map(|answer| answer.expect("memory").at.position).collect();
     positions.dedup();
     assert_eq!(positions.len(), 1, "they share a record");
 }
@@ -46,4 +56,20 @@ async fn a_key_stays_if_a_record_writes_its_value_and_tells_of_the_end_of_an_old
     together(&guard, vec![put(), What::Remove { keys: vec![key.clone()] }, gone()]).await;
     assert_eq!(guard.get(b"key").await.expect("memory"), None);
     assert_eq!(guard.stats().copies[0].keys, 0);
+}
+
+#[tokio::test]
+async fn an_announcement_that_somebody_else_has_closed_fails_alone() {
+    let engine = MemoryEngine::new();
+    Set::new().create(&engine).await.expect("a new engine");
+    let guard = Shared::open(engine).await.expect("a set");
+    let announce =
+        |number: u64| What::Announce { id: Announcement(number), keys: vec![Key::from(&number.to_le_bytes()[..])] };
+    let closed = Open { id: Announcement(99), member: MemberId(5), keys: vec![Key::from(&b"dead"[..])] };
+    let close = What::Close { open: closed, stored: HashSet::new() };
+    let answers = at_once(&guard, vec![announce(1), announce(2), close, announce(3)]).await;
+    let is_done: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(is_done, [true, true, false, true], "{answers:?}");
+    assert!(matches!(answers[2], Err(Error::Overtaken)));
+    assert!((1..4u64).all(|number| guard.may_contain(&number.to_le_bytes())));
 }

@@ -44,6 +44,10 @@ impl Watches {
         others.for_each(|(_, watch)| watch.note(keys));
     }
 
+    pub(super) fn end(&mut self, id: Announcement) {
+        self.0.remove(&id);
+    }
+
     /// Records were skipped.
     pub(crate) fn lose(&mut self) {
         self.0.values_mut().for_each(|watch| watch.is_lost = true);
@@ -56,7 +60,7 @@ impl Watches {
 }
 
 impl Desk {
-    /// Begins and ends the watches that these changes ask for. A watch begins with what is announced now: the record of an announcement that
+    /// Begins the watches that these changes ask for. A watch begins with what is announced now: the record of an announcement that
     /// is opened later comes later.
     pub(super) async fn watch(&mut self, group: &[Change]) -> Result<(), Trouble> {
         for Change { what, .. } in group {
@@ -66,10 +70,6 @@ impl Desk {
                 }
                 What::Announce { id, keys } if self.inner.described.beside => {
                     (*id, Some(keys.iter().cloned().collect()), &[][..])
-                }
-                What::Unwatch { id } => {
-                    self.watches.0.remove(id);
-                    continue;
                 }
                 _ => continue,
             };

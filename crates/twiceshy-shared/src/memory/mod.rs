@@ -1,13 +1,15 @@
 //! An engine in this process's memory: for tests, and to try a shared set without a server.
 
+mod line;
 mod state;
 
 use crate::engine::{
     Append, Appended, Engine, EngineError, Log, Member, Open, Promise, Renewal, Renewed, Reply, Settle, Snapshot, Span,
 };
 use crate::names::{Head, MemberId, Shard, SnapshotId};
+use line::Line;
+pub use line::{Fate, Faults};
 use state::State;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -17,9 +19,7 @@ use twiceshy::remote::{Generation, Key, Position};
 #[derive(Clone, Debug, Default)]
 pub struct MemoryEngine {
     shared: Arc<Held>,
-    faults: Option<Faults>,
-    /// `true` while nothing gets through.
-    is_cut: Arc<AtomicBool>,
+    line: Line,
 }
 
 #[derive(Debug, Default)]
@@ -27,19 +27,6 @@ struct Held {
     state: Mutex<State>,
     /// Records were appended.
     news: Notify,
-}
-
-/// How often things go wrong between a process and the engine, and how long messages take: for tests.
-#[derive(Clone, Copy, Debug)]
-pub struct Faults {
-    /// The chance that a request is lost.
-    pub lost_request: f64,
-    /// The chance that an answer is lost.
-    pub lost_answer: f64,
-    /// The chance that a message is late.
-    pub late: f64,
-    /// The longest time that a late message takes.
-    pub delay: Duration,
 }
 
 impl MemoryEngine {
@@ -50,23 +37,17 @@ impl MemoryEngine {
 
     /// The same set over a bad line.
     pub fn with_faults(&self, faults: Faults) -> MemoryEngine {
-        MemoryEngine { shared: Arc::clone(&self.shared), faults: Some(faults), is_cut: Arc::default() }
+        MemoryEngine { shared: Arc::clone(&self.shared), line: Line::bad(faults) }
+    }
+
+    /// The same set over a line on which this decides what becomes of each request, by the name of its function.
+    pub fn with_script(&self, script: impl Fn(&str) -> Fate + Send + Sync + 'static) -> MemoryEngine {
+        MemoryEngine { shared: Arc::clone(&self.shared), line: Line::scripted(script) }
     }
 
     /// From now on this line loses everything, or nothing more than before.
     pub fn cut_line(&self, is_cut: bool) {
-        self.is_cut.store(is_cut, Ordering::Release);
-    }
-
-    /// Fails if the line is cut, when it is so no more: until then nobody knows.
-    async fn pass(&self, what: &str) -> Result<(), EngineError> {
-        if !self.is_cut.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        while self.is_cut.load(Ordering::Acquire) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        Err(EngineError::Unknown(format!("the {what} was lost")))
+        self.line.cut(is_cut);
     }
 
     /// Writes or deletes a value past all guards, as plain SQL would: with an entry in the outbox.
@@ -78,41 +59,18 @@ impl MemoryEngine {
         with(&mut self.shared.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Carries out a request, after and before what may go wrong.
+    /// Carries out a request of this name, after and before what may go wrong.
     fn request<'a, T: Send + 'a>(
         &'a self,
+        name: &'static str,
         work: impl FnOnce(&mut State) -> Result<T, EngineError> + Send + 'a,
     ) -> Reply<'a, T> {
         Box::pin(async move {
-            self.pass("request").await?;
-            let Some(faults) = self.faults else { return self.locked(work) };
-            faults.travel().await;
-            self.pass("request").await?;
-            if chance(faults.lost_request) {
-                return Err(EngineError::Unknown("the request was lost".to_owned()));
-            }
+            let fate = self.line.carry_request(name).await?;
             let answer = self.locked(work);
-            faults.travel().await;
-            self.pass("answer").await?;
-            match chance(faults.lost_answer) {
-                true => Err(EngineError::Unknown("the answer was lost".to_owned())),
-                false => answer,
-            }
+            self.line.carry_answer(fate).await?;
+            answer
         })
-    }
-}
-
-/// `true` with this probability.
-fn chance(probability: f64) -> bool {
-    probability > 0.0 && ((crate::names::random() >> 10) as f64 / (1u64 << 53) as f64) < probability
-}
-
-impl Faults {
-    async fn travel(&self) {
-        if chance(self.late) {
-            let share = (crate::names::random() >> 10) as f64 / (1u64 << 53) as f64;
-            tokio::time::sleep(self.delay.mul_f64(share)).await;
-        }
     }
 }
 
@@ -126,19 +84,19 @@ impl Engine for MemoryEngine {
     }
 
     fn create<'a>(&'a self, description: &'a [u8], shards: u32) -> Reply<'a, bool> {
-        self.request(move |state| Ok(state.create(description, shards)))
+        self.request("create", move |state| Ok(state.create(description, shards)))
     }
 
     fn description(&self) -> Reply<'_, Option<Vec<u8>>> {
-        self.request(|state| Ok(state.description.clone()))
+        self.request("description", |state| Ok(state.description.clone()))
     }
 
     fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
-        self.request(move |state| state.shard(shard).map(|of| of.join(member)))
+        self.request("join", move |state| state.shard(shard).map(|of| of.join(member)))
     }
 
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
-        self.request(move |state| {
+        self.request("leave", move |state| {
             state.shard(shard).map(|of| {
                 of.members.remove(&member);
             })
@@ -146,31 +104,31 @@ impl Engine for MemoryEngine {
     }
 
     fn renew<'a>(&'a self, renewals: &'a [Renewal]) -> Reply<'a, Vec<Option<Renewed>>> {
-        self.request(move |state| renewals.iter().map(|renewal| state.renew(renewal)).collect())
+        self.request("renew", move |state| renewals.iter().map(|renewal| state.renew(renewal)).collect())
     }
 
     fn acknowledge(&self, shard: Shard, member: MemberId, position: u64) -> Reply<'_, ()> {
-        self.request(move |state| state.shard(shard).map(|of| of.acknowledge(member, position)))
+        self.request("acknowledge", move |state| state.shard(shard).map(|of| of.acknowledge(member, position)))
     }
 
     fn members(&self, shard: Shard) -> Reply<'_, Vec<Member>> {
-        self.request(move |state| Ok(state.shard(shard)?.members.values().copied().collect()))
+        self.request("members", move |state| Ok(state.shard(shard)?.members.values().copied().collect()))
     }
 
     fn strike(&self, shard: Shard, member: MemberId, renewed: u64) -> Reply<'_, bool> {
-        self.request(move |state| Ok(state.shard(shard)?.strike(member, renewed)))
+        self.request("strike", move |state| Ok(state.shard(shard)?.strike(member, renewed)))
     }
 
     fn head(&self, shard: Shard) -> Reply<'_, Head> {
-        self.request(move |state| Ok(state.shard(shard)?.head()))
+        self.request("head", move |state| Ok(state.shard(shard)?.head()))
     }
 
     fn read(&self, shard: Shard, after: Head, limit: usize) -> Reply<'_, Log> {
-        self.request(move |state| Ok(state.shard(shard)?.read(after, limit)))
+        self.request("read", move |state| Ok(state.shard(shard)?.read(after, limit)))
     }
 
     fn candidates<'a>(&'a self, shard: Shard, spans: &'a [Span]) -> Reply<'a, (Head, Vec<Vec<Key>>)> {
-        self.request(move |state| {
+        self.request("candidates", move |state| {
             let of = state.shard(shard)?;
             Ok((of.head(), spans.iter().map(|span| of.candidates(span)).collect()))
         })
@@ -183,7 +141,7 @@ impl Engine for MemoryEngine {
         after: Option<&'a Position>,
         limit: usize,
     ) -> Reply<'a, (Head, Vec<Position>)> {
-        self.request(move |state| {
+        self.request("walk", move |state| {
             let of = state.shard(shard)?;
             Ok((of.head(), of.walk(generation, after, limit)))
         })
@@ -191,51 +149,54 @@ impl Engine for MemoryEngine {
 
     fn append<'a>(&'a self, append: &'a Append) -> Reply<'a, Appended> {
         Box::pin(async move {
-            let appended = self.request(move |state| state.append(append)).await;
+            let appended = self.request("append", move |state| state.append(append)).await;
             self.shared.news.notify_waiters();
             appended
         })
     }
 
     fn settle<'a>(&'a self, settle: &'a Settle) -> Reply<'a, bool> {
-        self.request(move |state| state.settle(settle))
+        self.request("settle", move |state| state.settle(settle))
     }
 
     fn open(&self, shard: Shard) -> Reply<'_, Vec<Open>> {
-        self.request(move |state| Ok(state.shard(shard)?.open.values().cloned().collect()))
+        self.request("open", move |state| Ok(state.shard(shard)?.open.values().cloned().collect()))
     }
 
     fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>> {
-        self.request(move |state| {
+        self.request("get", move |state| {
             keys.iter().map(|(shard, key)| Ok(state.shard(*shard)?.values.get(key).cloned())).collect()
         })
     }
 
     fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>> {
-        self.request(move |state| Ok(state.keys_of_values(after, limit)))
+        self.request("keys_of_values", move |state| Ok(state.keys_of_values(after, limit)))
     }
 
-    fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
-        self.request(move |state| Ok(state.outbox.iter().take(limit).map(|(id, key)| (*id, key.clone())).collect()))
+    fn outbox(&self, after: u64, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
+        self.request("outbox", move |state| {
+            let waiting = state.outbox.range(after.saturating_add(1)..);
+            Ok(waiting.take(limit).map(|(id, key)| (*id, key.clone())).collect())
+        })
     }
 
     fn save<'a>(&'a self, shard: Shard, snapshot: Snapshot, bytes: &'a [u8]) -> Reply<'a, ()> {
-        self.request(move |state| state.shard(shard).map(|of| of.snapshots.push((snapshot, bytes.to_vec()))))
+        self.request("save", move |state| state.shard(shard).map(|of| of.snapshots.push((snapshot, bytes.to_vec()))))
     }
 
     fn load(&self, shard: Shard, id: SnapshotId) -> Reply<'_, Option<Vec<u8>>> {
-        self.request(move |state| {
+        self.request("load", move |state| {
             let of = state.shard(shard)?;
             Ok(of.snapshots.iter().find(|(snapshot, _)| snapshot.id == id).map(|(_, bytes)| bytes.clone()))
         })
     }
 
     fn newest(&self, shard: Shard) -> Reply<'_, Option<Snapshot>> {
-        self.request(move |state| Ok(state.shard(shard)?.newest()))
+        self.request("newest", move |state| Ok(state.shard(shard)?.newest()))
     }
 
     fn cut(&self, shard: Shard, up_to: u64) -> Reply<'_, ()> {
-        self.request(move |state| state.shard(shard).map(|of| of.cut(up_to)))
+        self.request("cut", move |state| state.shard(shard).map(|of| of.cut(up_to)))
     }
 
     fn wait<'a>(&'a self, known: &'a [(Shard, u64)], timeout: Duration) -> Reply<'a, Vec<Shard>> {
@@ -245,13 +206,13 @@ impl Engine for MemoryEngine {
             // From here on no news is missed.
             news.as_mut().enable();
             let moved = || self.locked(|state| state.moved(known));
-            self.pass("request").await?;
+            self.line.pass("request").await?;
             let at_once = moved();
             if !at_once.is_empty() {
                 return Ok(at_once);
             }
             let _ = tokio::time::timeout(timeout, news).await;
-            self.pass("answer").await?;
+            self.line.pass("answer").await?;
             Ok(moved())
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::background;
 use crate::engine::EngineError;
+use crate::names::random;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -13,8 +14,16 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Row, Socket, Statement};
 
-/// How long the server has to answer. A transaction that waits for another is one of milliseconds.
+/// How long the server has to answer. A transaction that waits for another is one of milliseconds. The server gives up a statement before
+/// this time is over (see the settings of a connection), so that its end is known.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a statement is run that the server gives up.
+const ATTEMPTS: u32 = 5;
+
+/// The states in which the server has given up a transaction, so that nothing has happened, and asks for it again: it could not be put in an order
+/// with others, it and others waited for each other, or it waited for a lock for too long.
+const GIVEN_UP: [&str; 3] = ["40001", "40P01", "55P03"];
 
 /// What a connection receives that nobody asked for.
 pub(super) type Heard = Arc<dyn Fn(AsyncMessage) + Send + Sync>;
@@ -99,8 +108,27 @@ impl Line {
         Ok(new)
     }
 
-    /// Runs one statement: a transaction of its own.
+    /// Runs one statement: a transaction of its own. One that the server gave up to let another go on is run again.
     pub(super) async fn query(
+        &self,
+        text: &'static str,
+        types: &[Type],
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Failure> {
+        for attempt in 1..ATTEMPTS {
+            match self.query_once(text, types, values).await {
+                Err(Failure::Refused { code, .. }) if GIVEN_UP.contains(&&*code) => {
+                    // Not all at the same moment.
+                    let millis = u64::from(attempt) * (1 + random() % 10);
+                    tokio::time::sleep(Duration::from_millis(millis)).await;
+                }
+                answer => return answer,
+            }
+        }
+        self.query_once(text, types, values).await
+    }
+
+    async fn query_once(
         &self,
         text: &'static str,
         types: &[Type],

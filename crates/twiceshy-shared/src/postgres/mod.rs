@@ -3,6 +3,7 @@
 mod append;
 mod line;
 mod news;
+mod snapshots;
 
 use crate::engine::{
     Append, Appended, Engine, EngineError, Log, Logged, Member, Open, Promise, Renewal, Renewed, Reply, Settle,
@@ -32,16 +33,15 @@ const LONGEST_KEY: usize = 2_000;
 /// The connections for transactions that must be on disk when they return. Those that wait for the disk at once share the wait.
 const COMMITTERS: usize = 4;
 
-/// The bytes of a piece of a snapshot.
-const CHUNK: usize = 1 << 20;
-
-/// Statements are planned without statistics, and must use the index in any case. Clients see a broken connection after some seconds.
-const SETTINGS: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan;
-    SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'; SET jit = off";
+/// Statements are planned without statistics, and must use the index in any case. The server gives
+/// up a statement before its client does, so that the client knows its end.
+const SETTINGS: &str = "SET lock_timeout = '2s'; SET statement_timeout = '9s'; SET plan_cache_mode = force_generic_plan;
+    SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'; SET jit = off";
 
 /// For what may be lost in a crash of the server: acknowledgements and notifications.
 const QUICK_SETTINGS: &str =
-    "SET synchronous_commit = off; SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan;
+    "SET lock_timeout = '2s'; SET statement_timeout = '9s'; SET synchronous_commit = off; SET enable_seqscan = off; SET enable_bitmapscan = off;
+    SET plan_cache_mode = force_generic_plan;
     SET client_min_messages = warning; SET jit = off";
 
 /// A shared set in a PostgreSQL database.
@@ -69,6 +69,8 @@ pub struct PostgresEngine {
     committers: [Line; COMMITTERS],
     next: AtomicUsize,
     reader: Line,
+    /// A renewal must not wait behind a transaction that waits.
+    renewals: Line,
     quick: Arc<Line>,
     teller: Teller,
     listener: Listener,
@@ -122,6 +124,7 @@ impl PostgresEngine {
             committers: [(); COMMITTERS].map(|()| line(SETTINGS)),
             next: AtomicUsize::new(0),
             reader: line(SETTINGS),
+            renewals: line(SETTINGS),
             teller: Teller::start(Arc::clone(&quick), channel.clone()),
             quick,
             listener: Listener::default(),
@@ -243,7 +246,7 @@ impl Engine for PostgresEngine {
             let members: Vec<i64> = renewals.iter().map(|renewal| renewal.member.0 as i64).collect();
             let acknowledged: Vec<i64> = renewals.iter().map(|renewal| at_most(renewal.acknowledged)).collect();
             let types = [Type::INT4_ARRAY, Type::INT8_ARRAY, Type::INT8_ARRAY];
-            let rows = self.committer().query(text, &types, &[&shards, &members, &acknowledged]).await?;
+            let rows = self.renewals.query(text, &types, &[&shards, &members, &acknowledged]).await?;
             let renewed = |row: &Row| {
                 let renewed = Renewed { head: head(row, 0), outbox_is_empty: !row.get::<_, bool>(2) };
                 row.get::<_, bool>(3).then_some(renewed)
@@ -316,7 +319,7 @@ impl Engine for PostgresEngine {
                 FROM unnest($2::int[], $3::smallint[], $4::bigint[], $5::bigint[]) WITH ORDINALITY a(generation, ord, first, last, number)
                 CROSS JOIN LATERAL (
                     SELECT e.key FROM {set}.entry e WHERE e.shard = $1 AND e.generation = a.generation AND e.ord = a.ord
-                    AND e.word BETWEEN a.first AND a.last) e";
+                    AND e.word BETWEEN a.first AND a.last OFFSET 0) e";
             let generations: Vec<i32> = spans.iter().map(|span| span.generation.0 as i32).collect();
             let orders: Vec<i16> = spans.iter().map(|span| i16::from(span.order.0)).collect();
             let firsts: Vec<i64> = spans.iter().map(|span| word(span.first)).collect();
@@ -383,8 +386,11 @@ impl Engine for PostgresEngine {
 
     fn settle<'a>(&'a self, settle: &'a Settle) -> Reply<'a, bool> {
         Box::pin(async move {
-            let shards: Vec<i32> = settle.close.iter().map(|(shard, _)| shard.0 as i32).collect();
-            let ids: Vec<i64> = settle.close.iter().map(|(_, id)| id.0 as i64).collect();
+            let mut close: Vec<(i32, i64)> =
+                settle.close.iter().map(|(shard, id)| (shard.0 as i32, id.0 as i64)).collect();
+            // As others close them: otherwise two transactions could wait for each other.
+            close.sort_unstable();
+            let (shards, ids): (Vec<i32>, Vec<i64>) = close.into_iter().unzip();
             let keys: Vec<&[u8]> = settle.values.iter().map(|(_, key, _)| &**key).collect();
             let values: Vec<&[u8]> = settle.values.iter().map(|(.., value)| &**value).collect();
             let types = [Type::INT4_ARRAY, Type::INT8_ARRAY, Type::BYTEA_ARRAY, Type::BYTEA_ARRAY];
@@ -413,7 +419,7 @@ impl Engine for PostgresEngine {
     fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>> {
         Box::pin(async move {
             let text = "SELECT a.number, v.value FROM unnest($1::bytea[]) WITH ORDINALITY a(key, number)
-                CROSS JOIN LATERAL (SELECT v.value FROM {set}.value v WHERE v.key = a.key) v";
+                CROSS JOIN LATERAL (SELECT v.value FROM {set}.value v WHERE v.key = a.key OFFSET 0) v";
             let asked: Vec<&[u8]> = keys.iter().map(|(_, key)| &**key).collect();
             let rows = self.reader.query(text, &[Type::BYTEA_ARRAY], &[&asked]).await?;
             let mut values = vec![None; keys.len()];
@@ -433,67 +439,25 @@ impl Engine for PostgresEngine {
         })
     }
 
-    fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
+    fn outbox(&self, after: u64, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
         Box::pin(async move {
-            let text = "SELECT id, key FROM {set}.outbox ORDER BY id LIMIT $1";
-            let rows = self.reader.query(text, &[Type::INT8], &[&at_most(limit as u64)]).await?;
+            let text = "SELECT id, key FROM {set}.outbox WHERE id > $1 ORDER BY id LIMIT $2";
+            let types = [Type::INT8, Type::INT8];
+            let rows = self.reader.query(text, &types, &[&at_most(after), &at_most(limit as u64)]).await?;
             Ok(rows.iter().map(|row| (row.get::<_, i64>(0) as u64, Key::from(row.get::<_, &[u8]>(1)))).collect())
         })
     }
 
     fn save<'a>(&'a self, shard: Shard, snapshot: Snapshot, bytes: &'a [u8]) -> Reply<'a, ()> {
-        Box::pin(async move {
-            let text = "WITH pieces AS (
-                    INSERT INTO {set}.chunk (shard, id, number, bytes)
-                    SELECT $1, $2, a.number, a.bytes FROM unnest($7::bytea[]) WITH ORDINALITY a(bytes, number))
-                INSERT INTO {set}.snapshot (shard, id, position, tag, digest, bytes) VALUES ($1, $2, $3, $4, $5, $6)";
-            let chunks: Vec<&[u8]> = bytes.chunks(CHUNK).collect();
-            let Snapshot { id, at, digest, bytes: len } = snapshot;
-            let number = Type::INT8;
-            let types =
-                [Type::INT4, number.clone(), number.clone(), number.clone(), number.clone(), number, Type::BYTEA_ARRAY];
-            let values: [&(dyn ToSql + Sync); 7] = [
-                &(shard.0 as i32),
-                &(id.0 as i64),
-                &(at.position as i64),
-                &(at.tag as i64),
-                &(digest as i64),
-                &(len as i64),
-                &chunks,
-            ];
-            self.committer().query(text, &types, &values).await?;
-            Ok(())
-        })
+        Box::pin(self.save_chunks(shard, snapshot, bytes))
     }
 
     fn load(&self, shard: Shard, id: SnapshotId) -> Reply<'_, Option<Vec<u8>>> {
-        Box::pin(async move {
-            let text =
-                "SELECT c.bytes FROM {set}.snapshot s LEFT JOIN {set}.chunk c ON c.shard = s.shard AND c.id = s.id
-                WHERE s.shard = $1 AND s.id = $2 ORDER BY c.number";
-            let types = [Type::INT4, Type::INT8];
-            let rows = self.reader.query(text, &types, &[&(shard.0 as i32), &(id.0 as i64)]).await?;
-            let bytes = |row: &Row| row.get::<_, Option<Vec<u8>>>(0).unwrap_or_default();
-            Ok((!rows.is_empty()).then(|| rows.iter().flat_map(bytes).collect()))
-        })
+        Box::pin(self.load_chunks(shard, id))
     }
 
     fn newest(&self, shard: Shard) -> Reply<'_, Option<Snapshot>> {
-        Box::pin(async move {
-            let text = "SELECT n.position, n.tag, n.id, n.digest, n.bytes FROM {set}.snapshot n JOIN {set}.shard s ON s.id = n.shard
-                WHERE n.shard = $1 AND (n.position = s.cut_position AND n.tag = s.cut_tag OR EXISTS (
-                    SELECT 1 FROM {set}.log l WHERE l.shard = n.shard AND l.position = n.position AND l.tag = n.tag))
-                ORDER BY n.position DESC LIMIT 1";
-            let rows = self.reader.query(text, &[Type::INT4], &[&(shard.0 as i32)]).await?;
-            let number = |row: &Row, at: usize| row.get::<_, i64>(at) as u64;
-            let snapshot = |row: &Row| Snapshot {
-                id: SnapshotId(number(row, 2)),
-                at: head(row, 0),
-                digest: number(row, 3),
-                bytes: number(row, 4),
-            };
-            Ok(rows.first().map(snapshot))
-        })
+        Box::pin(self.newest_snapshot(shard))
     }
 
     fn cut(&self, shard: Shard, up_to: u64) -> Reply<'_, ()> {

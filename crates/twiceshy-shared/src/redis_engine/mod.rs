@@ -217,7 +217,7 @@ impl Engine for RedisEngine {
     }
 
     /// Nobody can write past the guard here.
-    fn outbox(&self, _: usize) -> Reply<'_, Vec<(u64, Key)>> {
+    fn outbox(&self, _: u64, _: usize) -> Reply<'_, Vec<(u64, Key)>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 

@@ -169,7 +169,7 @@ async fn take(engine: Arc<dyn Engine>) -> Result<Survey, Error> {
     for shard in (0..described.shards).map(Shard) {
         shards.push(survey_shard(&Source { engine: &*engine, described: &described, shard }).await?);
     }
-    let count = engine.outbox(MOST_COUNTED).await?.len();
+    let count = engine.outbox(0, MOST_COUNTED).await?.len();
     let Description { kind, rate, beside, time: lease, .. } = described;
     let level = if described.exact { Level::Exact } else { Level::Within(lease) };
     let outbox = Waiting { count: count as u64, or_more: count >= MOST_COUNTED };

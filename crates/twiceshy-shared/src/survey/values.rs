@@ -73,7 +73,7 @@ async fn judge(
         let open: HashSet<Key> = engine.open(shard).await?.into_iter().flat_map(|open| open.keys).collect();
         let asked: Vec<(Shard, Key)> = keys.iter().map(|key| (shard, key.clone())).collect();
         let values = engine.get(&asked).await?;
-        let waiting: HashSet<Key> = engine.outbox(usize::MAX).await?.into_iter().map(|(_, key)| key).collect();
+        let waiting: HashSet<Key> = engine.outbox(0, usize::MAX).await?.into_iter().map(|(_, key)| key).collect();
         if engine.head(shard).await? != before {
             continue;
         }

@@ -304,8 +304,8 @@ impl Engine for Liar {
         })
     }
 
-    fn outbox(&self, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
-        self.honest.outbox(limit)
+    fn outbox(&self, after: u64, limit: usize) -> Reply<'_, Vec<(u64, Key)>> {
+        self.honest.outbox(after, limit)
     }
 
     fn save<'a>(&'a self, shard: Shard, snapshot: Snapshot, bytes: &'a [u8]) -> Reply<'a, ()> {

@@ -28,6 +28,8 @@ pub struct Reader {
     header: Header,
     chunks: VecDeque<Cursor<Vec<u8>>>,
     remaining: u64,
+    /// `true` if numbers take as few bytes as they need.
+    is_short: bool,
 }
 
 impl Reader {
@@ -46,7 +48,12 @@ impl Reader {
         if !header::read_up_to(source, 1)?.is_empty() {
             return Err(LoadError::TrailingBytes);
         }
-        Ok(Self { remaining: header.payload_len, chunks, header })
+        Ok(Self { remaining: header.payload_len, chunks, header, is_short: false })
+    }
+
+    /// For what [`Writer::short`](super::Writer::short) wrote.
+    pub(crate) fn short(self) -> Reader {
+        Reader { is_short: true, ..self }
     }
 
     /// The kind of filter that was saved.
@@ -97,7 +104,7 @@ impl Reader {
     ///
     /// [`LoadError::Invalid`] if the payload has fewer left.
     pub fn u16(&mut self) -> Result<u16, LoadError> {
-        self.array().map(u16::from_le_bytes)
+        self.number(Self::array::<2>, u16::from_le_bytes)
     }
 
     /// Takes four bytes, the lowest first.
@@ -106,7 +113,7 @@ impl Reader {
     ///
     /// [`LoadError::Invalid`] if the payload has fewer left.
     pub fn u32(&mut self) -> Result<u32, LoadError> {
-        self.array().map(u32::from_le_bytes)
+        self.number(Self::array::<4>, u32::from_le_bytes)
     }
 
     /// Takes eight bytes, the lowest first.
@@ -115,7 +122,7 @@ impl Reader {
     ///
     /// [`LoadError::Invalid`] if the payload has fewer left.
     pub fn u64(&mut self) -> Result<u64, LoadError> {
-        self.array().map(u64::from_le_bytes)
+        self.number(Self::array::<8>, u64::from_le_bytes)
     }
 
     /// Takes a byte string. The vector has no spare capacity.
@@ -162,6 +169,35 @@ impl Reader {
         }
     }
 
+    #[inline]
+    fn number<A, T: TryFrom<u64>>(
+        &mut self,
+        take: impl FnOnce(&mut Reader) -> Result<A, LoadError>,
+        of: impl FnOnce(A) -> T,
+    ) -> Result<T, LoadError> {
+        match self.is_short {
+            false => take(self).map(of),
+            true => T::try_from(self.short_number()?).map_err(|_| LoadError::invalid("a number in it is too large")),
+        }
+    }
+
+    /// A number of seven bits a byte, the lowest first. There is one way to write each number.
+    fn short_number(&mut self) -> Result<u64, LoadError> {
+        let mut number = 0;
+        for shift in (0..70).step_by(7) {
+            let [byte] = self.array()?;
+            let bits = u64::from(byte & 0x7f);
+            if shift == 63 && bits > 1 || shift > 0 && byte == 0 {
+                break;
+            }
+            number |= bits << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(LoadError::invalid("a number in it is longer than any"))
+    }
+
     fn array<const N: usize>(&mut self) -> Result<[u8; N], LoadError> {
         let mut bytes = [0; N];
         self.fill(&mut bytes)?;
@@ -177,6 +213,20 @@ impl Reader {
     /// Takes the next bytes, all or none of them.
     fn fill(&mut self, out: &mut [u8]) -> Result<(), LoadError> {
         self.remaining = self.remaining.checked_sub(out.len() as u64).ok_or_else(past_the_end)?;
+        if let Some(chunk) = self.chunks.front_mut() {
+            let at = chunk.position() as usize;
+            if let Some(bytes) = chunk.get_ref().get(at..at + out.len()) {
+                out.copy_from_slice(bytes);
+                chunk.set_position((at + out.len()) as u64);
+                return Ok(());
+            }
+        }
+        self.fill_across(out)
+    }
+
+    /// The same where the bytes are in several chunks.
+    #[cold]
+    fn fill_across(&mut self, out: &mut [u8]) -> Result<(), LoadError> {
         let mut filled = 0;
         while filled < out.len() {
             let chunk = self.chunks.front_mut().ok_or_else(past_the_end)?;

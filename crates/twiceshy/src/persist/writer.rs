@@ -18,6 +18,8 @@ const BLOCK_WORDS: usize = 1024;
 #[derive(Default)]
 pub struct Writer<'a> {
     segments: Vec<Segment<'a>>,
+    /// `true` if numbers take as few bytes as they need.
+    is_short: bool,
 }
 
 enum Segment<'a> {
@@ -33,6 +35,12 @@ impl<'a> Writer<'a> {
         Self::default()
     }
 
+    /// A writer whose numbers take as few bytes as they need, seven bits in each: small ones are short. For
+    /// [`Reader::short`](super::Reader::short).
+    pub(crate) fn short() -> Self {
+        Writer { is_short: true, ..Writer::default() }
+    }
+
     /// Appends one byte.
     pub fn u8(&mut self, value: u8) {
         self.field(&[value]);
@@ -40,23 +48,26 @@ impl<'a> Writer<'a> {
 
     /// Appends two bytes, the lowest first.
     pub fn u16(&mut self, value: u16) {
-        self.field(&value.to_le_bytes());
+        self.number(value.into(), &value.to_le_bytes());
     }
 
     /// Appends four bytes, the lowest first.
     pub fn u32(&mut self, value: u32) {
-        self.field(&value.to_le_bytes());
+        self.number(value.into(), &value.to_le_bytes());
     }
 
     /// Appends eight bytes, the lowest first.
     pub fn u64(&mut self, value: u64) {
-        self.field(&value.to_le_bytes());
+        self.number(value, &value.to_le_bytes());
     }
 
     /// Appends a byte string: its length, then its bytes. A slice is borrowed, a vector is moved.
     pub fn bytes(&mut self, bytes: impl Into<Cow<'a, [u8]>>) {
         let bytes = bytes.into();
         self.u64(bytes.len() as u64);
+        if self.is_short {
+            return self.field(&bytes);
+        }
         self.segments.push(Segment::Bytes(bytes));
     }
 
@@ -101,6 +112,20 @@ impl<'a> Writer<'a> {
         // Writing to a vector cannot fail.
         let _ = self.write_fields(&mut bytes);
         hash.words(&bytes).word(0)
+    }
+
+    fn number(&mut self, mut value: u64, bytes: &[u8]) {
+        if !self.is_short {
+            return self.field(bytes);
+        }
+        let (mut short, mut len) = ([0; 10], 0);
+        while value >= 0x80 {
+            short[len] = value as u8 | 0x80;
+            value >>= 7;
+            len += 1;
+        }
+        short[len] = value as u8;
+        self.field(&short[..=len]);
     }
 
     fn field(&mut self, bytes: &[u8]) {

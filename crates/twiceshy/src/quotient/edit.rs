@@ -67,7 +67,8 @@ impl<R: Rule> RankSelectFilter<R> {
         let rewritten: Vec<Slot> = edit.change.remainders.iter().map(|(slot, _)| *slot).collect();
         let undo = self.make(edit);
         let local = &self.local;
-        let whole = |block: &Block| check_block(local, *block, local.table().used_in(*block)).is_ok();
+        let marks_fit = |block: &Block| check_block(local, *block, local.table().used_in(*block)).is_ok();
+        let whole = |block: &Block| !local.is_marked(*block) || marks_fit(block);
         let in_use = |slot: &Slot| local.table().used_in(slot.block()) >> slot.at() & 1 == 1;
         if blocks.iter().all(whole) && rewritten.iter().all(in_use) {
             return Some(undo);

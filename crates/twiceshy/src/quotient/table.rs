@@ -220,15 +220,6 @@ impl<B: BlockBytes> Table<B> {
         Some(free.max(quotient.slot())..self.end())
     }
 
-    /// Where the runs of all quotients up to this one end: the slot after the last of them. At most `quotient` if slot
-    /// `quotient` is free.
-    #[inline(always)]
-    fn end_up_to<W: Word64>(&self, quotient: Quotient) -> Slot {
-        let block = quotient.block();
-        let runs = W::rank(self.blocks.occupieds(block), quotient.at() as u32 + 1);
-        self.end_after::<W>(block, self.offset::<W>(block), runs)
-    }
-
     /// The offset of the next block, from a known offset.
     #[inline(always)]
     fn next_offset<W: Word64>(&self, block: Block, offset: u64) -> u64 {
@@ -432,8 +423,20 @@ impl<B: BlockBytes> Table<B> {
 
     /// The slots of one block that are in use.
     pub(crate) fn used_in(&self, block: Block) -> u64 {
-        let is_used = |at: &u64| self.end_up_to::<Portable>(block.quotient(*at)) > block.slot(*at);
-        (0..SLOTS).filter(is_used).fold(0, |used, at| used | 1 << at)
+        let upwards = |at: u64| u64::MAX.checked_shl(at as u32).unwrap_or(0);
+        let runends = self.blocks.runends(block);
+        // Runs of earlier blocks may reach into this one. After them, each run begins at its quotient or where the one before it ends.
+        let mut end = self.offset::<Portable>(block);
+        let mut used = !upwards(end);
+        let mut quotients = self.blocks.occupieds(block);
+        while quotients != 0 && end < SLOTS {
+            let begin = end.max(quotients.trailing_zeros().into());
+            quotients &= quotients - 1;
+            let ends = runends & upwards(begin);
+            end = if ends == 0 { SLOTS } else { u64::from(ends.trailing_zeros()) + 1 };
+            used |= upwards(begin) & !upwards(end);
+        }
+        used
     }
 
     /// The slots in use, a word for each block.
@@ -442,6 +445,7 @@ impl<B: BlockBytes> Table<B> {
         for (_, run) in self.runs_from(Block(0)) {
             Slot::each(run).for_each(|slot| used[slot.block().index()] |= 1 << slot.at());
         }
+        debug_assert!(self.blocks.numbers().zip(&used).all(|(block, used)| self.used_in(block) == *used));
         used
     }
 

@@ -296,6 +296,76 @@ fn a_plan_cut_or_damaged_anywhere_is_refused() {
     assert!(matches!(Plan::from_bytes(&file), Err(LoadError::WrongKind { .. })));
 }
 
+/// Plans that follow each other.
+fn chain(pair: &AdaptiveFilter, turns: u64) -> Vec<Plan> {
+    let mut filter = pair.filter().boxed();
+    let mut keys = Batch { remote: pair.remote(), came: Vec::new(), went: Vec::new() };
+    let mut plans = Vec::new();
+    for turn in 0..turns {
+        let (come, go, query) = (key(5_000 + turn), key(turn * 2), key(20_000 + turn * 17));
+        for operation in [Operation::Remove(&go), Operation::Insert(&come), Operation::Adapt(&query)] {
+            let plan = filter.plan(operation, &keys).expect("there is room");
+            match plan.outcome() {
+                Outcome::Inserted(Inserted::New) => keys.came.push(come),
+                Outcome::Removed(Removed::Gone | Removed::LeftOrphan) => keys.went.push(go),
+                _ => {}
+            }
+            filter.apply(plan.clone()).expect("it was just planned");
+            plans.push(plan);
+        }
+    }
+    plans
+}
+
+#[test]
+fn several_plans_are_read_as_they_were_written() {
+    for variant in Variant::ALL.iter().filter(|variant| !variant.has_phases()) {
+        let pair = lived(*variant);
+        let plans = chain(&pair, 10);
+        let bytes = Plan::all_to_bytes(&plans);
+        let each: Vec<Vec<u8>> = plans.iter().map(Plan::to_bytes).collect();
+        let long: usize = each.iter().map(Vec::len).sum();
+        assert!(bytes.len() * 10 < long * 6, "{variant:?}: {} bytes for {long}", bytes.len());
+        let read = Plan::all_from_bytes(&bytes).expect("what was written");
+        assert!(read.iter().map(Plan::to_bytes).eq(each), "{variant:?}");
+        let (mut by_plans, mut by_bytes) = (pair.filter().boxed(), pair.filter().boxed());
+        plans.into_iter().for_each(|plan| drop(by_plans.apply(plan).expect("its own plan")));
+        read.into_iter().for_each(|plan| drop(by_bytes.apply(plan).expect("its own plan")));
+        assert!(saved(&*by_plans) == saved(&*by_bytes), "{variant:?}");
+        assert!(Plan::from_bytes(&bytes).is_err(), "they are not one plan");
+        let strays = [&self::plans(&pair)[..1], &self::plans(&pair)[..1]].concat();
+        let read = Plan::all_from_bytes(&Plan::all_to_bytes(&strays)).expect("what was written");
+        assert!(
+            read.iter().map(Plan::to_bytes).eq(strays.iter().map(Plan::to_bytes)),
+            "{variant:?}: plans that do not follow"
+        );
+    }
+    assert!(Plan::all_from_bytes(&Plan::all_to_bytes(&[])).expect("what was written").is_empty());
+}
+
+#[test]
+fn several_plans_cut_or_damaged_anywhere_are_refused_and_hostile_ones_leave_whole_filters() {
+    for variant in Variant::ALL.iter().filter(|variant| !variant.has_phases()) {
+        let pair = lived(*variant);
+        let bytes = Plan::all_to_bytes(&chain(&pair, 1));
+        assert!((0..bytes.len()).all(|at| Plan::all_from_bytes(&bytes[..at]).is_err()));
+        for at in 0..bytes.len() {
+            for flip in [1, 0x80, 0xFF] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flip;
+                assert!(Plan::all_from_bytes(&damaged).is_err(), "byte {at}");
+                if at < 64 {
+                    continue;
+                }
+                seal(&mut damaged);
+                for plan in Plan::all_from_bytes(&damaged).into_iter().flatten() {
+                    offer(&pair, &plan.to_bytes());
+                }
+            }
+        }
+    }
+}
+
 static MAKERS: LazyLock<Vec<AdaptiveFilter>> =
     LazyLock::new(|| Variant::ALL.iter().map(|variant| lived(*variant)).collect());
 

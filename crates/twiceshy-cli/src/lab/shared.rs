@@ -3,9 +3,11 @@
 use super::torture::Killing;
 use crate::numbers;
 use crate::output::{columns, grouped};
+use anyhow::Context;
 use std::io::{stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use twiceshy_lab::report::svg;
 use twiceshy_lab::shared::{EngineKind, MemberTurn, Report, Settings, run_shared, serve_as_member, work_as_member};
 
 /// The variable that holds the address of a set, with its password: command lines can be seen by others.
@@ -42,6 +44,9 @@ pub(crate) struct Args {
     /// The folder for what the processes say; that of a violation stays there [default: a new temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
+    /// Draw how long insertions take into this file
+    #[arg(long, value_name = "FILE.svg")]
+    picture: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -85,6 +90,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         };
         run_shared(&settings, &|turn| member(own, turn), &|address| servant(own, address), progress)
     })?;
+    if let Some(path) = &args.picture {
+        let drawing = svg(&report.measured.picture(args.engine.name(), args.processes))?;
+        std::fs::write(path, drawing).with_context(|| format!("the picture {}", path.display()))?;
+    }
     Ok(report.violations == 0 && report.diverged == 0)
 }
 

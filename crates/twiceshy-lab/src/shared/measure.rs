@@ -3,6 +3,7 @@
 use super::member::Member;
 use super::run::{Settings, make_set};
 use super::server::Server;
+use crate::experiment::{Axis, Curve, Picture};
 use serde::Serialize;
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
@@ -44,8 +45,45 @@ pub struct Measured {
     pub batch_keys_per_second: f64,
     /// The same for rows in the bare engine.
     pub bare_batch_keys_per_second: f64,
+    /// The times of all single insertions.
+    #[serde(skip)]
+    pub times: Times,
     /// The median time from an insertion's end until another process's copy has its record, in a set that shows it within a time.
     pub lag_ms_median: f64,
+}
+
+/// The milliseconds of single insertions.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// Into an exact set.
+    pub exact: Vec<f64>,
+    /// Into a set that shows them within a time.
+    pub within: Vec<f64>,
+    /// Of rows into the bare engine.
+    pub bare: Vec<f64>,
+}
+
+impl Measured {
+    /// How long insertions take: for each share of them, the time that none of it exceeds.
+    pub fn picture(&self, engine: &str, processes: u64) -> Picture {
+        let curve = |label: &str, look: usize, times: &[f64]| {
+            let mut times = times.to_vec();
+            times.sort_by(f64::total_cmp);
+            let shares = [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 100.0];
+            let points = shares.map(|share| (share, median(times.clone(), share / 100.0)));
+            (!times.is_empty()).then(|| Curve::measured(label, look, points.to_vec()))
+        };
+        let Times { exact, within, bare } = &self.times;
+        let lines =
+            [curve("exact", 0, exact), curve("within 2 s", 1, within), curve("a row in the bare engine", 2, bare)];
+        Picture {
+            name: "shared-insertions".to_owned(),
+            title: format!("Insertions into a set that {processes} processes share, {engine}"),
+            x: Axis::linear("share of the insertions, %"),
+            y: Axis::log("milliseconds, at most"),
+            lines: lines.into_iter().flatten().collect(),
+        }
+    }
 }
 
 /// Keys above this are absent.
@@ -259,7 +297,8 @@ pub(super) fn measure(settings: &Settings, server: &Server, servant: &dyn Fn(&st
     if settings.engine.is_exact() {
         let times = servants[0].order(&format!("insert {} {INSERTIONS}", 4 * KEYS))?;
         measured.insert_ms_median = Some(median(times.clone(), 0.5));
-        measured.insert_ms_99 = Some(median(times, 0.99));
+        measured.insert_ms_99 = Some(median(times.clone(), 0.99));
+        measured.times.exact = times;
     }
     drop(servants);
     let within = server.address("within");
@@ -267,11 +306,13 @@ pub(super) fn measure(settings: &Settings, server: &Server, servant: &dyn Fn(&st
     Blocking::create_with(&set, connect(&within).map_err(io::Error::other)?).map_err(io::Error::other)?;
     let mut servants = start(&within, "within")?;
     let times = servants[0].order(&format!("insert 0 {INSERTIONS}"))?;
-    measured.insert_ms_within_median = median(times, 0.5);
+    measured.insert_ms_within_median = median(times.clone(), 0.5);
+    measured.times.within = times;
     measured.lag_ms_median = lag(&mut servants)?;
     drop(servants);
     let bare = server.bare(INSERTIONS, BATCHES)?;
-    measured.bare_insert_ms_median = median(bare.insert_ms, 0.5);
+    measured.bare_insert_ms_median = median(bare.insert_ms.clone(), 0.5);
+    measured.times.bare = bare.insert_ms;
     measured.bare_batch_keys_per_second = bare.batch_keys_per_second;
     measured.bare_lookups_per_second = bare.lookups_per_second;
     Ok(measured)

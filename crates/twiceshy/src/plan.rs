@@ -275,7 +275,8 @@ impl Plan {
         let becomes = Stamp { history: from.u64()?, changes: from.u64()?, ..made_for };
         let plan = Plan::take(made_for, becomes, &mut from)?;
         from.finish()?;
-        plan.follows()
+        plan.check_stamps()?;
+        Ok(plan)
     }
 
     /// Reads plans that [`Plan::all_to_bytes`] wrote.
@@ -287,13 +288,13 @@ impl Plan {
         for _ in 0..from.u64()? {
             let made_for = if from.flag()? { take_stamp(&mut from)? } else { last };
             let becomes = Stamp { history: from.u64()?, ..made_for };
-            let mut plan = Plan::take(made_for, becomes, &mut from)?;
+            plans.push(Plan::take(made_for, becomes, &mut from)?);
+            let Some(plan) = plans.last_mut() else { continue };
             if !matches!(plan.edit, Edit::Nothing) {
                 plan.becomes.changes = made_for.changes.saturating_add(1);
             }
-            let plan = plan.follows()?;
+            plan.check_stamps()?;
             last = plan.becomes;
-            plans.push(plan);
         }
         from.finish()?;
         Ok(plans)
@@ -303,7 +304,8 @@ impl Plan {
     fn take(made_for: Stamp, becomes: Stamp, from: &mut Reader) -> Result<Plan, LoadError> {
         let outcome = take_outcome(from)?;
         let count = from.u64()?;
-        let mut writes = Vec::new();
+        // Most plans have one.
+        let mut writes = Vec::with_capacity(count.min(1) as usize);
         for _ in 0..count {
             writes.push(take_write(from)?);
         }
@@ -319,13 +321,13 @@ impl Plan {
     }
 
     /// Refuses a plan whose stamps do not follow each other.
-    fn follows(self) -> Result<Plan, LoadError> {
+    fn check_stamps(&self) -> Result<(), LoadError> {
         let (before, after) = (self.made_for, self.becomes);
         let follows = match self.edit {
             Edit::Nothing => (before.history, before.changes) == (after.history, after.changes),
             _ => before.changes.checked_add(1) == Some(after.changes),
         };
-        if follows { Ok(self) } else { Err(LoadError::invalid("its stamps do not follow each other")) }
+        if follows { Ok(()) } else { Err(LoadError::invalid("its stamps do not follow each other")) }
     }
 }
 

@@ -79,6 +79,7 @@ CREATE TABLE {set}.chunk (
 );
 ALTER TABLE {set}.chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE {set}.log ALTER COLUMN record SET STORAGE EXTERNAL;
+ALTER TABLE {set}.announcement ALTER COLUMN keys SET STORAGE EXTERNAL;
 
 -- Rows that are written with plain SQL. The functions below set `twiceshy.own`, and log what they write themselves.
 CREATE FUNCTION {set}.note_row() RETURNS trigger LANGUAGE plpgsql AS $$

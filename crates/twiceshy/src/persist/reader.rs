@@ -183,21 +183,20 @@ impl Reader {
 
     /// A number of seven bits a byte, the lowest first. There is one way to write each number.
     fn short_number(&mut self) -> Result<u64, LoadError> {
-        let mut number = 0;
-        for shift in (0..70).step_by(7) {
-            let [byte] = self.array()?;
-            let bits = u64::from(byte & 0x7f);
-            if shift == 63 && bits > 1 || shift > 0 && byte == 0 {
-                break;
-            }
-            number |= bits << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
+        // Most are at hand, and read without a look at each byte's place.
+        if let Some(chunk) = self.chunks.front_mut()
+            && let Some(bytes) = chunk.get_ref().get(chunk.position() as usize..)
+            && let Some((number, len)) = decode(bytes.iter().map(|byte| Ok(*byte)))?
+        {
+            chunk.set_position(chunk.position() + len);
+            self.remaining = self.remaining.checked_sub(len).ok_or_else(past_the_end)?;
+            return Ok(number);
         }
-        Err(LoadError::invalid("a number in it is longer than any"))
+        let bytes = std::iter::from_fn(|| Some(self.u8()));
+        decode(bytes)?.map(|(number, _)| number).ok_or_else(past_the_end)
     }
 
+    #[inline(always)]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], LoadError> {
         let mut bytes = [0; N];
         self.fill(&mut bytes)?;
@@ -211,6 +210,7 @@ impl Reader {
     }
 
     /// Takes the next bytes, all or none of them.
+    #[inline(always)]
     fn fill(&mut self, out: &mut [u8]) -> Result<(), LoadError> {
         self.remaining = self.remaining.checked_sub(out.len() as u64).ok_or_else(past_the_end)?;
         if let Some(chunk) = self.chunks.front_mut() {
@@ -248,6 +248,24 @@ impl fmt::Debug for Reader {
             .field("remaining", &self.remaining)
             .finish_non_exhaustive()
     }
+}
+
+/// A number of seven bits a byte, and how many bytes it took; `None` if there were too few.
+#[inline(always)]
+fn decode(bytes: impl Iterator<Item = Result<u8, LoadError>>) -> Result<Option<(u64, u64)>, LoadError> {
+    let mut number = 0;
+    for (at, byte) in (0..10).zip(bytes) {
+        let (byte, shift) = (byte?, 7 * at);
+        let bits = u64::from(byte & 0x7f);
+        if at == 9 && byte > 1 || at > 0 && byte == 0 {
+            return Err(LoadError::invalid("a number in it is longer than any"));
+        }
+        number |= bits << shift;
+        if byte < 0x80 {
+            return Ok(Some((number, at + 1)));
+        }
+    }
+    Ok(None)
 }
 
 fn past_the_end() -> LoadError {
@@ -398,6 +416,28 @@ mod tests {
         assert_eq!(reader.u16().expect("two bytes"), 0x0201);
         assert_eq!(reader.u8().expect("the last byte"), 3);
         assert!(matches!(reader.u8(), Err(LoadError::Invalid { .. })));
+    }
+
+    #[test]
+    fn short_numbers_are_read_as_written_across_chunks_and_long_forms_are_refused() {
+        let numbers = [0, 1, 127, 128, 300, 1 << 14, u64::from(u32::MAX), 1 << 62, 1 << 63, u64::MAX];
+        let mut writer = Writer::short();
+        numbers.iter().for_each(|number| writer.u64(*number));
+        writer.bytes(b"text");
+        let mut file = Vec::new();
+        writer.finish(1, 2, &mut file).expect("a vector takes every write");
+        for chunk in 1..20 {
+            let mut reader = Reader::open_in_chunks(&mut file.as_slice(), chunk).expect("a whole file").short();
+            assert!(numbers.iter().all(|number| reader.u64().expect("a number") == *number), "chunks of {chunk}");
+            assert_eq!(reader.bytes().expect("the text"), b"text");
+            reader.finish().expect("no field is left");
+        }
+        let is_refused = |payload: &[u8]| matches!(open(payload).short().u64(), Err(LoadError::Invalid { .. }));
+        assert!(is_refused(&[0x80]) && is_refused(&[]), "no end");
+        assert!(is_refused(&[0x80, 0]) && is_refused(&[0xff, 0x80, 0]), "a shorter form is there");
+        assert!(is_refused(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]), "more than 64 bits");
+        assert!(is_refused(&[0xff; 11]));
+        assert!(matches!(open(&[0x80, 0x80, 4]).short().u16(), Err(LoadError::Invalid { .. })), "more than 16 bits");
     }
 
     #[test]

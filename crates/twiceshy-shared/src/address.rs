@@ -19,6 +19,8 @@ pub fn is_address(text: &str) -> bool {
 pub fn connect(address: &str) -> Result<Arc<dyn Engine>, EngineError> {
     let failed = |what: &str| Err(EngineError::Failed(what.to_owned()));
     let (url, set) = address.rsplit_once('#').unwrap_or((address, SET));
+    #[cfg(not(any(feature = "postgres", feature = "redis")))]
+    let _ = set;
     match url.split_once("://").map(|(scheme, _)| scheme) {
         #[cfg(feature = "postgres")]
         Some("postgres" | "postgresql") => Ok(Arc::new(crate::PostgresEngine::new(url, set)?)),

@@ -142,6 +142,7 @@ impl Opening {
                 member: AtomicU64::new(0),
                 desk,
                 acknowledged,
+                usual_wait: AtomicU64::new(0),
                 is_followed,
             });
             // A request for a shard without a desk fails with an error.

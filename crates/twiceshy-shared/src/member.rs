@@ -1,6 +1,6 @@
 //! The tasks of a member: renewing its leases, hearing of new records, and clearing up after members that are gone.
 
-use crate::clock::{Moment, with_drift};
+use crate::clock::{Moment, nanos, with_drift};
 use crate::desk::{Change, Changed, Request, What};
 use crate::engine::{Engine, Member, Open, Renewal, Renewed};
 use crate::error::Error;
@@ -9,6 +9,7 @@ use crate::names::{MemberId, Shard};
 use crate::outbox::Outbox;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
@@ -185,20 +186,28 @@ pub(crate) async fn change(inner: &Inner, shard: Shard, what: What) -> Result<Ch
     answer.await.unwrap_or(Err(Error::Closed))
 }
 
-/// The shortest pause between two looks at what the members have acknowledged.
+/// The shortest and the longest pause between two looks at what the members have acknowledged.
 const LOOK: Duration = Duration::from_micros(150);
+const LONGEST_LOOK: Duration = Duration::from_millis(20);
 
 /// Waits until every member knows of a position, or has no lease from before it.
 pub(crate) async fn wait_for_members(inner: &Inner, shard: Shard, changed: &Changed) {
     let until = changed.returned.after(with_drift(inner.time()));
+    // To look before they can have answered takes the processor from them, if they are on this machine.
+    let usual = &inner.copy(shard).usual_wait;
+    let waited = |changed: &Changed| inner.now().since(changed.returned);
+    let first = Duration::from_nanos(usual.load(Ordering::Relaxed)).saturating_sub(waited(changed));
+    pause(first.min(Duration::from_millis(3)) / 2).await;
     while inner.now() < until {
         if let Ok(members) = inner.engine.members(shard).await
             && members.iter().all(|member| member.acknowledged >= changed.at.position)
         {
+            let (before, now) = (usual.load(Ordering::Relaxed), nanos(waited(changed)));
+            usual.store(before - before / 8 + now / 8, Ordering::Relaxed);
             return;
         }
-        // Most answer within milliseconds: an eighth of the time that has passed is lost at most.
-        pause((inner.now().since(changed.returned) / 8).clamp(LOOK, Duration::from_millis(20))).await;
+        // An eighth of the time that has passed is lost at most.
+        pause((waited(changed) / 8).clamp(LOOK, LONGEST_LOOK)).await;
     }
 }
 

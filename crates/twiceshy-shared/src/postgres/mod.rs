@@ -469,7 +469,7 @@ impl Engine for PostgresEngine {
     }
 
     fn wait<'a>(&'a self, known: &'a [(Shard, u64)], timeout: Duration) -> Reply<'a, Vec<Shard>> {
-        Box::pin(self.listener.wait(&self.connect, &self.reader, &self.channel, known, timeout))
+        Box::pin(self.listener.wait(&self.connect, &self.reader, &self.channel, known, timeout, &self.teller))
     }
 }
 

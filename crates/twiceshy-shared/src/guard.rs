@@ -142,6 +142,7 @@ impl Opening {
                 member: AtomicU64::new(0),
                 desk,
                 acknowledged,
+                worked: Notify::new(),
                 usual_wait: AtomicU64::new(0),
                 is_followed,
             });

@@ -39,6 +39,8 @@ pub(crate) struct Copy {
     pub(crate) desk: mpsc::UnboundedSender<Request>,
     /// The last position that this member acknowledges, for the task that tells the engine.
     pub(crate) acknowledged: watch::Sender<(MemberId, u64)>,
+    /// The desk has done some of its work.
+    pub(crate) worked: Notify,
     /// How many nanoseconds all members usually take to acknowledge a position.
     pub(crate) usual_wait: AtomicU64,
     /// `false` if this process has no copy of this shard, and asks the store for its keys.

@@ -84,10 +84,12 @@ pub(crate) async fn listen(inner: Arc<Inner>) {
             Ok(shards) if shards.is_empty() => {}
             Ok(shards) => {
                 let followed = |shard: &Shard| inner.copy(*shard).is_followed;
-                shards.into_iter().filter(followed).for_each(|shard| drop(inner.send(shard, Request::Wake)));
-                // An engine that is asked again before the desks have followed would name the same shards.
-                if known == last {
-                    sleep(Duration::from_millis(1)).await;
+                for shard in shards.into_iter().filter(followed) {
+                    let _ = inner.send(shard, Request::Wake);
+                    // An engine that is asked again before the desk has followed would name the same shard.
+                    if known == last {
+                        let _ = timeout(Duration::from_millis(5), inner.copy(shard).worked.notified()).await;
+                    }
                 }
                 last = known;
             }

@@ -202,6 +202,7 @@ impl Desk {
             if let Err(trouble) = self.work(requests).await {
                 self.note(trouble).await;
             }
+            self.copy().worked.notify_one();
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client};
 
-/// The least time between two notifications of a process.
+/// The time between two notifications of a process that appends records faster than it can send them.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Shards with news, and the positions of their newest records.
@@ -65,11 +65,14 @@ impl Teller {
                 while let Some(pile) = weak.upgrade() {
                     let _ = tokio::time::timeout(Duration::from_secs(1), pile.more.notified()).await;
                     let shards = pile.take();
-                    drop(pile);
                     if !shards.is_empty() {
                         // Lost news cost time: members ask when they renew their leases.
                         let _ = notify(&line, &channel, &shards).await;
-                        tokio::time::sleep(PAUSE).await;
+                        let is_behind = !pile.newest().is_empty();
+                        drop(pile);
+                        if is_behind {
+                            tokio::time::sleep(PAUSE).await;
+                        }
                     }
                 }
             });

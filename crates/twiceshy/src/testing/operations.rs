@@ -65,7 +65,8 @@ fn one(what: u8, number: u16) -> Operation {
     }
 }
 
-/// Runs the operations on a filter of `cells` cells of `bits` bits, and checks every promise after each.
+/// Runs the operations on a filter of `cells` cells of `bits` bits, and checks every promise after each; in a long run, after the first
+/// [`EACH`] only that no key is lost, and all of them after every fourth.
 pub fn run<R: Remote + Clone>(
     variant: Variant,
     cells: u64,
@@ -75,16 +76,22 @@ pub fn run<R: Remote + Clone>(
     operations: &[Operation],
 ) -> Result<(), String> {
     let pair = variant.build(cells, bits, HashKey::fixed(seed), Faulty::new(remote)).map_err(text)?;
-    let mut test = Test { pair, set: BTreeSet::new() };
+    let mut test = Test { pair, set: BTreeSet::new(), is_thorough: true };
     for (step, operation) in operations.iter().enumerate() {
+        test.is_thorough = step < EACH || step % 4 == 0 || step + 1 == operations.len();
         test.step(*operation).map_err(|wrong| format!("step {step}, {operation:?}: {wrong}"))?;
     }
     Ok(())
 }
 
+/// How many operations of a run are followed by all checks.
+const EACH: usize = 300;
+
 struct Test<R> {
     pair: AdaptiveFilter<dyn Backed, Faulty<R>>,
     set: BTreeSet<Vec<u8>>,
+    /// `true` if every invariant is checked after this step.
+    is_thorough: bool,
 }
 
 /// Keys of different lengths, the empty one among them.
@@ -326,7 +333,10 @@ impl<R: Remote + Clone> Test<R> {
         if self.pair.len() != self.set.len() as u64 {
             return Err(format!("the filter counts {} keys, {} are stored", self.pair.len(), self.set.len()));
         }
-        self.pair.validate_against(self.pair.remote().inner())
+        match self.is_thorough {
+            true => self.pair.validate_against(self.pair.remote().inner()),
+            false => Ok(()),
+        }
     }
 }
 

@@ -2,6 +2,27 @@
 //!
 //! Each process has an adaptive filter of the set in its own memory, so that a look-up of an absent key costs no round trip. All agree with a
 //! database that holds the set, and a mistake that one of them has paid for is fixed in all.
+//!
+//! ```
+//! use twiceshy_shared::{MemoryEngine, Set, Shared};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), twiceshy_shared::Error> {
+//! // In place of this: `PostgresEngine::new("postgres://user:password@host/database", "users")?`.
+//! let engine = MemoryEngine::new();
+//! Set::new().expected_keys(1_000_000).create(&engine).await?;
+//!
+//! // Two processes.
+//! let (one, other) = (Shared::open(engine.clone()).await?, Shared::open(engine).await?);
+//! one.insert(b"ann", b"Ann").await?;
+//! assert!(other.may_contain(b"ann")); // no process denies it from now on
+//! assert_eq!(other.get(b"bob").await?, None); // turned away in memory, unless the filter errs
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Rows that stay in a database of your own: [`Set::beside`], then [`Shared::announce`] and [`Shared::get_or_load`]. For threads that may
+//! block: [`Blocking`].
 
 mod address;
 mod background;

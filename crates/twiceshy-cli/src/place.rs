@@ -32,10 +32,17 @@ impl Place {
 impl From<OsString> for Place {
     fn from(text: OsString) -> Place {
         match text.to_str() {
-            Some(text) if text.contains("://") => Place::Address(Address::new(text)),
+            Some(text) if text.contains("://") || may_hold_password(text) => Place::Address(Address::new(text)),
             _ => Place::Folder(text.into()),
         }
     }
+}
+
+/// `true` for what looks like an address that was mistyped. As a folder it would be shown, and made.
+fn may_hold_password(text: &str) -> bool {
+    let is_scheme = |scheme: &str| ["postgres", "postgresql", "redis", "rediss", "redis-cluster"].contains(&scheme);
+    let has_user = |rest: &str| rest.contains('@');
+    text.contains("password=") || text.split_once(':').is_some_and(|(first, rest)| is_scheme(first) || has_user(rest))
 }
 
 /// Without a password.
@@ -58,6 +65,10 @@ mod tests {
         for (text, shown) in [
             ("postgres://me:secret@host/data#users", "postgres://host/data#users"),
             ("mysql://me:secret@host/data", "mysql://host/data"),
+            ("postgres:/me:secret@host/data", "an address"),
+            ("redis:secret", "an address"),
+            ("me:secret@host", "an address"),
+            ("host=h user=me password=secret", "an address"),
         ] {
             assert!(place(text).folder().is_none());
             assert_eq!(place(text).to_string(), shown);

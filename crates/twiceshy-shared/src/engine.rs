@@ -15,7 +15,7 @@ pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, EngineError>> + Se
 #[non_exhaustive]
 pub enum EngineError {
     /// Nothing has happened.
-    #[error("the engine refused a request, and nothing was changed: {0}")]
+    #[error("{0} (nothing was changed)")]
     Failed(String),
     /// It may have happened, or may happen later.
     #[error("the engine's answer was lost, so the request may have been carried out: {0}")]

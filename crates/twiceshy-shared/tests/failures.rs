@@ -1,7 +1,7 @@
 //! Failures at chosen moments, on the engine in memory: what a line loses or delays is decided for each request.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use twiceshy_shared::{Engine, Error, Fate, Level, MemoryEngine, Opening, Set, Shard, Shared};
 
@@ -76,9 +76,10 @@ async fn a_guard_that_was_closed_denies_nothing_even_if_a_renewal_is_answered_la
     for delay in (10..160).step_by(15).map(Duration::from_millis) {
         let engine = made(Set::new()).await;
         let writer = open(&engine).await;
-        // Its desk is slow to follow, so that it is at work when the guard is closed.
+        // It hears of records by renewals alone, and is slow to follow: so it is at work on a renewal when the guard is closed.
         let line = engine.with_script(|name| match name {
-            "read" => Fate::Late(Duration::from_millis(40)),
+            "wait" => Fate::Late(Duration::from_secs(30)),
+            "read" => Fate::Late(Duration::from_millis(60)),
             _ => Fate::Answered,
         });
         let closed = open(&line).await;
@@ -188,25 +189,30 @@ async fn rows_of_shards_that_nobody_follows_do_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn values_and_keys_that_are_too_long_are_refused_and_large_ones_do_not_share_a_record() {
+async fn a_value_that_is_too_long_is_refused() {
     let engine = made(Set::new().level(Level::Within(LEASE))).await;
     let guard = open(&engine).await;
     let longest = engine.longest_value();
     let error = guard.insert(b"k", &vec![0; longest + 1]).await.expect_err("too long");
     assert!(matches!(error, Error::ValueTooLong { len, .. } if len == longest + 1), "{error}");
     assert!(!guard.may_contain(b"k"));
-    let done = Arc::new(AtomicU64::new(0));
-    let tasks = (0..6u64).map(|number| {
-        let (guard, done) = (guard.clone(), Arc::clone(&done));
-        tokio::spawn(async move {
-            guard.insert(&key(number), &vec![1; 3 << 20]).await.expect("memory");
-            done.fetch_add(1, Ordering::Relaxed);
-        })
-    });
-    for task in tasks.collect::<Vec<_>>() {
-        task.await.expect("no panic");
+    guard.insert(b"k", &vec![1; longest]).await.expect("the longest one");
+    assert!(guard.may_contain(b"k"));
+}
+
+#[tokio::test]
+async fn who_has_waited_for_a_dead_member_strikes_it_out() {
+    let engine = made(Set::new()).await;
+    drop(open(&engine).await);
+    // Programs that end before they would tidy up.
+    let mut times = Vec::new();
+    for number in 0..3 {
+        let short = open(&engine).await;
+        let begin = Instant::now();
+        short.insert(&key(number), b"").await.expect("memory");
+        times.push(begin.elapsed());
+        short.close().await.expect("memory");
     }
-    assert_eq!(done.load(Ordering::Relaxed), 6);
-    let head = engine.head(Shard(0)).await.expect("memory");
-    assert_eq!(head.position, 6, "no two of them fit into one record");
+    assert!(times[0] > LEASE / 2, "the lease of the dead member had not ended: {times:?}");
+    assert!(times[1..].iter().all(|time| *time < LEASE / 2), "nobody waits for it again: {times:?}");
 }

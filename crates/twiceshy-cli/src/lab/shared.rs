@@ -167,6 +167,7 @@ fn words(report: &Report) -> String {
         count("mistakes learned", report.learned),
         count("joined anew", report.rejoined),
         count("copies that differed", report.diverged),
+        count("sets that the engine lost", report.lost_sets),
         count("violations", report.violations),
     ]);
     let failures: String = report.failures.iter().map(|failure| format!("\n{failure}\n")).collect();

@@ -33,6 +33,9 @@ impl Address {
                 "{self}: there is already a shared set here: add keys with `twiceshy insert ADDRESS`, or name another set \
                  after a `#` at the end of the address"
             ),
+            Error::TooWeak => anyhow!(
+                "{self}: Redis may lose what it has committed, so a set in it cannot be exact: add `--level within:2s`"
+            ),
             Error::Beside => anyhow!(
                 "{self}: the values of this set are elsewhere, and only the program that has them can insert, remove or look up keys"
             ),

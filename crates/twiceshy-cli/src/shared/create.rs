@@ -17,7 +17,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", value_parser = crate::numbers::count::<u32>)]
     shards: Option<u32>,
     /// Of a shared set: what it promises. With `exact`, no process denies a key that was inserted before. With `within:2s`, it may be
-    /// denied for that time, and insertions do not wait for other processes [default: exact]
+    /// denied for that time, and insertions do not wait for other processes; Redis can only do that [default: exact]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     level: Option<Level>,
     /// Of an exact shared set: how long a process may answer after it has heard from the database, and how long an insertion waits for

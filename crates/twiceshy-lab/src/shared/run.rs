@@ -78,6 +78,8 @@ pub struct Report {
     pub rejoined: u64,
     /// Copies that differed from others.
     pub diverged: u64,
+    /// Sets that an engine has lost as a whole, which it may: such runs are not checked.
+    pub lost_sets: u64,
     /// The measurements.
     #[serde(flatten)]
     pub measured: Measured,
@@ -203,7 +205,14 @@ fn one_run(
         histories.read(&said[..])?;
     }
     drop(cast);
-    look_at_last(&address, work.keys, &mut histories)?;
+    match look_at_last(&address, work.keys, &mut histories) {
+        // An engine that may lose what it has committed has lost the set itself: there is nothing that it held throughout.
+        Err(error) if !settings.engine.is_exact() && is_no_set(&error) => {
+            report.lost_sets += 1;
+            return Ok(());
+        }
+        looked => looked?,
+    }
     report.operations += histories.len();
     check(&histories, run, &folder, settings.engine, &excused, report);
     server.drop_set(&set)
@@ -218,6 +227,11 @@ pub(super) fn make_set(address: &str, settings: &Settings, lease: Duration, keys
     };
     let engine = connect(address).map_err(io::Error::other)?;
     Blocking::create_with(&set, engine).map_err(io::Error::other)
+}
+
+fn is_no_set(error: &io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<twiceshy_shared::Error>());
+    matches!(cause, Some(twiceshy_shared::Error::NoSet))
 }
 
 /// A new member looks at every key when all is over.

@@ -73,3 +73,18 @@ async fn an_announcement_that_somebody_else_has_closed_fails_alone() {
     assert!(matches!(answers[2], Err(Error::Overtaken)));
     assert!((1..4u64).all(|number| guard.may_contain(&number.to_le_bytes())));
 }
+
+#[tokio::test]
+async fn large_values_do_not_share_a_record() {
+    let engine = MemoryEngine::new();
+    let set = Set::new().level(Level::Within(Duration::from_secs(5)));
+    set.create(&engine).await.expect("a new engine");
+    let guard = Shared::open(engine).await.expect("a set");
+    let put =
+        |number: u64, bytes: usize| What::Put { values: vec![(Key::from(&number.to_le_bytes()[..]), vec![1; bytes])] };
+    let sizes = [3 << 20, 3 << 20, 1_000, 8 << 20, 10, 10];
+    let changes = (0..).zip(sizes).map(|(number, bytes)| put(number, bytes)).collect();
+    let answers = at_once(&guard, changes).await;
+    let positions: Vec<u64> = answers.into_iter().map(|answer| answer.expect("memory").at.position).collect();
+    assert_eq!(positions, [1, 2, 2, 3, 4, 4], "at most 4 MB in one record, unless one value has more");
+}

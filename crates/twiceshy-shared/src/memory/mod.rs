@@ -206,7 +206,7 @@ impl Engine for MemoryEngine {
             // From here on no news is missed.
             news.as_mut().enable();
             let moved = || self.locked(|state| state.moved(known));
-            self.line.pass("request").await?;
+            self.line.carry_request("wait").await?;
             let at_once = moved();
             if !at_once.is_empty() {
                 return Ok(at_once);

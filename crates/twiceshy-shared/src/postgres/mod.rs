@@ -166,7 +166,12 @@ impl PostgresEngine {
         match self.reader.query("SELECT bytes FROM {set}.description", &[], &[]).await {
             Ok(rows) => Ok(rows.first().map(|row| row.get(0))),
             // No such schema or table, or a schema that this user may not see.
-            Err(Failure::Engine(EngineError::Failed(message))) if message.contains("does not exist") => Ok(None),
+            Err(Failure::Engine(EngineError::Failed(message)))
+                if message.contains("does not exist")
+                    && ["relation", "schema"].iter().any(|kind| message.starts_with(kind)) =>
+            {
+                Ok(None)
+            }
             Err(failure) => Err(failure.into()),
         }
     }
@@ -469,7 +474,7 @@ impl Engine for PostgresEngine {
     }
 
     fn wait<'a>(&'a self, known: &'a [(Shard, u64)], timeout: Duration) -> Reply<'a, Vec<Shard>> {
-        Box::pin(self.listener.wait(&self.connect, &self.reader, &self.channel, known, timeout, &self.teller))
+        Box::pin(self.listener.wait(&self.connect, &self.reader, &self.channel, known, timeout))
     }
 }
 

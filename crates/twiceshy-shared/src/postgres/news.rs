@@ -49,11 +49,7 @@ impl Pile {
 
 /// Sends news of this process's records.
 #[derive(Debug)]
-pub(super) struct Teller {
-    pile: Arc<Pile>,
-    /// The last record of this process in each shard.
-    own: Mutex<BTreeMap<Shard, u64>>,
-}
+pub(super) struct Teller(Arc<Pile>);
 
 impl Teller {
     /// Starts the task that sends. It ends with the teller.
@@ -77,16 +73,11 @@ impl Teller {
                 }
             });
         }
-        Teller { pile, own: Mutex::default() }
+        Teller(pile)
     }
 
     pub(super) fn tell(&self, shard: Shard, position: u64) {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(shard, position);
-        self.pile.put([(shard, position)]);
-    }
-
-    fn told(&self, shard: Shard) -> u64 {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).get(&shard).copied().unwrap_or(0)
+        self.0.put([(shard, position)]);
     }
 }
 
@@ -115,7 +106,6 @@ impl Listener {
         channel: &str,
         known: &[(Shard, u64)],
         timeout: Duration,
-        own: &Teller,
     ) -> Result<Vec<Shard>, EngineError> {
         if self.connect(connect, channel).await? {
             // What was appended before this connection was made is not told.
@@ -126,10 +116,7 @@ impl Listener {
         let until = Instant::now() + timeout;
         loop {
             let news = self.heard.newest();
-            // Who appends a record has applied all up to it.
-            let is_new = |(shard, position): &(Shard, u64)| {
-                known.iter().any(|(own, at)| own == shard && position > at) && *position > own.told(*shard)
-            };
+            let is_new = |(shard, position): &(Shard, u64)| known.iter().any(|(own, at)| own == shard && position > at);
             let shards: Vec<Shard> = news.iter().filter(|news| is_new(news)).map(|(shard, _)| *shard).collect();
             if !shards.is_empty() || Instant::now() >= until {
                 return Ok(shards);

@@ -42,7 +42,8 @@ impl From<OsString> for Place {
 fn may_hold_password(text: &str) -> bool {
     let is_scheme = |scheme: &str| ["postgres", "postgresql", "redis", "rediss", "redis-cluster"].contains(&scheme);
     let has_user = |rest: &str| rest.contains('@');
-    text.contains("password=") || text.split_once(':').is_some_and(|(first, rest)| is_scheme(first) || has_user(rest))
+    text.contains("password=")
+        || text.split_once(':').is_some_and(|(first, rest)| (is_scheme(first) && !rest.is_empty()) || has_user(rest))
 }
 
 /// Without a password.

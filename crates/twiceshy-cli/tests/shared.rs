@@ -401,7 +401,7 @@ fn a_check_finds_a_damaged_snapshot_and_a_damaged_log() {
     // A snapshot whose bytes are not those that were saved.
     set.sql(
         "INSERT INTO @.snapshot SELECT id, 1, position, tag, 7, 3 FROM @.shard;
-         INSERT INTO @.chunk SELECT id, 1, 1, 'abc' FROM @.shard",
+         INSERT INTO @.chunk SELECT id, 1, 0, 0, 'abc' FROM @.shard",
     );
     let (said, _) = set.damage();
     assert!(said.contains("a saved filter does not match its digest"), "{said}");

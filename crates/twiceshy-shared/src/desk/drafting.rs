@@ -300,17 +300,3 @@ impl Drafting {
         self.draft
     }
 }
-
-impl What {
-    pub(super) fn keys(&self) -> Box<dyn Iterator<Item = &Key> + '_> {
-        match self {
-            What::Announce { keys, .. } | What::Remove { keys } | What::Retire { keys, .. } | What::Adopt { keys } => {
-                Box::new(keys.iter())
-            }
-            What::Watch { .. } => Box::new(std::iter::empty()),
-            What::Put { values } => Box::new(values.iter().map(|(key, _)| key)),
-            What::Close { open, .. } => Box::new(open.keys.iter()),
-            What::Move { stored, gone, .. } => Box::new(stored.iter().chain(gone)),
-        }
-    }
-}

@@ -4,28 +4,31 @@
 //! at once, and takes them back if another member's record came first. What is applied early is harmless: an added key can only pass, a
 //! query that was adapted to is not in the index, and a removed key is [held](crate::replica::Replica::hold) until its removal is committed.
 
+mod appending;
 mod drafting;
 mod following;
 mod growing;
+mod requests;
 #[cfg(test)]
 mod tests;
 mod watches;
 
 use crate::clock::Moment;
-use crate::engine::{Append, Appended, EngineError, Entry, Log, Open, Renewed};
+use crate::engine::{Appended, EngineError, Entry};
 use crate::error::Error;
 use crate::inner::{Copy, Inner};
 use crate::loading::Unloaded;
-use crate::names::{Announcement, Head, MemberId, Shard, random};
+use crate::names::{Head, MemberId, Shard};
 use crate::replica::Replica;
 use crate::stats::add;
 use drafting::Draft;
 use growing::Growing;
+pub(crate) use requests::{Change, Changed, Request, What};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use twiceshy::remote::Key;
 pub(crate) use watches::Watches;
@@ -39,75 +42,8 @@ const MOST_KEYS: usize = 4_096;
 /// The most bytes of keys and values in one record, unless one change has more.
 const MOST_BYTES: usize = 4 << 20;
 
-/// For how many leases the desk tries to find out what became of a record whose answer was lost.
-const DOUBT: u32 = 10;
-
 /// How long the desk waits after an error of the engine.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// What a desk is asked to do.
-#[derive(Debug)]
-pub(crate) enum Request {
-    /// A renewal of this member that was sent at this moment, with the copy at this position, was answered. `None`: this is no member any more.
-    Renewed { member: MemberId, sent: Moment, at: u64, renewed: Option<Renewed> },
-    /// There may be new records.
-    Wake,
-    /// A change of the set.
-    Change(Change),
-    /// The query is not in the set, but the filter let it pass.
-    Learn(Key),
-    /// The watch is over.
-    Unwatch(Announcement),
-}
-
-/// A change of the set, and who waits for it.
-#[derive(Debug)]
-pub(crate) struct Change {
-    pub(crate) what: What,
-    pub(crate) reply: oneshot::Sender<Result<Changed, Error>>,
-}
-
-#[derive(Debug)]
-pub(crate) enum What {
-    /// Keys that are about to be inserted.
-    Announce { id: Announcement, keys: Vec<Key> },
-    /// Keys and their values, in one transaction.
-    Put { values: Vec<(Key, Vec<u8>)> },
-    /// Keys whose values are deleted.
-    Remove { keys: Vec<Key> },
-    /// An announcement of a member that is gone. Its keys leave the set, but for these, which have a value.
-    Close { open: Open, stored: HashSet<Key> },
-    /// Keys whose rows were deleted elsewhere leave the set, but for those that were announced since the watch began.
-    Retire { watch: Announcement, keys: Vec<Key> },
-    /// Keys whose rows were found elsewhere come into the set.
-    Adopt { keys: Vec<Key> },
-    /// From now on, notes which of these keys are announced, or of all keys. These announcements do not count: nothing of them is under way any more.
-    Watch { id: Announcement, keys: Option<Vec<Key>>, dead: Vec<Announcement> },
-    /// Keys that were written or deleted past the guard, by their outbox entries: these have a value, and those do not.
-    Move { entries: Vec<u64>, stored: Vec<Key>, gone: Vec<Key> },
-}
-
-/// A change that was made.
-#[derive(Clone, Debug)]
-pub(crate) struct Changed {
-    /// The position of its record.
-    pub(crate) at: Head,
-    /// When the engine's answer arrived.
-    pub(crate) returned: Moment,
-    /// Keys that had a value that was deleted.
-    pub(crate) deleted: Arc<Vec<Key>>,
-    /// Keys that came into the set.
-    pub(crate) added: Arc<Vec<Key>>,
-    /// Keys that left it.
-    pub(crate) removed: Arc<Vec<Key>>,
-}
-
-impl Changed {
-    /// Nothing had to be changed.
-    fn nothing(at: Head, returned: Moment) -> Changed {
-        Changed { at, returned, deleted: Arc::default(), added: Arc::default(), removed: Arc::default() }
-    }
-}
 
 /// Why a desk could not go on.
 #[derive(Debug)]
@@ -400,53 +336,6 @@ impl Desk {
         Err(Trouble::Moved)
     }
 
-    /// Appends a record. If the answer is lost, finds out what happened: the tag of the record after this head tells.
-    async fn append(&self, append: &Append) -> Result<Appended, Trouble> {
-        let (begin, mut doubt) = (self.inner.now(), None);
-        loop {
-            let answer = self.inner.engine.append(append).await;
-            match (answer, doubt) {
-                (Ok(Appended::Moved), Some(lost)) => return self.was_appended(append, begin, lost).await,
-                (Ok(answer), _) => return Ok(answer),
-                (Err(error @ EngineError::Unknown(_)), _) => doubt = Some(error),
-                // The first attempt may still be under way, so this error decides nothing.
-                (Err(_), Some(lost)) => doubt = Some(lost),
-                (Err(error), None) => return Err(error.into()),
-            }
-            doubt = Some(self.still_hopes(begin, doubt).await?);
-        }
-    }
-
-    /// Pauses before the next attempt to find out what became of a record, unless it is too late.
-    async fn still_hopes(&self, begin: Moment, lost: Option<EngineError>) -> Result<EngineError, Trouble> {
-        let lost = lost.unwrap_or_else(|| EngineError::Unknown("no answer".to_owned()));
-        if self.inner.is_closed() || self.inner.now().since(begin) > self.inner.time() * DOUBT {
-            return Err(Trouble::Doubt(lost));
-        }
-        sleep(PAUSE).await;
-        Ok(lost)
-    }
-
-    /// The head has moved. Was it this append that moved it?
-    async fn was_appended(&self, append: &Append, begin: Moment, lost: EngineError) -> Result<Appended, Trouble> {
-        let mut lost = lost;
-        loop {
-            match self.inner.engine.read(self.shard, append.after, 1).await {
-                Ok(Log::Records(records)) => {
-                    let is_own = records.first().is_some_and(|logged| logged.at == append.head());
-                    // They were in the index, so they had a value, but for one whose announcement is open.
-                    let deleted = || append.values.iter().filter(|(_, value)| value.is_none());
-                    return Ok(match is_own {
-                        true => Appended::Done(deleted().map(|(key, _)| key.clone()).collect()),
-                        false => Appended::Moved,
-                    });
-                }
-                Ok(Log::Cut | Log::Broken) => return Err(Trouble::Lost),
-                Err(_) => lost = self.still_hopes(begin, Some(lost)).await?,
-            }
-        }
-    }
-
     /// A draft was committed.
     fn keep(&mut self, draft: Draft) {
         let Draft { append, undo: _, exceptions, learned, bytes, changes, adopted } = draft;
@@ -480,40 +369,5 @@ impl Desk {
             // Plans are taken back in reverse order, so this cannot happen. If it does, the copy must not be believed.
             replica.replace(None, Head::default());
         }
-    }
-}
-
-impl What {
-    /// The bytes of its keys and values.
-    fn bytes(&self) -> usize {
-        match self {
-            What::Put { values } => values.iter().map(|(key, value)| key.len() + value.len()).sum(),
-            what => what.keys().map(|key| key.len()).sum(),
-        }
-    }
-
-    /// The number of keys.
-    fn len(&self) -> usize {
-        match self {
-            What::Announce { keys, .. } | What::Remove { keys } | What::Retire { keys, .. } | What::Adopt { keys } => {
-                keys.len()
-            }
-            What::Watch { .. } => 0,
-            What::Put { values } => values.len(),
-            What::Close { open, .. } => open.keys.len(),
-            What::Move { stored, gone, .. } => stored.len() + gone.len(),
-        }
-    }
-}
-
-impl Append {
-    /// The head that this creates.
-    pub fn head(&self) -> Head {
-        Head { position: self.after.position + 1, tag: self.tag }
-    }
-
-    /// An append with a new tag.
-    pub(crate) fn after(shard: Shard, after: Head) -> Append {
-        Append { shard, after, tag: random(), ..Append::default() }
     }
 }

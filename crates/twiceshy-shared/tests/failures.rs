@@ -79,7 +79,7 @@ async fn a_guard_that_was_closed_denies_nothing_even_if_a_renewal_is_answered_la
         // It hears of records by renewals alone, and is slow to follow: so it is at work on a renewal when the guard is closed.
         let line = engine.with_script(|name| match name {
             "wait" => Fate::Late(Duration::from_secs(30)),
-            "read" => Fate::Late(Duration::from_millis(60)),
+            "read" => Fate::AnswerLate(Duration::from_millis(60)),
             _ => Fate::Answered,
         });
         let closed = open(&line).await;

@@ -27,6 +27,8 @@ pub enum Fate {
     Answered,
     /// The same, after this time.
     Late(Duration),
+    /// It is carried out, and answered after this time.
+    AnswerLate(Duration),
     /// It is lost.
     Lost,
     /// It is carried out, and the answer is lost.
@@ -85,7 +87,7 @@ impl Line {
         match fate {
             Fate::Lost => return Err(lost("request")),
             Fate::Late(time) => sleep(time).await,
-            Fate::Answered | Fate::AnswerLost => {}
+            Fate::Answered | Fate::AnswerLate(_) | Fate::AnswerLost => {}
         }
         if let Some(faults) = self.faults {
             faults.travel().await;
@@ -105,7 +107,14 @@ impl Line {
                 return Err(lost("answer"));
             }
         }
-        if fate == Fate::AnswerLost { Err(lost("answer")) } else { Ok(()) }
+        match fate {
+            Fate::AnswerLost => Err(lost("answer")),
+            Fate::AnswerLate(time) => {
+                sleep(time).await;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -66,7 +66,7 @@ fn one(what: u8, number: u16) -> Operation {
 }
 
 /// Runs the operations on a filter of `cells` cells of `bits` bits, and checks every promise after each; in a long run, after the first
-/// [`EACH`] only that no key is lost, and all of them after every fourth.
+/// 300 only that no key is lost, and all of them after every fourth.
 pub fn run<R: Remote + Clone>(
     variant: Variant,
     cells: u64,

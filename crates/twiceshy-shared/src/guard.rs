@@ -2,7 +2,7 @@
 
 use crate::background;
 use crate::clock::{Clock, nanos};
-use crate::desk::{Desk, Request, What};
+use crate::desk::{DOUBT, Desk, Request, What};
 use crate::engine::{Engine, EngineError, Open, Settle};
 use crate::error::Error;
 use crate::inner::{Copy, Inner};
@@ -414,8 +414,9 @@ async fn insert_exact(inner: Arc<Inner>, shards: BTreeMap<Shard, BTreeMap<Key, V
 
 /// Writes the values of announced keys. If the answer is lost, finds out what happened.
 async fn settled(inner: &Inner, settle: &Settle, members: &[(Shard, MemberId)]) -> Result<(), Error> {
-    let mut doubt = None;
+    let (begin, mut doubt) = (inner.now(), None);
     loop {
+        let hopes = !inner.is_closed() && inner.now().since(begin) <= inner.time() * DOUBT;
         match (inner.engine.settle(settle).await, doubt) {
             (Ok(true), _) => return Ok(()),
             (Ok(false), None) => return Err(Error::Overtaken),
@@ -428,9 +429,11 @@ async fn settled(inner: &Inner, settle: &Settle, members: &[(Shard, MemberId)]) 
                     Err(error) => Err(error.into()),
                 };
             }
-            (Err(error @ EngineError::Unknown(_)), _) if !inner.is_closed() => doubt = Some(error),
-            (Err(_), Some(lost)) if !inner.is_closed() => doubt = Some(lost),
-            (Err(error), _) => return Err(error.into()),
+            (Err(error @ EngineError::Unknown(_)), _) if hopes => doubt = Some(error),
+            (Err(_), Some(lost)) if hopes => doubt = Some(lost),
+            // If an earlier attempt may have been carried out, that decides.
+            (Err(_), Some(lost)) => return Err(lost.into()),
+            (Err(error), None) => return Err(error.into()),
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

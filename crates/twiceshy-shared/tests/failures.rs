@@ -141,6 +141,19 @@ async fn an_append_that_is_never_answered_is_given_up_and_later_ones_work() {
 }
 
 #[tokio::test]
+async fn a_value_whose_end_is_never_told_is_given_up() {
+    let engine = made(Set::new()).await;
+    let line = engine.with_script(|name| if name == "settle" { Fate::Lost } else { Fate::Answered });
+    let (guard, other) = (open(&line).await, open(&engine).await);
+    let begin = Instant::now();
+    guard.insert(b"lost", b"").await.expect_err("no answer ever comes");
+    assert!(begin.elapsed() < LEASE * 20, "{:?}", begin.elapsed());
+    // Nothing was written, and its announcement is closed.
+    assert_eq!(other.get(b"lost").await.expect("memory"), None);
+    assert!(engine.open(Shard(0)).await.expect("memory").is_empty());
+}
+
+#[tokio::test]
 async fn a_desk_that_hangs_holds_up_one_insertion() {
     let engine = made(Set::new()).await;
     let (writer, hangs) = (open(&engine).await, Switch::default());

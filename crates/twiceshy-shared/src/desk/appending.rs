@@ -6,8 +6,8 @@ use crate::engine::{Append, Appended, EngineError, Log};
 use crate::names::{Head, Shard, random};
 use tokio::time::sleep;
 
-/// For how many leases the desk tries to find out what became of a record whose answer was lost.
-const DOUBT: u32 = 10;
+/// For how many leases a member tries to find out what became of a request whose answer was lost.
+pub(crate) const DOUBT: u32 = 10;
 
 impl Desk {
     /// Appends a record. If the answer is lost, finds out what happened: the tag of the record after this head tells.
@@ -15,21 +15,20 @@ impl Desk {
         let (begin, mut doubt) = (self.inner.now(), None);
         loop {
             let answer = self.inner.engine.append(append).await;
-            match (answer, doubt) {
+            let lost = match (answer, doubt) {
                 (Ok(Appended::Moved), Some(lost)) => return self.was_appended(append, begin, lost).await,
                 (Ok(answer), _) => return Ok(answer),
-                (Err(error @ EngineError::Unknown(_)), _) => doubt = Some(error),
+                (Err(error @ EngineError::Unknown(_)), _) => error,
                 // The first attempt may still be under way, so this error decides nothing.
-                (Err(_), Some(lost)) => doubt = Some(lost),
+                (Err(_), Some(lost)) => lost,
                 (Err(error), None) => return Err(error.into()),
-            }
-            doubt = Some(self.still_hopes(begin, doubt).await?);
+            };
+            doubt = Some(self.still_hopes(begin, lost).await?);
         }
     }
 
     /// Pauses before the next attempt to find out what became of a record, unless it is too late.
-    async fn still_hopes(&self, begin: Moment, lost: Option<EngineError>) -> Result<EngineError, Trouble> {
-        let lost = lost.unwrap_or_else(|| EngineError::Unknown("no answer".to_owned()));
+    async fn still_hopes(&self, begin: Moment, lost: EngineError) -> Result<EngineError, Trouble> {
         if self.inner.is_closed() || self.inner.now().since(begin) > self.inner.time() * DOUBT {
             return Err(Trouble::Doubt(lost));
         }
@@ -52,7 +51,7 @@ impl Desk {
                     });
                 }
                 Ok(Log::Cut | Log::Broken) => return Err(Trouble::Lost),
-                Err(_) => lost = self.still_hopes(begin, Some(lost)).await?,
+                Err(_) => lost = self.still_hopes(begin, lost).await?,
             }
         }
     }

@@ -21,6 +21,7 @@ use crate::loading::Unloaded;
 use crate::names::{Head, MemberId, Shard};
 use crate::replica::Replica;
 use crate::stats::add;
+pub(crate) use appending::DOUBT;
 use drafting::Draft;
 use growing::Growing;
 pub(crate) use requests::{Change, Changed, Request, What};

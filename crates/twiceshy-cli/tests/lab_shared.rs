@@ -93,3 +93,14 @@ fn the_engine_in_memory_is_checked_over_lines_that_fail() {
     let (success, report) = run("memory", &[&arguments[..], &["--runs", "5", "--without-lease-check"]].concat());
     assert!(!success && report["violations"].as_u64() > Some(0), "{report:#}");
 }
+
+#[test]
+fn a_run_without_a_process_or_a_shard_is_refused() {
+    for flag in ["--processes", "--shards"] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_twiceshy"))
+            .args(["lab", "shared", "--engine", "memory", flag, "0"])
+            .output()
+            .expect("the command");
+        assert_eq!(output.status.code(), Some(2), "{flag} 0 checks nothing");
+    }
+}

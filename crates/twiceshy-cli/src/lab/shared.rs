@@ -1,7 +1,6 @@
 //! `twiceshy lab shared`.
 
 use super::torture::Killing;
-use crate::numbers;
 use crate::output::{columns, grouped};
 use anyhow::Context;
 use std::io::{stdin, stdout};
@@ -21,10 +20,10 @@ pub(crate) struct Args {
     #[arg(long)]
     engine: EngineKind,
     /// The number of processes
-    #[arg(long, default_value_t = 4, value_parser = numbers::count::<u64>)]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     processes: u64,
     /// The number of shards
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     shards: u32,
     /// How many histories are made and checked
     #[arg(long, default_value_t = 20)]

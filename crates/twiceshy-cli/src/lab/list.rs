@@ -4,7 +4,7 @@ use crate::output::{columns, print, print_json};
 use serde::Serialize;
 use twiceshy_lab::experiments::ALL;
 
-/// List the experiments, one per line: name, the figures of the papers it reproduces, its claim.
+/// List the experiments, one per line: name, the figures of the papers it reproduces, what it measures.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Print one JSON array
@@ -16,15 +16,21 @@ pub(crate) struct Args {
 struct Listed {
     name: &'static str,
     source: &'static str,
+    measures: &'static str,
     claim: &'static str,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let list = ALL.iter().map(|it| Listed { name: it.name(), source: it.source(), claim: it.claim() });
+    let list = ALL.iter().map(|it| Listed {
+        name: it.name(),
+        source: it.source(),
+        measures: it.measures(),
+        claim: it.claim(),
+    });
     if args.json {
         return print_json(&list.collect::<Vec<_>>());
     }
-    let rows: Vec<Vec<String>> = list.map(|it| vec![it.name.into(), it.source.into(), it.claim.into()]).collect();
+    let rows: Vec<Vec<String>> = list.map(|it| vec![it.name.into(), it.source.into(), it.measures.into()]).collect();
     print(&left(&rows))
 }
 

@@ -114,8 +114,11 @@ pub trait Experiment: Sync {
     /// Its name on the command line and in file names.
     fn name(&self) -> &'static str;
 
-    /// What it claims, in a sentence without a full stop.
+    /// What the paper claims, in a sentence without a full stop.
     fn claim(&self) -> &'static str;
+
+    /// What it measures, as a heading that is true whatever comes out: "Insertions a second, over the load".
+    fn measures(&self) -> &'static str;
 
     /// What it reproduces: "003, Figures 1 to 3".
     fn source(&self) -> &'static str;

@@ -267,6 +267,9 @@ mod tests {
         fn claim(&self) -> &'static str {
             "A run continues where it stopped"
         }
+        fn measures(&self) -> &'static str {
+            "failing"
+        }
         fn source(&self) -> &'static str {
             "a test"
         }
@@ -354,6 +357,9 @@ mod tests {
         }
         fn claim(&self) -> &'static str {
             "More trials go where they are needed"
+        }
+        fn measures(&self) -> &'static str {
+            "coins"
         }
         fn source(&self) -> &'static str {
             "a test"

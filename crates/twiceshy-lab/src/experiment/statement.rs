@@ -7,7 +7,7 @@ use super::finding::{Finding, Verdict};
 const RUN_ERROR: f64 = 0.01;
 
 /// The most statements that all experiments have together, reasons included. They share the error of a run.
-pub(crate) const STATEMENTS: usize = 150;
+pub(crate) const STATEMENTS: usize = 300;
 
 /// A statement of a paper, or of this project, with the evidence for it and against it.
 ///

@@ -43,6 +43,10 @@ impl Experiment for AdaptingOnFlows {
         "On skewed flows adaptive cuckoo filters have fewer false positives than the plain one at every A/S"
     }
 
+    fn measures(&self) -> &'static str {
+        "False-positive rates of adaptive cuckoo filters on synthetic flows, over A/S"
+    }
+
     fn source(&self) -> &'static str {
         "003, Figures 5 to 7"
     }

@@ -68,6 +68,10 @@ impl Experiment for AdaptivityBits {
         "A broom filter holds a constant number of adaptivity bits a key, however long it learns"
     }
 
+    fn measures(&self) -> &'static str {
+        "Adaptivity bits of a broom filter over the phases"
+    }
+
     fn source(&self) -> &'static str {
         "001, Lemmas 9 and 15"
     }

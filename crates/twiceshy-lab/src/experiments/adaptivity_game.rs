@@ -149,6 +149,10 @@ impl Experiment for AdaptivityGame {
         "A broom filter loses no more than ε of the games, whatever its adversary asks, inserts and deletes"
     }
 
+    fn measures(&self) -> &'static str {
+        "Games that every adversary wins against every filter"
+    }
+
     fn source(&self) -> &'static str {
         "001, section 2 and Lemma 13"
     }

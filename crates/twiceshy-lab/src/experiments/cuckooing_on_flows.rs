@@ -53,6 +53,10 @@ impl Experiment for CuckooingOnFlows {
         "On skewed flows Cuckooing has the fewest false positives of the cuckoo filters, especially for small A/S"
     }
 
+    fn measures(&self) -> &'static str {
+        "False-positive rates of the cuckoo filters on synthetic flows, cells of equal width"
+    }
+
     fn source(&self) -> &'static str {
         "000, Figures 1 to 4"
     }

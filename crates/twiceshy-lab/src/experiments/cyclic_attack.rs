@@ -45,6 +45,10 @@ impl Experiment for CyclicAttack {
         "Asking a key once for each fingerprint function beats a Cyclic filter"
     }
 
+    fn measures(&self) -> &'static str {
+        "Games that the attack on Cyclic wins, over fingerprint and selector bits"
+    }
+
     fn source(&self) -> &'static str {
         "000, Theorem 9"
     }

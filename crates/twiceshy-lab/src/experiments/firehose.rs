@@ -47,6 +47,10 @@ impl Experiment for FireHose {
         "On the active set telescoping has the fewest false positives for moderate A/S, and extension has more"
     }
 
+    fn measures(&self) -> &'static str {
+        "False-positive rates on the FireHose streams at equal memory, over A/S"
+    }
+
     fn source(&self) -> &'static str {
         "004, Figure 2"
     }

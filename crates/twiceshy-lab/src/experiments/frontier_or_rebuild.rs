@@ -81,6 +81,10 @@ impl Experiment for FrontierOrRebuild {
         "A frontier spreads the work of a rebuild over the mistakes"
     }
 
+    fn measures(&self) -> &'static str {
+        "Work and rates of a broom filter, by frontier and by rebuilding"
+    }
+
     fn source(&self) -> &'static str {
         "001, section 4.2"
     }

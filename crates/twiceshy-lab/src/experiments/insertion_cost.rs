@@ -82,6 +82,10 @@ impl Experiment for InsertionCost {
         "Insertions move a constant number of keys until the table is nearly full"
     }
 
+    fn measures(&self) -> &'static str {
+        "Keys moved by an insertion, over the load"
+    }
+
     fn source(&self) -> &'static str {
         "002, Theorem 1"
     }

@@ -111,6 +111,10 @@ impl Experiment for LoadThresholds {
         "More functions and larger buckets fill cuckoo tables to the last cells"
     }
 
+    fn measures(&self) -> &'static str {
+        "The load at which the first key finds no room, for eight shapes"
+    }
+
     fn source(&self) -> &'static str {
         "002, section 2.2"
     }

@@ -50,6 +50,10 @@ impl Experiment for MutuallyUnfixable {
         "A birthday attack finds a set of keys about one of which a Cuckooing filter is always wrong"
     }
 
+    fn measures(&self) -> &'static str {
+        "Games that the birthday attack on Cuckooing wins, over the number of keys"
+    }
+
     fn source(&self) -> &'static str {
         "000, Theorem 12"
     }

@@ -33,6 +33,10 @@ impl Experiment for RecordedTraces {
         "On recorded requests filters that learn have fewer false positives than those that do not"
     }
 
+    fn measures(&self) -> &'static str {
+        "False-positive rates on recorded requests, over A/S"
+    }
+
     fn source(&self) -> &'static str {
         "this project: no paper uses these traces"
     }

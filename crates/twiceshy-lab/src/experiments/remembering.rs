@@ -148,6 +148,10 @@ impl Experiment for Remembering {
         "At equal memory the remembering filter has the fewest false positives at every A/S"
     }
 
+    fn measures(&self) -> &'static str {
+        "False positives of the remembering filter and of all others, in equal memory"
+    }
+
     fn source(&self) -> &'static str {
         "this project: no paper has this filter"
     }

@@ -46,6 +46,10 @@ impl Experiment for SelectorSpace {
         "Selectors fit into less than a bit per key for many queries per key"
     }
 
+    fn measures(&self) -> &'static str {
+        "The entropy of selectors and the bits that their code takes"
+    }
+
     fn source(&self) -> &'static str {
         "004, Theorem 4"
     }

@@ -66,6 +66,10 @@ impl Experiment for SelectorValues {
         "Few hash selectors move, and hardly any moves twice"
     }
 
+    fn measures(&self) -> &'static str {
+        "How far the selectors of a telescoping filter move"
+    }
+
     fn source(&self) -> &'static str {
         "004, Corollary 3"
     }

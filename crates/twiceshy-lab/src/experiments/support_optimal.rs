@@ -151,6 +151,10 @@ impl Experiment for SupportOptimal {
         "Cuckooing makes about ε mistakes per distinct query, however often queries are repeated"
     }
 
+    fn measures(&self) -> &'static str {
+        "False positives of Cuckooing and Cyclic over the number of distinct queries"
+    }
+
     fn source(&self) -> &'static str {
         "000, Theorem 1"
     }

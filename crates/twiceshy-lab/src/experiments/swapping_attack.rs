@@ -36,6 +36,10 @@ impl Experiment for SwappingAttack {
         "A key that collides in every cell of a bucket beats a Swapping filter"
     }
 
+    fn measures(&self) -> &'static str {
+        "Games that the attack on Swapping wins, over fingerprint bits"
+    }
+
     fn source(&self) -> &'static str {
         "000, Theorem 10"
     }

@@ -73,6 +73,10 @@ impl Experiment for TelescopingOnFlows {
         "On flows at equal memory all adaptive filters are near their first-time rate, and Cuckooing's is lowest"
     }
 
+    fn measures(&self) -> &'static str {
+        "False-positive rates on synthetic flows at equal memory, over A/S"
+    }
+
     fn source(&self) -> &'static str {
         "004, Figures 3 and 4 left"
     }

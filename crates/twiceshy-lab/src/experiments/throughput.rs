@@ -133,6 +133,10 @@ impl Experiment for Throughput {
         "Telescoping inserts like the others and pays for its code in queries"
     }
 
+    fn measures(&self) -> &'static str {
+        "Insertions and queries a second, over the load"
+    }
+
     fn source(&self) -> &'static str {
         "004, Figure 5"
     }

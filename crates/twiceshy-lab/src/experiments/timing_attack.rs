@@ -26,6 +26,10 @@ impl Experiment for TimingAttack {
         "Deleting and re-inserting a key brings old mistakes back, except in a broom filter"
     }
 
+    fn measures(&self) -> &'static str {
+        "Games that an adversary wins by deleting and inserting keys again"
+    }
+
     fn source(&self) -> &'static str {
         "001, section 4.3"
     }

@@ -41,6 +41,10 @@ impl Experiment for UnequalRanges {
         "A first fingerprint function with most of the range helps if cells are large"
     }
 
+    fn measures(&self) -> &'static str {
+        "False-positive rates of Cyclic with unequal ranges under uniform queries, over A/S"
+    }
+
     fn source(&self) -> &'static str {
         "003, Figure 4"
     }

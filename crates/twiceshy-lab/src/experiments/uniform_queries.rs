@@ -45,6 +45,10 @@ impl Experiment for UniformQueries {
         "Adaptive cuckoo filters have lower rates the more queries are repeated, as their models predict"
     }
 
+    fn measures(&self) -> &'static str {
+        "False-positive rates of adaptive cuckoo filters under uniform queries, over A/S"
+    }
+
     fn source(&self) -> &'static str {
         "003, Figures 1 to 3"
     }

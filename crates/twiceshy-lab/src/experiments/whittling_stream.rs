@@ -76,6 +76,10 @@ impl Experiment for WhittlingStream {
         "Telescoping resists a stream that keeps its mistakes, up to an A/S of about 20"
     }
 
+    fn measures(&self) -> &'static str {
+        "False-positive rates on a stream that keeps the queries that were wrong"
+    }
+
     fn source(&self) -> &'static str {
         "004, Figure 4 right"
     }

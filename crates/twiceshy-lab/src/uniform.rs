@@ -1,134 +1,170 @@
-//! Uniform queries without the ones that change nothing.
+//! Uniform queries, replayed by their false positives.
 //!
 //! When every absent key is as likely to be asked for, the queries between two false positives are a coin tossed again and
 //! again: with F of A keys wrong now, the next false positive comes after a geometric number of queries with success
 //! probability F/A, and is any of the F with equal chance. So a stream of a thousand million queries is replayed by its
-//! false positives alone: each is a real look-up and a real adaptation, and what lies between is skipped by its exact law.
-//! This holds for filters that change only on a false positive.
+//! false positives alone. This holds for filters that change only on a false positive.
 //!
-//! Whose answer an adaptation may have changed is known from the buckets: the keys that look at a bucket where the query
-//! matched. That is right for a filter that adapts within those buckets, as Cyclic and Swapping do; not for Cuckooing. No
-//! other bucket ever changes, so only those of the keys that are wrong at the beginning need to be watched.
+//! Whether an absent key collides with a stored one depends only on the function under which the stored key's fingerprint is
+//! kept now: its selector in Cyclic, its cell in Swapping. So all [collisions](Collisions) under all functions are counted
+//! beforehand, with the fingerprints of the real, filled filter, and the filter's state is a function for each stored key.
+//! What an adaptation does to it is the paper's [rule](Way), which the library's tests hold the filters to; a test here
+//! replays a run on the real filter, query by query.
+
+mod collisions;
+mod lively;
+
+pub use collisions::Collisions;
 
 use crate::workload::rng::Rng;
-use twiceshy::AdaptiveFilter;
-use twiceshy::cuckoo::Shape;
-use twiceshy::filter::Backed;
-use twiceshy::remote::{Order, Remote};
+use lively::Lively;
 
-/// The keys that are wrong now, each found in constant time.
-struct Wrong {
-    keys: Vec<u32>,
-    /// One more than the position in `keys`; 0 where the key is not wrong.
-    position: Vec<u32>,
+/// What a filter does about a false positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Every colliding key takes its next function (003 section 3.1, 000 section 2.4).
+    Next,
+    /// The first colliding key swaps with a random other cell of its bucket, empty or not (003 section 3.3).
+    Swap,
 }
 
-impl Wrong {
-    fn set(&mut self, key: u32, wrong: bool) {
-        let at = self.position[key as usize];
-        match (wrong, at) {
-            (true, 0) => {
-                self.keys.push(key);
-                self.position[key as usize] = self.keys.len() as u32;
+/// A filter under uniform queries.
+pub struct Uniform<'a> {
+    collisions: &'a Collisions,
+    way: Way,
+    /// The function of each stored key. Keys are named by the cell that they had at first.
+    function_of: Vec<u8>,
+    /// For Swapping, the key in each cell.
+    key_in: Vec<u32>,
+    lively: Lively,
+}
+
+impl<'a> Uniform<'a> {
+    /// The filter as it is filled.
+    pub fn new(collisions: &'a Collisions, way: Way) -> Uniform<'a> {
+        let (cells, functions) = (collisions.cells(), collisions.functions());
+        let at_first = |cell: usize| if way == Way::Swap { (cell % functions) as u8 } else { 0 };
+        let function_of: Vec<u8> = (0..cells).map(at_first).collect();
+        let key_in = if way == Way::Swap { (0..cells as u32).collect() } else { Vec::new() };
+        let mut lively = Lively::new(cells);
+        for (key, function) in function_of.iter().enumerate() {
+            lively.set(key as u32, collisions.of(key as u32, *function).len() as u32);
+        }
+        Uniform { collisions, way, function_of, key_in, lively }
+    }
+
+    /// The number of false positives among the first queries for `absent` keys, at each of these numbers of queries, which
+    /// rise.
+    pub fn false_positives(&mut self, absent: u64, queries: &[u64], rng: &mut Rng) -> Vec<u64> {
+        self.replay(absent, queries, rng, |_| ())
+    }
+
+    /// The same. `seen` gets every query that is wrong.
+    fn replay(&mut self, absent: u64, queries: &[u64], rng: &mut Rng, mut seen: impl FnMut(u32)) -> Vec<u64> {
+        let (mut asked, mut wrong, mut counts) = (0u64, 0u64, Vec::new());
+        while counts.len() < queries.len() {
+            // A key that collides with m stored keys is drawn m times as often as another, and taken once in m times.
+            let weight = self.lively.weight();
+            let (skipped, drawn) = if 2 * weight > absent {
+                // So many that hardly any query would be skipped.
+                let drawn = rng.below(absent);
+                (0, (drawn < self.collisions.keys() as u64).then_some(drawn as u32))
+            } else {
+                let skipped = skipped(weight as f64 / absent as f64, rng);
+                (skipped, (weight > 0).then(|| self.draw(rng)))
+            };
+            asked = asked.saturating_add(skipped).saturating_add(1);
+            while counts.len() < queries.len() && asked > queries[counts.len()] {
+                counts.push(wrong);
             }
-            (false, 1..) => {
-                self.keys.swap_remove(at as usize - 1);
-                self.position[key as usize] = 0;
-                if let Some(moved) = self.keys.get(at as usize - 1) {
-                    self.position[*moved as usize] = at;
+            let Some(query) = drawn.filter(|_| counts.len() < queries.len()) else { continue };
+            let colliding = self.colliding(query);
+            let many = colliding.len() as u64;
+            if many > 0 && (2 * weight > absent || many == 1 || rng.below(many) == 0) {
+                wrong += 1;
+                seen(query);
+                self.adapt(&colliding, rng);
+            }
+        }
+        counts
+    }
+
+    /// A query that collides with a stored key, with a chance in proportion to the number of those.
+    fn draw(&self, rng: &mut Rng) -> u32 {
+        let key = self.lively.draw(rng);
+        let queries = self.collisions.of(key, self.function_of[key as usize]);
+        queries[rng.below(queries.len() as u64) as usize]
+    }
+
+    /// The stored keys that a query collides with now.
+    fn colliding(&self, query: u32) -> Few {
+        let mut few = Few::default();
+        for (key, function) in self.collisions.with(query) {
+            if self.function_of[key as usize] == function {
+                few.push(key);
+            }
+        }
+        few
+    }
+
+    fn adapt(&mut self, colliding: &Few, rng: &mut Rng) {
+        let functions = self.collisions.functions();
+        match self.way {
+            Way::Next => {
+                for key in colliding.as_slice() {
+                    let next = (usize::from(self.function_of[*key as usize]) + 1) % functions;
+                    self.put(*key, next as u8);
                 }
             }
-            _ => {}
-        }
-    }
-}
-
-/// The absent keys that look at each of the watched buckets.
-struct Lookers {
-    shape: Shape,
-    /// For each bucket its number among the watched ones, or `NOT_WATCHED`.
-    watched: Vec<u32>,
-    keys: Vec<Vec<u32>>,
-}
-
-const NOT_WATCHED: u32 = u32::MAX;
-
-impl Lookers {
-    /// Watches the buckets that the wrong keys match in.
-    fn new(filter: &(impl Backed + ?Sized), shape: Shape, absent: &impl Fn(u32) -> [u8; 8], wrong: &Wrong) -> Lookers {
-        let buckets = u64::from(shape.tables()) * shape.buckets();
-        let mut lookers = Lookers { shape, watched: vec![NOT_WATCHED; buckets as usize], keys: Vec::new() };
-        for key in &wrong.keys {
-            for bucket in lookers.matching(filter, &absent(*key)) {
-                if lookers.watched[bucket] == NOT_WATCHED {
-                    lookers.watched[bucket] = lookers.keys.len() as u32;
-                    lookers.keys.push(Vec::new());
+            Way::Swap => {
+                let cell_of =
+                    |key: &u32| *key as usize / functions * functions + usize::from(self.function_of[*key as usize]);
+                let Some(cell) = colliding.as_slice().iter().map(cell_of).min() else { return };
+                let (at, chosen) = (cell % functions, rng.below(functions as u64 - 1) as usize);
+                let other = cell - at + chosen + usize::from(chosen >= at);
+                self.key_in.swap(cell, other);
+                for cell in [cell, other] {
+                    self.put(self.key_in[cell], (cell % functions) as u8);
                 }
             }
         }
-        for key in 0..wrong.position.len() as u32 {
-            let (_, words) = filter.entries(&absent(key));
-            for (Order(table), word) in words.iter() {
-                let bucket = (u64::from(table) * shape.buckets() + shape.bucket(word)) as usize;
-                if lookers.watched[bucket] != NOT_WATCHED {
-                    lookers.keys[lookers.watched[bucket] as usize].push(key);
-                }
-            }
-        }
-        lookers
     }
 
-    /// The buckets in which a query matches now.
-    fn matching(&self, filter: &(impl Backed + ?Sized), query: &[u8]) -> Vec<usize> {
-        let cells_per_bucket = u64::from(self.shape.cells_per_bucket());
-        filter.lookup(query).into_iter().map(|place| (place.cell.0 / cells_per_bucket) as usize).collect()
-    }
-
-    fn at(&self, bucket: usize) -> &[u32] {
-        self.keys.get(self.watched[bucket] as usize).map_or(&[], Vec::as_slice)
+    /// Keeps a key under a function.
+    fn put(&mut self, key: u32, function: u8) {
+        self.function_of[key as usize] = function;
+        self.lively.set(key, self.collisions.of(key, function).len() as u32);
     }
 }
 
-/// The number of false positives among `queries` uniform queries for `count` absent keys, adapting on each. `None` where an
-/// adaptation fails. The filter is one over tables of this shape.
-pub fn false_positives<F: Backed + ?Sized, R: Remote>(
-    filter: &mut AdaptiveFilter<F, R>,
-    shape: Shape,
-    count: u32,
-    absent: impl Fn(u32) -> [u8; 8],
-    queries: u64,
-    rng: &mut Rng,
-) -> Option<u64> {
-    let mut wrong = Wrong { keys: Vec::new(), position: vec![0; count as usize] };
-    for key in 0..count {
-        wrong.set(key, filter.contains(&absent(key)));
+/// The few keys that a query collides with: at most as many as a look-up compares cells.
+#[derive(Default)]
+struct Few {
+    keys: [u32; 16],
+    len: usize,
+}
+
+impl Few {
+    fn push(&mut self, key: u32) {
+        // A look-up compares eight cells at most.
+        if let Some(free) = self.keys.get_mut(self.len) {
+            *free = key;
+            self.len += 1;
+        }
     }
-    let lookers = Lookers::new(filter.filter(), shape, &absent, &wrong);
-    let (mut asked, mut seen) = (0u64, 0u64);
-    loop {
-        let share = wrong.keys.len() as f64 / f64::from(count);
-        asked = asked.saturating_add(skipped(share, rng)).saturating_add(1);
-        if share == 0.0 || asked > queries {
-            return Some(seen);
-        }
-        seen += 1;
-        let query = absent(wrong.keys[rng.below(wrong.keys.len() as u64) as usize]);
-        let changed = lookers.matching(filter.filter(), &query);
-        filter.was_wrong(&query).ok()?;
-        for bucket in changed {
-            for key in lookers.at(bucket) {
-                wrong.set(*key, filter.contains(&absent(*key)));
-            }
-        }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        &self.keys[..self.len]
     }
 }
 
 /// How many queries go by before one that succeeds with probability `share`.
 fn skipped(share: f64, rng: &mut Rng) -> u64 {
-    if share >= 1.0 {
-        return 0;
-    }
-    // unit() is in [0, 1): its distance from 1 is in (0, 1].
+    // unit() is in [0, 1): its distance from 1 is in (0, 1]. Without any success the number is infinite.
     ((1.0 - rng.unit()).ln() / (-share).ln_1p()) as u64
 }
 
@@ -138,44 +174,140 @@ mod tests {
     use crate::workload::Distribution;
     use crate::workload::keys::Keys;
     use std::num::NonZeroU64;
-    use twiceshy::cuckoo::CyclicFilter;
+    use twiceshy::AdaptiveFilter;
+    use twiceshy::cuckoo::{CyclicFilter, FullKeyCuckoo, Rule, Selectors, SwappingFilter};
     use twiceshy::hash::HashKey;
-    use twiceshy::remote::ByHash;
+    use twiceshy::memory::Limits;
+    use twiceshy::remote::Mirror;
 
-    fn filled(seed: u64) -> (AdaptiveFilter<CyclicFilter>, Keys) {
-        let keys = Keys::new(900, 9_000, seed).unwrap();
-        let mut filter = CyclicFilter::with_cells(1000, 8).build(HashKey::fixed(seed), ByHash::new()).unwrap();
-        keys.stored_keys().for_each(|key| assert!(filter.insert(&key).is_ok()));
-        (filter, keys)
+    type Filled<R> = AdaptiveFilter<FullKeyCuckoo<R>, Mirror>;
+
+    const ABSENT: u32 = 9_000;
+
+    fn keys(seed: u64) -> Keys {
+        Keys::new(900, ABSENT.into(), seed).expect("few keys")
+    }
+
+    fn fill<R: Rule>(mut filter: Filled<R>, seed: u64) -> Filled<R> {
+        filter.limit_memory(Limits::OFF);
+        keys(seed).stored_keys().for_each(|key| assert!(filter.insert(&key).is_ok()));
+        filter
+    }
+
+    fn cyclic(seed: u64) -> Filled<twiceshy::cuckoo::Cyclic> {
+        let options = CyclicFilter::with_cells(1000, 8).selectors(Selectors::Equal { bits: 2 });
+        fill(options.build(HashKey::fixed(seed), Mirror::new()).expect("a filter"), seed)
+    }
+
+    fn swapping(seed: u64) -> Filled<twiceshy::cuckoo::Swapping> {
+        fill(SwappingFilter::with_cells(1000, 8).build(HashKey::fixed(seed), Mirror::new()).expect("a filter"), seed)
+    }
+
+    fn counted<R: Rule>(filter: &Filled<R>, functions: u8, seed: u64) -> (Collisions, Vec<u32>) {
+        let (keys, mut numbers) = (keys(seed), Vec::new());
+        let table = filter.remote().table().expect("a table");
+        let collisions = Collisions::counted(
+            filter.filter(),
+            table,
+            functions,
+            ABSENT,
+            |number| keys.absent(number.into()),
+            |number| {
+                numbers.push(number);
+            },
+        );
+        (collisions, numbers)
     }
 
     #[test]
-    fn skipping_gives_as_many_false_positives_as_asking_every_query() {
-        let (mut skipped, mut asked) = (0.0, 0.0);
-        let (mut skipped_squares, mut asked_squares) = (0.0, 0.0);
-        let (trials, queries) = (40, 200_000);
-        for seed in 0..trials {
-            let (mut filter, keys) = filled(seed);
-            let absent = |key: u32| keys.absent(key.into());
-            let rng = &mut Rng::new(seed);
-            let shape = filter.filter().shape();
-            let count = false_positives(&mut filter, shape, 9_000, absent, queries, rng).unwrap() as f64;
-            (skipped, skipped_squares) = (skipped + count, skipped_squares + count * count);
-            let (mut filter, keys) = filled(seed);
-            let mut count = 0.0;
-            for number in Distribution::Uniform.queries(NonZeroU64::new(9_000).unwrap(), seed).take(queries as usize) {
-                let query = keys.absent(number);
-                if filter.contains(&query) {
-                    count += 1.0;
-                    filter.was_wrong(&query).unwrap();
-                }
+    fn the_real_cyclic_filter_makes_the_mistakes_of_a_replay_and_no_others() {
+        for seed in 0..5 {
+            let mut filter = cyclic(seed);
+            let (collisions, numbers) = counted(&filter, 4, seed);
+            let mut asked = Vec::new();
+            let mut uniform = Uniform::new(&collisions, Way::Next);
+            let counts =
+                uniform.replay(ABSENT.into(), &[50_000, 100_000], &mut Rng::new(seed), |query| asked.push(query));
+            assert!(counts[0] > 500 && counts[1] as usize == asked.len(), "{counts:?}");
+            let key = |number: u32| keys(seed).absent(number.into());
+            for query in asked {
+                let query = key(numbers[query as usize]);
+                assert!(filter.contains(&query));
+                filter.was_wrong(&query).expect("an adaptation");
             }
-            (asked, asked_squares) = (asked + count, asked_squares + count * count);
+            let mut wrong = vec![false; ABSENT as usize];
+            for query in 0..collisions.keys() as u32 {
+                wrong[numbers[query as usize] as usize] = uniform.colliding(query).len() > 0;
+            }
+            assert!((0..ABSENT).all(|number| filter.contains(&key(number)) == wrong[number as usize]));
         }
-        let n = trials as f64;
-        let variance = |sum: f64, squares: f64| (squares / n - (sum / n).powi(2)) / n;
-        let error = (variance(skipped, skipped_squares) + variance(asked, asked_squares)).sqrt();
-        assert!(asked / n > 1000.0);
-        assert!((skipped - asked).abs() / n < 4.0 * error, "{} against {}, ±{error}", skipped / n, asked / n);
+    }
+
+    /// The mean and its variance.
+    fn summed(counts: &[f64]) -> (f64, f64) {
+        let (n, sum) = (counts.len() as f64, counts.iter().sum::<f64>());
+        let mean = sum / n;
+        (mean, counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / n / n)
+    }
+
+    fn compare(replayed: &[f64], asked: &[f64]) {
+        let ((replayed, one), (asked, other)) = (summed(replayed), summed(asked));
+        assert!(asked > 300.0);
+        assert!((replayed - asked).abs() < 4.0 * (one + other).sqrt(), "{replayed} against {asked}");
+    }
+
+    fn ask<R: Rule>(mut filter: Filled<R>, seed: u64, queries: u64) -> f64 {
+        let (keys, mut count) = (keys(seed), 0.0);
+        let all = Distribution::Uniform.queries(NonZeroU64::new(ABSENT.into()).expect("keys"), seed);
+        for number in all.take(queries as usize) {
+            let query = keys.absent(number);
+            if filter.contains(&query) {
+                count += 1.0;
+                filter.was_wrong(&query).expect("an adaptation");
+            }
+        }
+        count
+    }
+
+    #[test]
+    fn a_replay_has_as_many_false_positives_as_asking_every_query() {
+        let queries = 200_000;
+        let replayed = |collisions: &Collisions, way, seed| {
+            Uniform::new(collisions, way).false_positives(ABSENT.into(), &[queries], &mut Rng::new(seed))[0] as f64
+        };
+        let both: Vec<[(f64, f64); 2]> = (0..30)
+            .map(|seed| {
+                let (one, other) = (cyclic(seed), swapping(seed));
+                let (next, swap) = (counted(&one, 4, seed).0, counted(&other, 4, seed).0);
+                [
+                    (replayed(&next, Way::Next, seed), ask(one, seed, queries)),
+                    (replayed(&swap, Way::Swap, seed), ask(other, seed, queries)),
+                ]
+            })
+            .collect();
+        for filter in 0..2 {
+            let of = |pick: fn(&(f64, f64)) -> f64| both.iter().map(|pair| pick(&pair[filter])).collect::<Vec<f64>>();
+            compare(&of(|pair| pair.0), &of(|pair| pair.1));
+        }
+    }
+
+    #[test]
+    fn a_filter_that_is_wrong_about_most_keys_is_replayed_too() {
+        let queries = 3_000;
+        let narrow = |seed| {
+            let options = CyclicFilter::with_cells(1000, 4).selectors(Selectors::Equal { bits: 2 });
+            fill(options.build(HashKey::fixed(seed), Mirror::new()).expect("a filter"), seed)
+        };
+        let both: Vec<(f64, f64)> = (0..30)
+            .map(|seed| {
+                let filter = narrow(seed);
+                let collisions = counted(&filter, 4, seed).0;
+                let mut uniform = Uniform::new(&collisions, Way::Next);
+                let replayed = uniform.false_positives(ABSENT.into(), &[queries], &mut Rng::new(seed))[0] as f64;
+                (replayed, ask(filter, seed, queries))
+            })
+            .collect();
+        let of = |pick: fn(&(f64, f64)) -> f64| both.iter().map(pick).collect::<Vec<f64>>();
+        compare(&of(|pair| pair.0), &of(|pair| pair.1));
     }
 }

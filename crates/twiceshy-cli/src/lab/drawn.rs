@@ -10,7 +10,7 @@ use twiceshy_lab::report::{Section, draw};
 #[derive(Serialize)]
 struct Summary<'a> {
     #[serde(flatten)]
-    facts: &'a Facts,
+    facts: Facts,
     folder: PathBuf,
     report: PathBuf,
     experiments: Vec<Measured<'a>>,

@@ -129,12 +129,20 @@ pub fn sample(table: &Table, at: At<'_>, filter: &str, column: &str) -> Sample {
     here.only("cell_bits", at.cell_bits).sample(column)
 }
 
-/// The false positives of one filter over those of another, in the median trial: a few popular keys decide a trial.
+/// The fewest trials of which the median says anything, among all statements of a run.
+const FOR_MEDIANS: usize = 22;
+
+/// The false positives of one filter over those of another, in the median trial: a few popular keys decide a trial. With
+/// fewer trials than medians need, as in the papers, the geometric mean.
 pub fn ratio(table: &Table, at: At<'_>, top: &str, bottom: &str) -> Evidence {
     let counts = |filter: &str| sample(table, at, filter, "false_positives");
     let label =
         format!("{top} / {bottom}, {}, A/S {}", at.workload.trim_start_matches("synthetic flows like "), at.ratio);
-    Evidence::median_ratio(label, &counts(top), &counts(bottom))
+    let (top, bottom) = (counts(top), counts(bottom));
+    if top.len() < FOR_MEDIANS {
+        return Evidence::geometric_ratio(format!("{label}, geometric mean"), &top, &bottom);
+    }
+    Evidence::median_ratio(label, &top, &bottom)
 }
 
 /// That the filters of every point have the same memory, within 1 %. A statement of this project.

@@ -17,8 +17,13 @@ pub struct Evidence {
 enum Quantity {
     Mean(Vec<f64>),
     Median(Vec<f64>),
+    /// The mean of these logarithms, as a power of e.
+    Geometric(Vec<f64>),
     Ratio(Vec<(f64, f64)>),
-    Share { yes: u64, of: u64 },
+    Share {
+        yes: u64,
+        of: u64,
+    },
     Exact(f64),
 }
 
@@ -82,6 +87,13 @@ impl Evidence {
         Evidence::median(label, &top.with(bottom, |top, bottom| (top + 0.5) / (bottom + 0.5)))
     }
 
+    /// The geometric mean over the trials of the ratio of two counts, each half an event higher. For fewer trials than a
+    /// median needs, if the logarithms are nearly normal.
+    pub fn geometric_ratio(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
+        let logs = top.with(bottom, |top, bottom| ((top + 0.5) / (bottom + 0.5)).ln());
+        Evidence::new(label, logs.points(), logs.len(), Quantity::Geometric(logs.values()))
+    }
+
     /// A probability: `yes` of `of` over all trials, each an independent yes or no.
     pub fn share(label: impl Into<String>, yes: &Sample, of: &Sample) -> Evidence {
         let pairs = yes.pairs(of);
@@ -124,6 +136,7 @@ impl Evidence {
         let interval = match &self.quantity {
             Quantity::Mean(values) => statistics::mean(values, error),
             Quantity::Median(values) => statistics::median(values, error),
+            Quantity::Geometric(logs) => statistics::mean(logs, error).map(f64::exp),
             Quantity::Ratio(pairs) => statistics::ratio(pairs, error),
             Quantity::Share { yes, of } => statistics::share(*yes, *of, error),
             Quantity::Exact(value) => Interval::exact(*value),

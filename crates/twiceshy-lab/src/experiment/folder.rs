@@ -1,48 +1,42 @@
 //! The folder of a run. It holds exactly one run.
 
-use super::{Experiment, Setup, Size, Table, TableError};
+use super::origin::build;
+use super::{Experiment, Origin, Setup, Size, Table, TableError};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
-/// What all experiments in a folder have in common.
+/// What all experiments in a folder have in common, and where the data of each come from.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Facts {
     /// How much was measured.
     pub size: Size,
     /// The random seed.
     pub seed: u64,
-    /// The version of the code that measured.
+    /// The version of the code that measured last.
     pub version: String,
-    /// The program that measured: the first digits of its BLAKE3 hash. Other code may measure other points under the same
-    /// names.
+    /// The program that measured last.
     #[serde(default)]
     pub build: String,
+    /// The origin of each experiment's data, by its name.
+    #[serde(default)]
+    pub origins: BTreeMap<String, Origin>,
 }
 
 impl Facts {
-    /// The facts of a run by this program.
+    /// The facts of a run by this program, before it has measured anything.
     pub fn new(setup: &Setup) -> Facts {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Facts { size: setup.size, seed: setup.seed, version, build: build().to_owned() }
+        let (Setup { size, seed, .. }, build) = (setup, build().to_owned());
+        Facts { size: *size, seed: *seed, version, build, origins: BTreeMap::new() }
     }
-}
-
-/// The first digits of the hash of this program's file; empty if it cannot be read.
-fn build() -> &'static str {
-    static BUILD: OnceLock<String> = OnceLock::new();
-    BUILD.get_or_init(|| {
-        // On Linux this is the program that runs, even if its file was replaced.
-        let program = File::open("/proc/self/exe").or_else(|_| File::open(std::env::current_exe()?));
-        let hash = program.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
-        hash.map_or_else(|_| String::new(), |hash| hash.to_hex()[..12].to_owned())
-    })
 }
 
 impl std::fmt::Display for Facts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} size, seed {}, version {}, build {}", self.size.as_str(), self.seed, self.version, self.build)
+        write!(f, "{} size, seed {}", self.size.as_str(), self.seed)
     }
 }
 
@@ -59,6 +53,20 @@ pub enum FolderError {
         found: Box<Facts>,
         /// What was wanted.
         wanted: Box<Facts>,
+    },
+    /// It holds data of an experiment that another program has measured.
+    #[error(
+        "{folder} holds data of {experiment} by another build ({found}): remove {experiment}.csv and \
+         unfinished/{experiment}.jsonl there to measure it again, or name another folder with --out",
+        folder = .folder.display()
+    )]
+    OtherBuild {
+        /// The folder.
+        folder: PathBuf,
+        /// The experiment.
+        experiment: String,
+        /// The build that measured it.
+        found: String,
     },
     /// Another process writes to it.
     #[error("another run is writing to {}: wait until it ends, or name another folder with --out", .0.display())]
@@ -88,7 +96,7 @@ pub enum FolderError {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    facts: Facts,
+    facts: Mutex<Facts>,
     /// Held while the folder is written to. The system releases it when the process ends.
     _lock: Option<File>,
 }
@@ -108,30 +116,63 @@ impl Folder {
         if let Err(fs::TryLockError::WouldBlock) = lock.try_lock() {
             return Err(FolderError::InUse(path.to_owned()));
         }
-        let wanted = Facts::new(setup);
+        let mut facts = Facts::new(setup);
         match read_facts(path) {
-            Ok(found) if found != wanted => {
-                let (found, wanted) = (Box::new(found), Box::new(wanted));
+            Ok(found) if (found.size, found.seed) != (facts.size, facts.seed) => {
+                let (found, wanted) = (Box::new(found), Box::new(facts));
                 return Err(FolderError::Another { folder: path.to_owned(), found, wanted });
             }
-            Ok(_) => {}
-            Err(FolderError::NoRun(_)) => {
-                let text = serde_json::to_string_pretty(&wanted).unwrap_or_default();
-                write_whole(&path.join(FACTS), text.as_bytes())?;
-            }
+            Ok(found) => facts.origins = found.origins,
+            Err(FolderError::NoRun(_)) => {}
             Err(error) => return Err(error),
         }
-        Ok(Folder { path: path.to_owned(), facts: wanted, _lock: Some(lock) })
+        let folder = Folder { path: path.to_owned(), facts: Mutex::new(facts), _lock: Some(lock) };
+        folder.write_facts()?;
+        Ok(folder)
     }
 
     /// A folder that already holds a run, for drawing.
     pub fn to_draw(path: &Path) -> Result<Folder, FolderError> {
-        Ok(Folder { path: path.to_owned(), facts: read_facts(path)?, _lock: None })
+        Ok(Folder { path: path.to_owned(), facts: Mutex::new(read_facts(path)?), _lock: None })
     }
 
     /// What all its experiments have in common.
-    pub fn facts(&self) -> &Facts {
-        &self.facts
+    pub fn facts(&self) -> Facts {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_facts(&self) -> Result<(), FolderError> {
+        let text = serde_json::to_string_pretty(&*self.lock()).unwrap_or_default() + "\n";
+        write_whole(&self.path.join(FACTS), text.as_bytes())
+    }
+
+    /// Where the data of an experiment come from; `None` if there are none.
+    pub fn origin(&self, experiment: &dyn Experiment) -> Option<Origin> {
+        self.lock().origins.get(experiment.name()).cloned()
+    }
+
+    /// Notes that this program measures an experiment. An error if another program has begun to: its points may be others
+    /// under the same names.
+    pub(super) fn claim(&self, experiment: &dyn Experiment) -> Result<(), FolderError> {
+        let has_data = self.csv(experiment).exists() || self.journal(experiment).exists();
+        match self.origin(experiment).filter(|_| has_data) {
+            Some(found) if found.build != build() => Err(FolderError::OtherBuild {
+                folder: self.path.clone(),
+                experiment: experiment.name().to_owned(),
+                found: found.build,
+            }),
+            Some(_) => Ok(()),
+            None => self.note(experiment, Origin::here()),
+        }
+    }
+
+    fn note(&self, experiment: &dyn Experiment, origin: Origin) -> Result<(), FolderError> {
+        self.lock().origins.insert(experiment.name().to_owned(), origin);
+        self.write_facts()
     }
 
     /// Where it is.
@@ -168,22 +209,25 @@ impl Folder {
 
     /// An experiment's data so far, each line with the facts of the run.
     pub(super) fn table_of(&self, experiment: &dyn Experiment, lines: Vec<super::Line>) -> Table {
+        let facts = self.lock();
         let own = experiment.columns().iter().copied().chain(OF_TRIAL);
         let mut table = Table::new(own.chain(["size", "seed", "version"]));
         for mut line in lines {
             line.resize(experiment.columns().len() + OF_TRIAL.len(), super::Value::from(""));
-            line.extend(super::line![self.facts.size.as_str(), self.facts.seed, self.facts.version.as_str()]);
+            line.extend(super::line![facts.size.as_str(), facts.seed, facts.version.as_str()]);
             table.push(line);
         }
         table
     }
 
-    /// Writes an experiment's data.
-    pub(super) fn keep(&self, experiment: &dyn Experiment, table: &Table) -> Result<(), FolderError> {
+    /// Writes an experiment's data, whose tasks took this long together.
+    pub(super) fn keep(&self, experiment: &dyn Experiment, table: &Table, seconds: f64) -> Result<(), FolderError> {
         let path = self.csv(experiment);
         let mut bytes = Vec::new();
         table.write(&mut bytes).map_err(|error| FolderError::Damaged { path: path.clone(), why: error.to_string() })?;
-        write_whole(&path, &bytes)
+        write_whole(&path, &bytes)?;
+        let origin = self.origin(experiment).unwrap_or_else(Origin::here);
+        self.note(experiment, Origin { seconds, ..origin })
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Point {
     pub name: String,
     /// The estimated time of a trial in seconds.
     pub work: f64,
+    /// The most trials, if a trial takes so long that the budget would be too much.
+    pub(super) most: Option<u64>,
     settings: String,
     measure: Arc<Measure>,
 }
@@ -41,7 +43,14 @@ impl Point {
         settings: &impl std::fmt::Debug,
         measure: impl Fn(u64) -> Result<Vec<Line>, TaskError> + Send + Sync + 'static,
     ) -> Point {
-        Point { name: name.into(), work, settings: format!("{settings:?}"), measure: Arc::new(measure) }
+        Point { name: name.into(), work, most: None, settings: format!("{settings:?}"), measure: Arc::new(measure) }
+    }
+
+    /// The same point with at most this many trials, whatever the budget.
+    #[must_use]
+    pub fn at_most(mut self, trials: u64) -> Point {
+        self.most = Some(trials);
+        self
     }
 
     /// Measures one trial of a run.

@@ -138,6 +138,7 @@ pub fn run(
 
 /// `None` if the experiment's table is complete.
 fn open<'a>(experiment: &'a dyn Experiment, folder: &Folder, setup: &Setup) -> Result<Option<Open<'a>>, RunError> {
+    folder.claim(experiment)?;
     if folder.table(experiment)?.is_some() {
         return Ok(None);
     }
@@ -160,7 +161,7 @@ fn extend(open: &mut Open<'_>, setup: &Setup, wanted: impl Fn(&(Point, u64)) -> 
     let columns = open.experiment.columns().len();
     let mut work = 0.0;
     for point in &mut open.points {
-        let trials = point.1..wanted(point).max(point.1);
+        let trials = point.1..wanted(point).min(point.0.most.unwrap_or(u64::MAX)).max(point.1);
         point.1 = trials.end;
         let tasks = point.0.tasks(setup.seed, trials, columns);
         work += tasks.iter().map(|task| task.work).sum::<f64>();
@@ -194,7 +195,7 @@ fn complete_or_extend(
         tell(Event::More { experiment: experiment.name(), work: missing });
         return Ok(false);
     }
-    folder.keep(experiment, &table)?;
+    folder.keep(experiment, &table, seconds)?;
     let journal = folder.journal(experiment);
     std::fs::remove_file(&journal).map_err(failed(journal))?;
     tell(Event::Complete { experiment: experiment.name(), seconds });
@@ -333,17 +334,29 @@ mod tests {
         assert!(matches!(Folder::for_run(place.path(), &setup(1)), Err(FolderError::InUse(_))));
         drop(first);
         assert!(matches!(Folder::for_run(place.path(), &setup(2)), Err(FolderError::Another { .. })));
-        let facts = std::fs::read_to_string(place.path().join("run.json")).expect("facts");
-        let build = Folder::to_draw(place.path()).expect("a run").facts().build.clone();
-        assert_eq!(build.len(), 12, "{build}");
-        std::fs::write(place.path().join("run.json"), facts.replace(&build, "another")).expect("facts");
-        assert!(
-            matches!(Folder::for_run(place.path(), &setup(1)), Err(FolderError::Another { .. })),
-            "another program"
-        );
         assert_eq!(Folder::to_draw(place.path()).expect("a run").facts().seed, 1);
         let elsewhere = tempfile::tempdir().expect("a folder");
         assert!(matches!(Folder::to_draw(elsewhere.path()), Err(FolderError::NoRun(_))));
+    }
+
+    #[test]
+    fn data_of_another_build_are_refused_and_other_experiments_are_measured_beside_them() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (setup, quiet) = (Setup::new(Size::Quick, 1), |_: Event<'_>| ());
+        let again = |experiment: &dyn Experiment| {
+            run(&[experiment], &Folder::for_run(place.path(), &setup).expect("the folder"), &setup, 1, &quiet)
+        };
+        again(&Coins).expect("measured");
+        let origin = Folder::to_draw(place.path()).expect("a run").origin(&Coins).expect("an origin");
+        assert!(origin.build.len() == 12 && origin.seconds > 0.0, "{origin:?}");
+        let facts = std::fs::read_to_string(place.path().join("run.json")).expect("facts");
+        std::fs::write(place.path().join("run.json"), facts.replace(&origin.build, "another")).expect("facts");
+        let refused = again(&Coins);
+        assert!(matches!(refused, Err(RunError::Folder(FolderError::OtherBuild { .. }))), "{refused:?}");
+        let other = Failing { failures: AtomicU32::new(0), measured: AtomicU32::new(0) };
+        again(&other).expect("another experiment");
+        std::fs::remove_file(place.path().join("coins.csv")).expect("a table");
+        again(&Coins).expect("measured anew");
     }
 
     /// Coins: one is fair, the others are not; the statement says that all of them are about as likely to fall on heads.

@@ -73,8 +73,8 @@ impl Experiment for CuckooingOnFlows {
         contest::COLUMNS
     }
 
-    fn budget(&self, _: Size) -> Budget {
-        Budget { first: 24, most: 48 }
+    fn budget(&self, size: Size) -> Budget {
+        size.pick(Budget { first: 24, most: 48 }, flows::budget(size))
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {

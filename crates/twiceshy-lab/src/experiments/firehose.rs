@@ -77,7 +77,7 @@ impl Experiment for FireHose {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        Budget { first: 24, most: size.pick(48, 96) }
+        size.pick(Budget { first: 24, most: 48 }, Budget { first: 10, most: 30 })
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {
@@ -95,7 +95,7 @@ impl Experiment for FireHose {
                     ratio: ratio as f64,
                     queries: Some(queries as u64),
                     champions: &[TELESCOPING],
-                    work: queries * (2e-7 + 5e-8 * filters(size).len() as f64),
+                    work: queries * (2e-8 + 2e-8 * filters(size).len() as f64),
                 };
                 points.push(contest.point(setup));
             }

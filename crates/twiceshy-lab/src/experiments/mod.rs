@@ -15,6 +15,7 @@ mod model_fit;
 mod mutually_unfixable;
 mod recorded_traces;
 mod remembering;
+mod repeated_queries;
 mod selector_histogram;
 mod selector_space;
 mod selector_values;
@@ -44,6 +45,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &load_thresholds::LoadThresholds,
     &insertion_cost::InsertionCost,
     &uniform_queries::UniformQueries,
+    &repeated_queries::RepeatedQueries,
     &unequal_ranges::UnequalRanges,
     &adapting_on_flows::AdaptingOnFlows,
     &firehose::FireHose,

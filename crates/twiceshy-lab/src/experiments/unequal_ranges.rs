@@ -71,9 +71,8 @@ impl Experiment for UnequalRanges {
 
     fn points(&self, setup: &Setup) -> Vec<Point> {
         let at = grid(setup.size);
-        at.iter()
-            .flat_map(|at| kinds(setup.size).iter().filter_map(|kind| Run { kind: *kind, at: *at }.point(setup)))
-            .collect()
+        let runs = at.iter().flat_map(|at| kinds(setup.size).iter().map(|kind| Run { kind: *kind, at: *at }));
+        Run::points(&runs.collect::<Vec<Run>>(), setup)
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {

@@ -7,11 +7,12 @@ use crate::experiment::{
 use crate::models::swapping::SwappingModel;
 use crate::models::{CyclicModel, EmptyCell};
 use crate::replay::{AnyFilter, FilterSpec};
-use crate::uniform::false_positives;
+use crate::uniform::{Collisions, Uniform, Way};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
+use std::any::Any;
 use std::sync::OnceLock;
-use twiceshy::cuckoo::Shape;
+use twiceshy::cuckoo::{CyclicFilter, SwappingFilter};
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 use twiceshy::sizing::cuckoo_rate;
@@ -52,6 +53,36 @@ impl Kind {
         self.contender(8).label
     }
 
+    /// What the filter does about a false positive; `None` if nothing.
+    fn way(self) -> Option<Way> {
+        match self {
+            Kind::Plain => None,
+            Kind::Cyclic { .. } | Kind::Unequal { .. } => Some(Way::Next),
+            Kind::Swapping => Some(Way::Swap),
+        }
+    }
+
+    /// The number of its fingerprint functions.
+    fn functions(self) -> u8 {
+        match self {
+            Kind::Plain => 1,
+            Kind::Cyclic { s } => 1 << s,
+            Kind::Unequal { s, .. } => (1 << s) + 1,
+            Kind::Swapping => 4,
+        }
+    }
+
+    /// About the rate of a filter that has learned little, to estimate the work.
+    fn static_rate(self, bits: u32) -> f64 {
+        let (compared, fingerprint) = match self {
+            Kind::Plain => (4.0, bits),
+            Kind::Cyclic { s } => (4.0, bits - s),
+            Kind::Unequal { r, s } => (4.0, (bits - r - s).max(bits / 2)),
+            Kind::Swapping => (8.0, bits),
+        };
+        f64::min(1.0, compared * LOAD / f64::from(1u32 << fingerprint))
+    }
+
     fn tables(self) -> u64 {
         if self == Kind::Swapping { 2 } else { 4 }
     }
@@ -77,6 +108,11 @@ impl At {
         At { bits, per_key, ratio }
     }
 
+    /// `true` if a trial has hundreds of millions of false positives.
+    pub(super) fn is_long(self) -> bool {
+        self.bits <= 8 && self.per_key >= 1_000 && self.ratio >= 20
+    }
+
     /// The points of these widths, queries per key and ratios whose tables are large enough to mean anything.
     pub(super) fn grid(size: Size, widths: &[u32], per_key: &[u64], ratios: &[u64]) -> Vec<At> {
         let mut grid = Vec::new();
@@ -85,7 +121,8 @@ impl At {
                 grid.extend(ratios.iter().map(|ratio| At::new(*bits, *per_key, *ratio)));
             }
         }
-        grid.retain(|at| Effort::of(size, at.bits).cells(*at).is_some());
+        // With 8 bits and 1,000 queries a key a trial has up to 10^9 false positives: `repeated-queries` measures those.
+        grid.retain(|at| Effort::of(size, at.bits).cells(*at).is_some() && !at.is_long());
         grid
     }
 }
@@ -103,33 +140,22 @@ struct Effort {
     least_cells: u64,
     /// The most absent keys.
     absent: u64,
-    /// The most queries.
-    queries: u64,
     /// The buckets that the model of Swapping draws.
     samples: u64,
 }
 
 impl Effort {
-    /// With cells of 8 bits no query is skipped, because mistakes are frequent; with more, absent keys are the work.
     fn of(size: Size, bits: u32) -> Effort {
-        let (few, many) = (bits <= 8, u64::MAX);
-        let tiny = Effort { cells: 4_096, least_cells: 256, absent: 60_000, queries: 200_000, samples: 2_000 };
-        let quick = Effort {
-            cells: if few { FEWEST } else { 2_500 * u64::from(bits) },
-            least_cells: FEWEST,
-            absent: 800_000,
-            queries: many,
-            samples: 4_000,
-        };
-        let queries = if few { 100_000_000 } else { 2_000_000_000 };
-        let paper = Effort { cells: 131_072, least_cells: FEWEST, absent: many, queries, samples: 200_000 };
+        let tiny = Effort { cells: 4_096, least_cells: 256, absent: 60_000, samples: 2_000 };
+        let cells = if bits <= 8 { FEWEST } else { 2_500 * u64::from(bits) };
+        let quick = Effort { cells, least_cells: FEWEST, absent: 800_000, samples: 4_000 };
+        let paper = Effort { cells: 131_072, least_cells: 131_072, absent: u64::MAX, samples: 200_000 };
         size.of(tiny, quick, paper)
     }
 
     /// As many cells as the effort allows; `None` if the table would be too small to mean anything.
     fn cells(self, at: At) -> Option<u64> {
-        let absent = self.absent.min(self.queries / at.per_key);
-        let most = absent as f64 / at.ratio as f64 / LOAD;
+        let most = self.absent as f64 / at.ratio as f64 / LOAD;
         let cells = self.cells.min(most as u64 / 8 * 8);
         (cells >= self.least_cells).then_some(cells)
     }
@@ -140,64 +166,77 @@ impl Run {
         format!("{}, {}", self.kind.label(), self.at)
     }
 
-    /// The point that measures it. A planted wrong rule: the filter does not hear of its mistakes.
-    pub(super) fn point(self, setup: &Setup) -> Option<Point> {
+    /// The points that measure some runs. Runs that differ only in their queries a key are one point: one trial measures all
+    /// of them.
+    pub(super) fn points(runs: &[Run], setup: &Setup) -> Vec<Point> {
+        let mut points: Vec<(Run, Vec<u64>)> = Vec::new();
+        for run in runs {
+            match points.iter_mut().find(|(first, _)| first.point_name() == run.point_name()) {
+                Some((_, per_key)) => per_key.push(run.at.per_key),
+                None => points.push((*run, vec![run.at.per_key])),
+            }
+        }
+        points.into_iter().filter_map(|(run, per_key)| run.point(per_key, setup)).collect()
+    }
+
+    /// The name of the point that measures it.
+    fn point_name(self) -> String {
+        format!("{}, {} bits, A/S {}", self.kind.label(), self.at.bits, self.at.ratio)
+    }
+
+    /// The point that measures it at these queries a key. A planted wrong rule: the filter does not hear of its mistakes.
+    fn point(self, mut per_key: Vec<u64>, setup: &Setup) -> Option<Point> {
+        per_key.sort_unstable();
         let effort = Effort::of(setup.size, self.at.bits);
         let cells = effort.cells(self.at)?;
         let absent = cells as f64 * self.at.ratio as f64;
-        // With many bits mistakes are rare, and the queries in between are skipped.
-        let asked = absent * self.at.per_key as f64 * if self.at.bits > 8 { 0.02 } else { 1.0 };
-        let work = cells as f64 * 1e-6 + absent * 2e-7 + asked * 4e-8;
-        let (planted, model) = (setup.planted, OnceLock::new());
-        let measure = move |seed: u64| self.measure(cells, effort, planted, &model, seed);
-        Some(Point::new(self.name(), work, &(self, cells, effort, planted), measure))
+        // A pass over all absent keys, and the false positives.
+        let wrong = absent * per_key.last().copied().unwrap_or(0) as f64 * self.kind.static_rate(self.at.bits);
+        let work = cells as f64 * 1.5e-6 + absent * 1e-7 + if self.kind == Kind::Plain { 0.0 } else { wrong * 1.5e-7 };
+        let (planted, models) = (setup.planted, per_key.iter().map(|_| OnceLock::new()).collect::<Vec<_>>());
+        let settings = (self, per_key.clone(), cells, effort, planted);
+        let measure = move |seed: u64| self.measure(&per_key, cells, effort, planted, &models, seed);
+        Some(Point::new(self.point_name(), work, &settings, measure))
     }
 
     fn measure(
         self,
+        per_key: &[u64],
         cells: u64,
         effort: Effort,
         planted: Planted,
-        known: &OnceLock<f64>,
+        known: &[OnceLock<f64>],
         seed: u64,
     ) -> Result<Vec<Line>, TaskError> {
-        let At { bits, per_key, ratio } = self.at;
+        let At { bits, ratio, .. } = self.at;
         let stored = (cells as f64 * LOAD) as u64;
         let absent = stored * ratio;
-        let queries = absent * per_key;
         let rng = &mut Rng::stream(seed, 0);
-        let model = match (known.get(), self.kind) {
-            (Some(model), _) => *model,
-            (None, Kind::Swapping) => self.sampled(cells, absent, queries, effort.samples, seed)?,
-            (None, _) => {
-                let model = self.formula(cells, absent, queries)?;
-                *known.get_or_init(|| model)
-            }
-        };
-        let deaf = planted == Planted::WrongRule;
-        let skips = !deaf && model * 4.0 * (ratio as f64) < 1.0;
-        let asking = Asking { absent: absent as u32, queries, skips, deaf };
+        let queries: Vec<u64> = per_key.iter().map(|per_key| absent * per_key).collect();
         let spec = self.kind.contender(bits).spec;
-        let (tables, per_bucket) = spec.buckets();
-        let shape = Shape::with_cells(tables, per_bucket, cells).map_err(TaskError::new)?;
-        let (mut filter, keys) = filled(&spec, cells, stored, absent, rng)?;
+        let (filter, keys) = filled(&spec, cells, stored, absent, rng)?;
         let allocated = filter.local_bits() as f64 / stored as f64;
-        let wrong = match filter.filter().kind().learns() {
-            true => adapting(&mut filter, shape, &keys, asking, rng)?,
-            false => plain(&filter, &keys, asking),
+        let wrong = match self.kind.way() {
+            Some(way) if planted != Planted::WrongRule => {
+                adapting(&filter, way, self.kind.functions(), &keys, absent, &queries, rng)?
+            }
+            _ => plain(&filter, &keys, absent, per_key),
         };
-        Ok(vec![line![
-            self.kind.label(),
-            bits,
-            per_key,
-            ratio,
-            cells,
-            allocated,
-            queries,
-            wrong,
-            wrong / queries as f64,
-            planted.model(model)
-        ]])
+        let mut lines = Vec::new();
+        for (((per_key, queries), wrong), known) in per_key.iter().zip(&queries).zip(wrong).zip(known) {
+            let model = match (known.get(), self.kind) {
+                (Some(model), _) => *model,
+                (None, Kind::Swapping) => self.sampled(cells, absent, *queries, effort.samples, seed)?,
+                (None, _) => {
+                    let model = self.formula(cells, absent, *queries)?;
+                    *known.get_or_init(|| model)
+                }
+            };
+            let rate = wrong / *queries as f64;
+            let (label, model) = (self.kind.label(), planted.model(model));
+            lines.push(line![label, bits, *per_key, ratio, cells, allocated, *queries, wrong, rate, model]);
+        }
+        Ok(lines)
     }
 
     /// The rate that a formula predicts. 0 for Swapping, which has none.
@@ -226,7 +265,7 @@ impl Run {
 
     /// Its lines in a table.
     pub(super) fn of(self, table: &Table) -> Table {
-        table.only("point", self.name())
+        table.only("point", self.point_name()).only("per_key", self.at.per_key)
     }
 
     /// The rate of one over the rate of another.
@@ -254,46 +293,35 @@ pub(super) fn equal_memory(table: &Table, grid: &[At], kinds: &[Kind]) -> Statem
     .every(grid.iter().map(worst).collect())
 }
 
-/// The queries of a point.
-#[derive(Clone, Copy, Debug)]
-struct Asking {
-    absent: u32,
-    queries: u64,
-    /// `true` if checking the keys affected by each mistake is less work than asking every query.
-    skips: bool,
-    /// `true` if the filter does not hear of its mistakes.
-    deaf: bool,
+/// The false positives of a filter that does not learn, at these queries a key: every key is asked for equally often.
+fn plain(filter: &AnyFilter<Mirror>, keys: &Keys, absent: u64, per_key: &[u64]) -> Vec<f64> {
+    let wrong = (0..absent).filter(|number| filter.contains(&keys.absent(*number))).count();
+    per_key.iter().map(|per_key| wrong as f64 * *per_key as f64).collect()
 }
 
-/// Asks, and counts the false positives.
-fn plain(filter: &AnyFilter<Mirror>, keys: &Keys, asking: Asking) -> f64 {
-    let wrong = (0..asking.absent).filter(|number| filter.contains(&keys.absent((*number).into()))).count();
-    wrong as f64 * (asking.queries / u64::from(asking.absent)) as f64
-}
-
+/// The false positives of a filter that adapts to each, after these numbers of queries.
 fn adapting(
-    filter: &mut AnyFilter<Mirror>,
-    shape: Shape,
+    filter: &AnyFilter<Mirror>,
+    way: Way,
+    functions: u8,
     keys: &Keys,
-    asking: Asking,
+    absent: u64,
+    queries: &[u64],
     rng: &mut Rng,
-) -> Result<f64, TaskError> {
+) -> Result<Vec<f64>, TaskError> {
+    let other = || TaskError::new("the filter is neither Cyclic nor Swapping over a mirror");
+    let table = filter.remote().table().ok_or_else(other)?;
+    let count = u32::try_from(absent).map_err(TaskError::new)?;
     let key = |number: u32| keys.absent(number.into());
-    if asking.skips {
-        let counted = false_positives(filter, shape, asking.absent, key, asking.queries, rng);
-        return counted.map(|count| count as f64).ok_or_else(|| TaskError::new("an adaptation failed"));
-    }
-    let mut count = 0u64;
-    for _ in 0..asking.queries {
-        let query = key(rng.below(asking.absent.into()) as u32);
-        if filter.contains(&query) {
-            count += 1;
-            if !asking.deaf {
-                filter.was_wrong(&query).map_err(TaskError::new)?;
-            }
-        }
-    }
-    Ok(count as f64)
+    let any: &dyn Any = filter.filter();
+    let collisions = if let Some(cyclic) = any.downcast_ref::<CyclicFilter>() {
+        Collisions::counted(cyclic, table, functions, count, key, |_| ())
+    } else {
+        let swapping = any.downcast_ref::<SwappingFilter>().ok_or_else(other)?;
+        Collisions::counted(swapping, table, functions, count, key, |_| ())
+    };
+    let counts = Uniform::new(&collisions, way).false_positives(absent, queries, rng);
+    Ok(counts.into_iter().map(|count| count as f64).collect())
 }
 
 /// A full filter. A small table may be full slightly early under an unlucky hash key; then another is used.

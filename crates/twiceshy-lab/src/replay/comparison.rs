@@ -1,17 +1,17 @@
 //! Several filters over the same keys and the same queries.
 
 use super::drive::{Asked, Stop, fill};
-use super::kept::Kept;
 use super::memory::Memory;
-use super::prepare::of_stream;
 use super::report::Report;
+use super::stream::{Keyed, Stream};
 use super::sum::add_up;
-use super::tally::{Known, Named, Numbered};
+use super::tally::{Known, Numbered};
 use super::{FilterSpec, ReplayError, Settings};
 use crate::workload::Workload;
+use crate::workload::held::Held;
 use crate::workload::rng::Rng;
-use crate::workload::split::{Keyed, Split, SplitQueries};
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use twiceshy::hash::HashKey;
 
 /// One trial of several filters: every query of a stream is asked of all of them before the next. The stream is made or
@@ -34,7 +34,7 @@ pub struct Comparison {
 
 /// The recording of a comparison that was read before: it is the same in all trials, and reading takes longer than asking.
 #[derive(Clone, Default)]
-pub struct Recorded(Arc<OnceLock<Kept>>);
+pub struct Recorded(pub(super) Arc<OnceLock<Arc<Held>>>);
 
 impl Comparison {
     /// Runs the trial with this seed. The reports are in the order of the filters.
@@ -71,81 +71,119 @@ impl Comparison {
             ..Settings::empty()
         };
         let mut all: Vec<Settings> = self.filters.iter().map(settings).collect();
-        let Some(first) = all.first() else { return Ok(Vec::new()) };
-        let read;
-        let source = match (&self.workload, recorded.0.get()) {
-            (Workload::Trace(_), Some(kept)) => kept.split(),
-            _ => {
-                read = of_stream(first)?;
-                &read
-            }
-        };
-        let cells = self.memory.cells(&all, source.stored())?;
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known: Vec<Option<Report>> = all.iter().map(|settings| self.known(settings)).collect();
+        if let Some(reports) = known.into_iter().collect() {
+            return Ok(reports);
+        }
+        let stream = Stream::of(self, seed, recorded)?;
+        let cells = self.memory.cells(&all, stream.stored)?;
         for (settings, cells) in all.iter_mut().zip(&cells) {
             settings.filter.check()?;
-            settings.load = source.stored() as f64 / *cells as f64;
+            settings.load = stream.stored as f64 / *cells as f64;
         }
-        if let (Workload::Trace(_), Split::First(trace)) = (&self.workload, source) {
-            let kept = match recorded.0.get() {
-                Some(kept) => kept,
-                None => {
-                    let kept = Kept::read(trace)?;
-                    recorded.0.get_or_init(|| kept)
-                }
-            };
-            return self.play(&all, &cells, source, seed, Some(kept), || Numbered::new(kept.keys()));
+        // Only those that are not known. If sizes depend on the first filter, none is.
+        let (mut reports, mut rest) = (Vec::new(), (Vec::new(), Vec::new()));
+        for (settings, cells) in all.iter().zip(&cells) {
+            let known = self.known(settings);
+            if known.is_none() {
+                rest.0.push(settings.clone());
+                rest.1.push(*cells);
+            }
+            reports.push(known);
         }
-        match source.numbers() {
-            Some(numbers) => self.play(&all, &cells, source, seed, None, || Numbered::new(numbers)),
-            None => self.play(&all, &cells, source, seed, None, Named::default),
+        let mut measured = self.play(&rest.0, &rest.1, &stream, seed)?.into_iter();
+        for (report, settings) in reports.iter_mut().zip(&all) {
+            if report.is_none() {
+                *report = measured.next().inspect(|report| self.note(settings, report));
+            }
+        }
+        Ok(reports.into_iter().flatten().collect())
+    }
+
+    /// What a report of this filter is a function of; `None` if that is not only the filter and a generated stream.
+    fn name(&self, settings: &Settings) -> Option<String> {
+        let generated = matches!(self.workload, Workload::Flows(_) | Workload::Firehose(_));
+        let alone = matches!(self.memory, Memory::Load(_)) && self.deaf.is_empty();
+        let Comparison { memory, ratio, queries, workload, .. } = self;
+        let Settings { filter, seed, .. } = settings;
+        (generated && alone).then(|| format!("{filter:?}, {memory:?}, {ratio}, {queries:?}, {workload:?}, seed {seed}"))
+    }
+
+    fn known(&self, settings: &Settings) -> Option<Report> {
+        self.name(settings).and_then(|name| reports().get(&name).cloned())
+    }
+
+    fn note(&self, settings: &Settings, report: &Report) {
+        if let Some(name) = self.name(settings) {
+            reports().insert(name, report.clone());
         }
     }
 
-    fn play<K: Known>(
-        &self,
-        all: &[Settings],
-        cells: &[u64],
-        source: &Split,
-        seed: u64,
-        kept: Option<&Kept>,
-        known: impl Fn() -> K,
-    ) -> Result<Vec<Report>, ReplayError> {
+    fn play(&self, all: &[Settings], cells: &[u64], stream: &Stream, seed: u64) -> Result<Vec<Report>, ReplayError> {
         let mut rng = Rng::stream(seed, 0);
         let hash = HashKey::fixed(rng.word());
-        let too_many = || ReplayError::Setting("too many keys for 64-bit numbers: use fewer".into());
-        let keyed = source.keyed(rng.word()).ok_or_else(too_many)?;
+        let keyed = stream.keyed(rng.word())?;
+        let absent = stream.absent();
         let mut subjects = Vec::new();
         for (number, (settings, cells)) in all.iter().zip(cells).enumerate() {
-            let mut asked = filled(settings, *cells, &keyed, source.stored(), hash)?;
+            let mut asked = filled(settings, *cells, &keyed, stream.stored, hash)?;
             asked.deaf = self.deaf.contains(&number);
-            subjects.push((asked, known()));
+            subjects.push((asked, Numbered::new(absent)));
         }
-        let mut known = known();
-        let mut ask = |number: u64, key: &[u8]| {
-            let first = known.asked(number, key);
-            subjects.iter_mut().try_for_each(|(asked, wrong)| asked.ask(wrong, number, key, first))
-        };
-        match kept {
-            Some(kept) => kept.queries().try_for_each(|(number, key)| ask(number, key))?,
-            None => each(keyed.queries(rng.word())?, ask)?,
-        }
-        let reports = all.iter().zip(subjects);
-        Ok(reports.map(|(settings, (asked, _))| add_up(settings, source, &[asked.ended()])).collect())
+        let counts = ask_all(&mut subjects, &keyed, absent)?;
+        let warnings = stream.held.warnings();
+        let reports = all.iter().zip(subjects).map(|(settings, (mut asked, _))| {
+            (asked.tally.queries, asked.tally.distinct) = counts;
+            add_up(settings, stream.stored, warnings, &[asked.ended()])
+        });
+        Ok(reports.collect())
     }
 }
 
-fn each(
-    mut queries: SplitQueries<'_>,
-    mut ask: impl FnMut(u64, &[u8]) -> Result<(), ReplayError>,
-) -> Result<(), ReplayError> {
-    while let Some((number, key)) = queries.next_query()? {
-        ask(number, key)?;
+/// Reports of filters that were measured alone: papers compare the same filters on the same streams, each with others beside
+/// them.
+fn reports() -> MutexGuard<'static, HashMap<String, Report>> {
+    static REPORTS: LazyLock<Mutex<HashMap<String, Report>>> = LazyLock::new(Mutex::default);
+    REPORTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Asks every query of all filters before the next. Returns the number of queries and of distinct ones.
+///
+/// The answer for a key stays the same while a filter does not change. So a filter is asked again only if its
+/// [state](Asked::state) is another one than when it called the key absent.
+fn ask_all(subjects: &mut [(Asked, Numbered)], keyed: &Keyed<'_>, absent: u64) -> Result<(u64, u64), ReplayError> {
+    let (count, mut known) = (subjects.len(), Numbered::new(absent));
+    // For each key a row: the state of each filter in which the key was absent, or 0.
+    let mut absent_in = vec![0u32; absent as usize * count];
+    let (mut queries, mut distinct) = (0u64, 0u64);
+    for number in keyed.queries() {
+        let first = known.asked(number.into(), &[]);
+        queries += 1;
+        distinct += u64::from(first);
+        let row = &mut absent_in[number as usize * count..][..count];
+        let mut key = None;
+        for ((asked, wrong), absent_in) in subjects.iter_mut().zip(row) {
+            if *absent_in == asked.state {
+                continue;
+            }
+            let key = key.get_or_insert_with(|| keyed.absent(number));
+            if asked.subject.contains(key.bytes()) {
+                // A rebuild takes its hash key from the number of queries.
+                asked.tally.queries = queries;
+                asked.err(wrong, number.into(), key.bytes(), first)?;
+            } else {
+                *absent_in = asked.state;
+            }
+        }
     }
-    Ok(())
+    Ok((queries, distinct))
 }
 
 fn filled(settings: &Settings, cells: u64, keyed: &Keyed<'_>, keys: u64, hash: HashKey) -> Result<Asked, ReplayError> {
-    let each = |put: &mut dyn FnMut(&[u8]) -> Result<(), Stop>| keyed.each_stored(&mut |key| put(key));
+    let each = |put: &mut dyn FnMut(&[u8]) -> Result<(), Stop>| keyed.each_stored(put);
     let (subject, rekeys) = fill(settings, cells, keys, hash, each)?;
     Ok(Asked::new(subject, rekeys))
 }

@@ -4,7 +4,7 @@ use super::afterwards::{Relearned, relearn};
 use super::prepare::prepare;
 use super::report::Report;
 use super::subject::Subject;
-use super::sum::add_up;
+use super::sum::{add_up, timed};
 use super::tally::{Known, Named, Numbered, Tally};
 use super::work::Work;
 use super::{Progress, ReplayError, Settings};
@@ -76,7 +76,9 @@ pub(super) fn drive(settings: &Settings, progress: &(dyn Fn(Progress) + Sync)) -
     let mut outcomes = outcomes.into_inner().unwrap_or_default();
     outcomes.sort_by_key(|(number, _)| *number);
     let trials = outcomes.into_iter().map(|(_, trial)| trial).collect::<Result<Vec<_>, _>>()?;
-    Ok(add_up(settings, &source, &trials))
+    let report = add_up(settings, source.stored(), source.warnings(), &trials);
+    let lookups_per_second = if settings.timed { timed(&trials, &source) } else { 0.0 };
+    Ok(Report { lookups_per_second, ..report })
 }
 
 fn trial(
@@ -170,12 +172,15 @@ pub(super) struct Asked {
     /// `true` to keep each query that was ever wrong.
     keeps_mistakes: bool,
     mistakes: Vec<Key>,
+    learns: bool,
+    /// A number for the filter's state: two look-ups of a key under the same number have the same answer. Never 0.
+    pub(super) state: u32,
 }
 
 impl Asked {
     /// A filled filter.
     pub(super) fn new(subject: Subject, rekeys: u64) -> Asked {
-        let filling = subject.counts();
+        let (filling, learns) = (subject.counts(), subject.learns());
         Asked {
             subject,
             tally: Tally::default(),
@@ -184,6 +189,8 @@ impl Asked {
             deaf: false,
             keeps_mistakes: false,
             mistakes: Vec::new(),
+            learns,
+            state: 1,
         }
     }
 
@@ -195,20 +202,30 @@ impl Asked {
         key: &[u8],
         first: bool,
     ) -> Result<(), ReplayError> {
+        self.tally.queries += 1;
+        self.tally.distinct += u64::from(first);
+        if self.subject.contains(key) { self.err(known, number, key, first) } else { Ok(()) }
+    }
+
+    /// Counts a query that the filter has just called present, and tells the filter.
+    pub(super) fn err(
+        &mut self,
+        known: &mut impl Known,
+        number: u64,
+        key: &[u8],
+        first: bool,
+    ) -> Result<(), ReplayError> {
         let Asked { subject, tally, .. } = self;
-        tally.queries += 1;
-        tally.distinct += u64::from(first);
-        if subject.contains(key) {
-            tally.false_positives += 1;
-            tally.wrong_at_first += u64::from(first);
-            let is_new = known.wrong(number, key);
-            tally.ever_wrong += u64::from(is_new);
-            if is_new && self.keeps_mistakes {
-                self.mistakes.push(key.into());
-            }
-            if !self.deaf {
-                answer(subject, key, tally)?;
-            }
+        tally.false_positives += 1;
+        tally.wrong_at_first += u64::from(first);
+        let is_new = known.wrong(number, key);
+        tally.ever_wrong += u64::from(is_new);
+        if is_new && self.keeps_mistakes {
+            self.mistakes.push(key.into());
+        }
+        if !self.deaf {
+            answer(subject, key, tally)?;
+            self.state += u32::from(self.learns);
         }
         Ok(())
     }

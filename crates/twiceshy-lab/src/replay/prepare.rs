@@ -29,30 +29,37 @@ pub(super) fn of_stream(settings: &Settings) -> Result<Split, ReplayError> {
         Workload::Trace(path) => Split::First(Box::new(Trace::open(path, settings.ratio)?)),
         Workload::Misses(path) => {
             let trace = Trace::misses(Recording::File(path.clone()))?;
-            let stored = (trace.distinct_absent() as f64 / settings.ratio).round().max(1.0);
-            if stored > MOST_QUERIES {
-                return Err(ReplayError::Setting("too many stored keys, more than 2^50: raise --ratio".into()));
-            }
-            Split::Misses(Box::new(trace), stored as u64)
+            let stored = too_many_stored((trace.distinct_absent() as f64 / settings.ratio).round().max(1.0))?;
+            Split::Misses(Box::new(trace), stored)
         }
         Workload::Flows(flows) => {
             Split::First(Box::new(Trace::of(Recording::Flows(*flows, settings.seed), settings.ratio)?))
         }
         Workload::Firehose(firehose) => {
-            let queries = settings.queries.unwrap_or(firehose.default_queries());
-            if queries as f64 > MOST_QUERIES {
-                return Err(ReplayError::Setting("too many queries, more than 2^50: lower --queries".into()));
-            }
+            let queries = too_many_queries(settings.queries.unwrap_or(firehose.default_queries()))?;
             let split = Apart::firehose(*firehose, queries, settings.ratio, settings.seed);
-            Split::Apart(split.ok_or_else(|| {
-                ReplayError::Setting(format!(
-                    "at A/S = {} the distinct keys of {queries} queries leave nothing to store: lower --ratio or raise \
-                     --queries",
-                    settings.ratio
-                ))
-            })?)
+            Split::Apart(split.ok_or_else(|| nothing_to_store(settings.ratio, queries))?)
         }
     })
+}
+
+/// The number of stored keys, unless there are too many.
+pub(super) fn too_many_stored(stored: f64) -> Result<u64, ReplayError> {
+    let why = "too many stored keys, more than 2^50: raise --ratio";
+    if stored > MOST_QUERIES { Err(ReplayError::Setting(why.into())) } else { Ok(stored as u64) }
+}
+
+/// The number of queries, unless there are too many.
+pub(super) fn too_many_queries(queries: u64) -> Result<u64, ReplayError> {
+    let why = "too many queries, more than 2^50: lower --queries";
+    if queries as f64 > MOST_QUERIES { Err(ReplayError::Setting(why.into())) } else { Ok(queries) }
+}
+
+/// The error for a stream of which nothing is left to store.
+pub(super) fn nothing_to_store(ratio: f64, queries: u64) -> ReplayError {
+    ReplayError::Setting(format!(
+        "at A/S = {ratio} the distinct keys of {queries} queries leave nothing to store: lower --ratio or raise --queries"
+    ))
 }
 
 /// Random keys: the filter's size determines the number of stored keys, and the ratio that of the others.

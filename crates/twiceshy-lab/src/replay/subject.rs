@@ -72,6 +72,14 @@ impl Subject {
         }
     }
 
+    /// `true` if the filter may change when it is told of a false positive.
+    pub(super) fn learns(&self) -> bool {
+        match self {
+            Subject::Ours(ours) => ours.filter.filter().kind().learns(),
+            Subject::Rival(_) => true,
+        }
+    }
+
     /// `true` if an adaptation passed its bound since the last rebuild.
     pub(super) fn wants_rebuild(&self) -> bool {
         matches!(self, Subject::Ours(ours) if ours.filter.wants_rebuild())

@@ -19,8 +19,8 @@ const TIMED_KEYS: usize = 1 << 20;
 /// The least duration of the timed pass.
 const TIMED_AT_LEAST: Duration = Duration::from_millis(300);
 
-/// Adds up the trials.
-pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> Report {
+/// Adds up the trials over these stored keys, without what is timed.
+pub(super) fn add_up(settings: &Settings, stored: u64, warnings: &[String], trials: &[Trial]) -> Report {
     let sum = |of: &dyn Fn(&Trial) -> u64| trials.iter().map(of).sum::<u64>();
     let rates: Vec<f64> =
         trials.iter().map(|trial| trial.tally.false_positives as f64 / trial.tally.queries.max(1) as f64).collect();
@@ -52,18 +52,16 @@ pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> R
         Some(sum)
     });
     let first = trials.first();
-    let subject = first.and_then(|trial| trial.subject.as_ref());
-    let filter = subject.map(Subject::filter);
     let (cells, load, local_bits) = first.map_or((0, 0.0, 0), |trial| trial.size);
     Report {
         filter: settings.filter.name.to_string(),
         shape: settings.filter.shape(),
         workload: settings.workload.to_string(),
         cells,
-        keys: source.stored(),
+        keys: stored,
         load,
         bits: settings.filter.bits,
-        bits_per_key: local_bits as f64 / source.stored() as f64,
+        bits_per_key: local_bits as f64 / stored as f64,
         trials: settings.trials,
         queries: sum(&|trial| trial.tally.queries),
         distinct_queries,
@@ -78,9 +76,7 @@ pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> R
         fpr_sd: spread.sqrt(),
         first_time_fpr: over(sum(&|trial| trial.tally.wrong_at_first), distinct_queries, 0.0),
         regret: over(false_positives, sum(&|trial| trial.tally.ever_wrong), 1.0),
-        lookups_per_second: filter
-            .filter(|_| settings.timed)
-            .map_or(0.0, |filter| timed(filter, first.and_then(|trial| trial.keys.as_ref()), source)),
+        lookups_per_second: 0.0,
         seed: settings.seed,
         filling,
         adapting,
@@ -89,13 +85,19 @@ pub(super) fn add_up(settings: &Settings, source: &Split, trials: &[Trial]) -> R
         largest_part: most(&|work| work.largest_part),
         unknown_owners: sum(&|trial| trial.total.1.unknown_owners),
         table,
-        warnings: source.warnings().to_vec(),
+        warnings: warnings.to_vec(),
         relearned,
     }
 }
 
-/// Times look-ups alone, over absent keys that are made beforehand.
-fn timed(filter: &dyn Filter, keys: Option<&Keys>, source: &Split) -> f64 {
+/// Times look-ups of the first trial's filter alone, over absent keys that are made beforehand. Look-ups a second.
+pub(super) fn timed(trials: &[Trial], source: &Split) -> f64 {
+    let first = trials.first();
+    let filter = first.and_then(|trial| trial.subject.as_ref()).map(Subject::filter);
+    filter.map_or(0.0, |filter| passes(filter, first.and_then(|trial| trial.keys.as_ref()), source))
+}
+
+fn passes(filter: &dyn Filter, keys: Option<&Keys>, source: &Split) -> f64 {
     match (source, keys) {
         (Split::Apart(_), Some(keys)) => {
             let mut rng = Rng::new(1);

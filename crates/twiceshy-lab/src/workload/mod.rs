@@ -1,6 +1,6 @@
 //! Streams of queries for experiments: generated ones, reproducible from a seed, and recorded traces.
 //!
-//! Nothing here keeps a list of the queries. A generated workload takes constant memory (003 section 4.1, Zipf laws,
+//! Nothing here keeps a list of the queries, except [`held`](held::Held) streams. A generated workload takes constant memory (003 section 4.1, Zipf laws,
 //! and [FireHose's two](firehose) of 004 section 6.1). [Synthetic flows](flows) and a [trace](trace::Trace) take memory
 //! for their distinct keys (003 section 4.2, 000 section 4). A [split](split::Split) decides which keys are stored and
 //! which are asked for.
@@ -9,6 +9,7 @@ mod capture;
 pub mod distribution;
 pub mod firehose;
 pub mod flows;
+pub mod held;
 pub mod key_set;
 pub mod keys;
 mod named;

@@ -155,7 +155,7 @@ impl TraceQueries<'_> {
     }
 }
 
-fn stored_keys(path: impl Fn() -> PathBuf, distinct: usize, ratio: f64) -> Result<usize, TraceError> {
+pub(super) fn stored_keys(path: impl Fn() -> PathBuf, distinct: usize, ratio: f64) -> Result<usize, TraceError> {
     let stored = (distinct as f64 / (1.0 + ratio)).floor() as usize;
     match (distinct, stored) {
         (0, _) => Err(TraceError::Empty { path: path() }),

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::models::CyclicModel;
-use crate::uniform;
+use crate::uniform::{Collisions, Uniform, Way};
 use crate::workload::keys::Keys;
 use twiceshy::cuckoo::SwappingFilter;
 use twiceshy::hash::HashKey;
-use twiceshy::remote::ByHash;
+use twiceshy::remote::Mirror;
 
 #[test]
 fn one_key_with_two_cells_is_a_cyclic_filter_with_two_functions() {
@@ -66,13 +66,13 @@ fn measured_and_predicted(bits: u32, buckets: u64, ratio: u64, trials: u64) -> (
     let rate = |seed: u64| {
         let keys = Keys::new(stored, absent, seed).expect("few keys");
         let hash = HashKey::fixed(seed).for_trusted_keys();
-        let mut filter = SwappingFilter::with_cells(buckets * 8, bits).build(hash, ByHash::new()).expect("options");
+        let mut filter = SwappingFilter::with_cells(buckets * 8, bits).build(hash, Mirror::new()).expect("options");
         keys.stored_keys().for_each(|key| assert!(filter.insert(&key).is_ok()));
         let key = |number: u32| keys.absent(number.into());
-        let rng = &mut Rng::new(seed);
-        let shape = filter.filter().shape();
-        let wrong = uniform::false_positives(&mut filter, shape, absent as u32, key, absent * 100, rng);
-        wrong.expect("adaptations succeed") as f64 / (absent * 100) as f64
+        let table = filter.remote().table().expect("a table");
+        let collisions = Collisions::counted(filter.filter(), table, 4, absent as u32, key, |_| ());
+        let wrong = Uniform::new(&collisions, Way::Swap).false_positives(absent, &[absent * 100], &mut Rng::new(seed));
+        wrong[0] as f64 / (absent * 100) as f64
     };
     let rates: Vec<f64> = (1..=trials).map(rate).collect();
     let mean = rates.iter().sum::<f64>() / trials as f64;

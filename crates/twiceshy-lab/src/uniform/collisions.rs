@@ -1,0 +1,165 @@
+//! The collisions of absent keys with stored ones, under every fingerprint function.
+
+use twiceshy::cuckoo::{CuckooTable, FullKeyCuckoo, Function, Rule};
+use twiceshy::filter::{Backed, Filter};
+use twiceshy::remote::CellId;
+
+/// Which absent keys collide with which stored key, under which fingerprint function.
+///
+/// Stored keys are named by their cells. Absent keys without any collision that could ever matter are left out; the others
+/// are numbered from 0.
+#[derive(Clone, Debug, Default)]
+pub struct Collisions {
+    functions: usize,
+    cells: usize,
+    /// The absent keys that collide, by stored key and function: `queries[starts[i]..starts[i + 1]]`, where i is the key
+    /// times the number of functions plus the function.
+    starts: Vec<u32>,
+    queries: Vec<u32>,
+    /// The same by absent key: `pairs[ends[n − 1]..ends[n]]`, each the number i.
+    ends: Vec<u32>,
+    pairs: Vec<u32>,
+}
+
+/// Keys that are looked up together.
+const BATCH: usize = 1024;
+
+impl Collisions {
+    /// Counts the collisions of `count` absent keys with the keys of a filled filter, whose table has its cells.
+    /// `numbered` gets the number of each absent key that is kept, in order.
+    ///
+    /// A key moves only if a query collides with it or, in Swapping, with another key of its bucket. So only buckets matter
+    /// that some query matches at the beginning.
+    pub fn counted<R: Rule>(
+        filter: &FullKeyCuckoo<R>,
+        table: &CuckooTable,
+        functions: u8,
+        count: u32,
+        absent: impl Fn(u32) -> [u8; 8],
+        mut numbered: impl FnMut(u32),
+    ) -> Collisions {
+        let cells = filter.cells() as usize;
+        let per_bucket = usize::from(filter.shape().cells_per_bucket());
+        let watched = watched(filter, per_bucket, count, &absent);
+        let values = values(filter, table, functions, &watched, per_bucket);
+        let mut collisions = Collisions {
+            functions: functions.into(),
+            cells,
+            starts: vec![0; cells * usize::from(functions) + 1],
+            ..Collisions::default()
+        };
+        for number in 0..count {
+            let key = absent(number);
+            let mut own = [0u32; 32];
+            let mut known = false;
+            let before = collisions.pairs.len();
+            for CellId(cell) in filter.cells_of(&key).filter(|CellId(cell)| watched[*cell as usize / per_bucket]) {
+                if !known {
+                    (0..functions)
+                        .for_each(|function| own[usize::from(function)] = filter.value_of(&key, Function(function)));
+                    known = true;
+                }
+                let first = cell as usize * usize::from(functions);
+                let stored = &values[first..first + usize::from(functions)];
+                for (function, _) in stored.iter().zip(&own).enumerate().filter(|(_, (stored, own))| stored == own) {
+                    collisions.pairs.push((first + function) as u32);
+                    collisions.starts[first + function + 1] += 1;
+                }
+            }
+            if collisions.pairs.len() > before {
+                collisions.ends.push(collisions.pairs.len() as u32);
+                numbered(number);
+            }
+        }
+        collisions.sorted()
+    }
+
+    /// Turns the pairs by absent key around.
+    fn sorted(mut self) -> Collisions {
+        for at in 1..self.starts.len() {
+            self.starts[at] += self.starts[at - 1];
+        }
+        self.queries = vec![0; self.pairs.len()];
+        let mut next = self.starts.clone();
+        let mut from = 0;
+        for (query, end) in self.ends.iter().enumerate() {
+            for pair in &self.pairs[from as usize..*end as usize] {
+                let at = &mut next[*pair as usize];
+                self.queries[*at as usize] = query as u32;
+                *at += 1;
+            }
+            from = *end;
+        }
+        self
+    }
+
+    /// The number of fingerprint functions.
+    pub fn functions(&self) -> usize {
+        self.functions
+    }
+
+    /// The number of cells.
+    pub fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// The number of absent keys with a collision.
+    pub fn keys(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The absent keys that collide with a stored key under a function.
+    pub(super) fn of(&self, key: u32, function: u8) -> &[u32] {
+        let at = key as usize * self.functions + usize::from(function);
+        &self.queries[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+
+    /// The stored keys that an absent key collides with, each with the function under which it does.
+    pub(super) fn with(&self, query: u32) -> impl Iterator<Item = (u32, u8)> {
+        let from = if query == 0 { 0 } else { self.ends[query as usize - 1] };
+        let functions = self.functions as u32;
+        self.pairs[from as usize..self.ends[query as usize] as usize]
+            .iter()
+            .map(move |pair| (pair / functions, (pair % functions) as u8))
+    }
+}
+
+/// The buckets in which some absent key matches now.
+fn watched<R: Rule>(
+    filter: &FullKeyCuckoo<R>,
+    per_bucket: usize,
+    count: u32,
+    absent: &impl Fn(u32) -> [u8; 8],
+) -> Vec<bool> {
+    let mut watched = vec![false; filter.cells() as usize / per_bucket];
+    let mut found = [false; BATCH];
+    for first in (0..count).step_by(BATCH) {
+        let keys: Vec<[u8; 8]> = (first..count.min(first + BATCH as u32)).map(absent).collect();
+        let slices: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        filter.contains_batch(&slices, &mut found);
+        for (key, _) in keys.iter().zip(&found).filter(|(_, found)| **found) {
+            for place in filter.lookup(key) {
+                watched[place.cell.0 as usize / per_bucket] = true;
+            }
+        }
+    }
+    watched
+}
+
+/// What each function makes of the key of each cell; 0 for empty cells and buckets that are not watched.
+fn values<R: Rule>(
+    filter: &FullKeyCuckoo<R>,
+    table: &CuckooTable,
+    functions: u8,
+    watched: &[bool],
+    per_bucket: usize,
+) -> Vec<u32> {
+    let mut values = vec![0; filter.cells() as usize * usize::from(functions)];
+    for key in table.keys() {
+        if let Some(CellId(cell)) = table.find(key).filter(|cell| watched[cell.0 as usize / per_bucket]) {
+            let own = values.chunks_mut(functions.into()).nth(cell as usize).unwrap_or_default();
+            own.iter_mut().zip(0..).for_each(|(value, function)| *value = filter.value_of(key, Function(function)));
+        }
+    }
+    values
+}

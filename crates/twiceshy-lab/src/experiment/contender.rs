@@ -1,5 +1,6 @@
 //! The filters that experiments compare, each with a name for legends and a look for pictures.
 
+use crate::open::Foreign;
 use crate::replay::{FilterName, FilterSpec, RemoteName};
 use twiceshy::Kind;
 
@@ -29,6 +30,11 @@ impl Contender {
             self.spec.remote = RemoteName::Mirror;
         }
         self
+    }
+
+    /// A filter from outside. Its memory is counted in cells of `bits` bits.
+    pub fn foreign(foreign: Foreign, bits: u32) -> Contender {
+        Contender::new(foreign.name().to_owned(), 13, FilterSpec::foreign(foreign, bits))
     }
 
     /// The plain cuckoo filter, 4 tables of 1 cell.

@@ -1,6 +1,6 @@
 //! Several filters over the same keys and the same queries.
 
-use super::drive::{Asked, Stop, fill};
+use super::drive::{AFTER_QUERIES, Asked, Stop, fill};
 use super::kept::Kept;
 use super::memory::Memory;
 use super::prepare::of_stream;
@@ -74,7 +74,7 @@ impl Comparison {
         let Some(first) = all.first() else { return Ok(Vec::new()) };
         let read;
         let source = match (&self.workload, recorded.0.get()) {
-            (Workload::Trace(_), Some(kept)) => kept.split(),
+            (Workload::Trace(_) | Workload::Start(..), Some(kept)) => kept.split(),
             _ => {
                 read = of_stream(first)?;
                 &read
@@ -85,7 +85,7 @@ impl Comparison {
             settings.filter.check()?;
             settings.load = source.stored() as f64 / *cells as f64;
         }
-        if let (Workload::Trace(_), Split::First(trace)) = (&self.workload, source) {
+        if let (Workload::Trace(_) | Workload::Start(..), Split::First(trace)) = (&self.workload, source) {
             let kept = match recorded.0.get() {
                 Some(kept) => kept,
                 None => {
@@ -128,6 +128,9 @@ impl Comparison {
         match kept {
             Some(kept) => kept.queries().try_for_each(|(number, key)| ask(number, key))?,
             None => each(keyed.queries(rng.word())?, ask)?,
+        }
+        for (asked, _) in &subjects {
+            asked.subject.check(AFTER_QUERIES, |look| keyed.each_stored(look))?;
         }
         let reports = all.iter().zip(subjects);
         Ok(reports.map(|(settings, (asked, _))| add_up(settings, source, &[asked.ended()])).collect())

@@ -1,9 +1,11 @@
 //! Turns settings into keys, queries and a table size.
 
 use super::{DEFAULT_CELLS, DEFAULT_PER_KEY, ReplayError, Settings};
+use crate::open::Draw;
 use crate::workload::recording::Recording;
 use crate::workload::split::{Apart, Split};
 use crate::workload::trace::Trace;
+use crate::workload::trace_error::TraceError;
 use crate::workload::{Distribution, Workload};
 
 /// More queries than any run could finish.
@@ -27,6 +29,17 @@ pub(super) fn of_stream(settings: &Settings) -> Result<Split, ReplayError> {
             return Err(ReplayError::Setting(why.into()));
         }
         Workload::Trace(path) => Split::First(Box::new(Trace::open(path, settings.ratio)?)),
+        Workload::Start(path, most) => {
+            Split::First(Box::new(Trace::of(Recording::Start(path.clone(), *most), settings.ratio)?))
+        }
+        Workload::Foreign(traffic) => {
+            let drawn = traffic.drawn(Draw { ratio: settings.ratio, seed: settings.seed });
+            let failed = |why: crate::open::TrafficError| TraceError::Foreign {
+                name: traffic.to_string(),
+                why: why.to_string(),
+            };
+            Split::Drawn(Box::new(drawn.map_err(failed)?))
+        }
         Workload::Misses(path) => {
             let trace = Trace::misses(Recording::File(path.clone()))?;
             let stored = (trace.distinct_absent() as f64 / settings.ratio).round().max(1.0);

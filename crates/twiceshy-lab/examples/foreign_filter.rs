@@ -1,6 +1,5 @@
-//! A filter and a workload from outside in the lab: the crate `qfilter` beside filters of this project, on uniform queries, on
-//! synthetic flows and on a workload of one's own. `cargo run --release --example foreign_filter -- FOLDER` writes a report.
-use std::path::Path;
+//! The crate `qfilter` and a workload of one's own, beside filters of this project: writes a report into the folder named.
+use std::error::Error;
 use twiceshy_lab::experiment::{Contender, Folder, Setup, Size, run};
 use twiceshy_lab::open::{Draw, Foreign, KeyStream, OpenContest, Refused, Rival, Room, Traffic};
 use twiceshy_lab::report::{Drawn, draw};
@@ -21,9 +20,9 @@ impl Rival for Theirs {
 
 /// The lowest rate that fits into the memory; the seed is hashed with every key.
 fn theirs(room: Room) -> Result<Box<dyn Rival>, Refused> {
-    let of_rate = |bits: i32| qfilter::Filter::new(room.keys, 0.5f64.powi(bits)).ok();
+    let of_rate = |bits| qfilter::Filter::new(room.keys, 0.5f64.powi(bits)).ok();
     let fits = |filter: &qfilter::Filter| 8 * filter.memory_usage() as u64 <= room.bits;
-    let filter = (1..40).rev().filter_map(of_rate).find(fits).ok_or_else(|| Refused::failed("too little memory"))?;
+    let filter = (1..40).rev().filter_map(of_rate).find(fits).ok_or(Refused::failed("too little memory"))?;
     Ok(Box::new(Theirs(filter, room.seed)))
 }
 
@@ -38,25 +37,24 @@ impl Traffic for Knocking {
         Box::new((0..1_000).map(move |number| Ok(format!("{} tenant {number}", draw.seed).into_bytes())))
     }
     fn queries(&self, draw: Draw) -> KeyStream<'_> {
-        let knocks = 0..(20_000.0 * draw.ratio) as u64;
-        Box::new(knocks.map(move |knock| Ok(format!("{} stranger {}", draw.seed, knock / 20).into_bytes())))
+        let stranger = move |knock: u64| format!("{} stranger {}", draw.seed, knock / 20);
+        Box::new((0..(20_000.0 * draw.ratio) as u64).map(move |knock| Ok(stranger(knock).into_bytes())))
     }
 }
 
-fn measure(place: &Path) -> Result<Drawn, Box<dyn std::error::Error>> {
+pub(crate) fn measure(place: &str) -> Result<Drawn, Box<dyn Error>> {
     let filters = |name| {
         let ours = OpenContest::new(name).enter(Contender::telescoping(11)).enter(Contender::cuckooing(11));
-        ours.foreign(Foreign::new("qfilter", theirs)).expect_fewer("cuckooing", "qfilter", 0.5).ratios(&[2.0, 5.0])
+        ours.foreign(Foreign::new("qfilter", theirs)).expect_fewer("cuckooing", "qfilter", 1.0).ratios(&[2.0, 5.0])
     };
     let uniform = filters("uniform").uniform(1_000, 20);
-    let streams = filters("streams").on("synthetic flows", "flows:chicago-a/200".parse()?).traffic(Knocking);
+    let streams = filters("streams").on("synthetic flows", "flows:chicago-a/80".parse()?).traffic(Knocking);
     let setup = Setup::new(Size::Quick, 1);
-    let folder = Folder::for_run(place, &setup)?;
+    let folder = Folder::for_run(place.as_ref(), &setup)?;
     run(&[&uniform, &streams], &folder, &setup, 2, &|_| ())?;
     Ok(draw(&folder, &[&uniform, &streams])?)
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let place = std::env::args().nth(1).unwrap_or_else(|| "lab-results/foreign".into());
-    measure(place.as_ref()).map(|drawn| println!("{}", drawn.page.display()))
+fn main() -> Result<(), Box<dyn Error>> {
+    measure(&std::env::args().nth(1).ok_or("name a folder for the report")?).map(|it| println!("{}", it.page.display()))
 }

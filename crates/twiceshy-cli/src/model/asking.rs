@@ -56,7 +56,7 @@ impl Asking {
         if absent * per_key.get() as f64 > u64::MAX as f64 / 2.0 {
             anyhow::bail!("--cells {cells} is too many: lower it, or --ratio or --per-key");
         }
-        let (keys, absent) = (keys as u64, absent as u64);
+        let (keys, absent) = (keys.round() as u64, absent.round() as u64);
         Ok(Sizes { buckets_per_table, keys, absent, queries: absent * per_key.get() })
     }
 

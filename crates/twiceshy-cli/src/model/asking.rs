@@ -4,11 +4,11 @@ use crate::numbers;
 use crate::output::{counted, grouped};
 use std::num::NonZeroU64;
 
-/// The most absent keys for each stored one, and the most queries for each absent key: beyond them a model takes hours.
-const MOST: f64 = 10_000.0;
+/// The most absent keys for each stored one, and the most queries for each absent key: beyond them a model takes minutes.
+const MOST: f64 = 1_000.0;
 
 /// The most queries of all sampled buckets together.
-const MOST_SAMPLED: f64 = 1e11;
+const MOST_SAMPLED: f64 = 2e9;
 
 #[derive(clap::Args)]
 pub(super) struct Asking {
@@ -86,12 +86,12 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    /// The number of samples, if they do not take hours.
+    /// The number of samples, if they do not take minutes.
     pub(super) fn samples(&self, sizes: &Sizes) -> anyhow::Result<u64> {
         let each = sizes.queries as f64 / sizes.buckets_per_table as f64;
         if self.samples.get() as f64 * each > MOST_SAMPLED {
             anyhow::bail!(
-                "--samples {} with {each:.0} queries for each bucket would take hours: lower --samples, --ratio or --per-key",
+                "--samples {} with {each:.0} queries for each bucket would take minutes: lower --samples, --ratio or --per-key",
                 self.samples
             );
         }

@@ -40,6 +40,9 @@ struct Prediction {
     split_block: f64,
 }
 
+/// The most steps of the sum over the bits of a block.
+const MOST_WORK: f64 = 2e9;
+
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let Args { bits_per_key, block_bits, words, word_bits, .. } = *args;
     if !(0.1..=100.0).contains(&bits_per_key) {
@@ -55,6 +58,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         if !(1..=most).contains(&number) {
             anyhow::bail!("{flag} must be from 1 to {most}, not {number}");
         }
+    }
+    let work = f64::from(block_bits).powi(2) / bits_per_key * f64::from(functions);
+    if work > MOST_WORK {
+        anyhow::bail!(
+            "blocks of {block_bits} bits with {functions} functions would take minutes: lower --block-bits or --functions"
+        );
     }
     let prediction = Prediction {
         model: "bloom",

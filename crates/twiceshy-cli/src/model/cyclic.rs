@@ -20,6 +20,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// More functions than any filter has: with many more the model takes minutes.
+const MOST_SELECTOR_BITS: u32 = 6;
+
 /// The cells of a Cyclic filter.
 #[derive(clap::Args)]
 pub(super) struct Cells {
@@ -46,6 +49,9 @@ impl Cells {
         let empty = if self.as_printed { EmptyCell::Ignored } else { EmptyCell::Reserved };
         if self.bits > 63 {
             anyhow::bail!("--bits must be at most 63, not {}", self.bits);
+        }
+        if self.selector_bits > MOST_SELECTOR_BITS {
+            anyhow::bail!("--selector-bits must be at most {MOST_SELECTOR_BITS}, not {}", self.selector_bits);
         }
         if !(1..=8).contains(&self.tables) {
             anyhow::bail!("--tables must be from 1 to 8, usually 4, not {}", self.tables);
@@ -95,6 +101,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         fpr_as_printed: model.rate(buckets, absent, queries),
         static_fpr: 1.0 - (1.0 - model.load() * first).powi(tables),
     };
+    if !(prediction.fpr.is_finite() && prediction.fpr_as_printed.is_finite()) {
+        anyhow::bail!("the model cannot be computed for these numbers: lower --ratio, --bits or --selector-bits");
+    }
     let rows = [
         row("false-positive rate over these queries", rate(prediction.fpr)),
         row("  by the paper's formula, for very many queries", rate(prediction.fpr_as_printed)),

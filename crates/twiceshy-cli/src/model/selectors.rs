@@ -44,13 +44,16 @@ struct Selector {
     corollary3: f64,
 }
 
-/// The most values that are shown, and the highest c that the sums are made for.
-const MOST: (u32, f64) = (1_000, 10_000.0);
+/// The most values that are shown, and the highest c and c·ε that the sums are made for.
+const MOST: (u32, f64, f64) = (1_000, 1e7, 5.0);
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let Args { fpr, ratio, most, .. } = *args;
     if !(ratio > 0.0 && ratio <= MOST.1) {
         anyhow::bail!("--ratio must be above 0 and up to {}, such as 4, not {ratio}", MOST.1);
+    }
+    if ratio * fpr > MOST.2 {
+        anyhow::bail!("--ratio times --fpr must be at most {}, not {}: the paper's is below 1", MOST.2, ratio * fpr);
     }
     if most > MOST.0 {
         anyhow::bail!("--most must be at most {}, not {most}", MOST.0);
@@ -71,8 +74,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     };
     let mut laws = vec![["selector", "queries repeated", "each asked once", "Corollary 3"].map(str::to_owned).to_vec()];
     laws.extend(prediction.selectors.iter().map(|it| {
-        let laws = [it.repeated, it.asked_once, it.corollary3].map(rate);
-        [vec![it.value.to_string()], laws.to_vec()].concat()
+        let bound = if it.corollary3 > 1.0 { "above 1".to_owned() } else { rate(it.corollary3) };
+        vec![it.value.to_string(), rate(it.repeated), rate(it.asked_once), bound]
     }));
     let allowed = prediction.theorem4_bits.map_or("does not apply".to_owned(), |bits| format!("{bits:.4}"));
     let rows = [

@@ -19,7 +19,7 @@ const NO_MORE: f64 = 1.05;
 
 /// The requests of a trace that are used: longer traces are cut.
 pub(super) fn most_requests(size: Size) -> u64 {
-    size.of(50_000, 1_500_000, 5_000_000)
+    size.of(50_000, 1_250_000, 5_000_000)
 }
 
 /// The traces of the folder, if there is one.

@@ -16,6 +16,7 @@ mod insert;
 mod lab;
 mod lines;
 mod man;
+mod model;
 mod numbers;
 mod output;
 mod own_files;
@@ -69,6 +70,9 @@ enum Command {
     /// Experiments.
     #[command(subcommand)]
     Lab(lab::Command),
+    /// Formulas and models of the papers: what they predict, without measuring.
+    #[command(subcommand)]
+    Model(model::Command),
     /// Fill a filter, ask it for absent keys, adapt on every false positive, and report.
     Replay(Box<replay::Args>),
     Completions(completions::Args),
@@ -109,6 +113,7 @@ fn run(command: Command) -> u8 {
         Command::Demo(args) => demo::run(&args).map(done),
         Command::Replay(args) => replay::run(&args).map(done),
         Command::Lab(command) => lab::run(&command),
+        Command::Model(command) => model::run(&command).map(done),
         Command::Completions(args) => completions::run(&args, Cli::command()).map(done),
         Command::Man(args) => man::run(&args, Cli::command()).map(done),
     };

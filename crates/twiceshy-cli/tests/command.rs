@@ -1,5 +1,7 @@
 //! The command as users see it: names in its JSON, consistent numbers, bad input, closed pipes.
 
+mod models;
+
 use serde_json::Value;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

@@ -76,10 +76,9 @@ impl Progress {
                 self.line(&format!("{experiment}: {measured} of {tasks} tasks were measured earlier"));
             }
             Event::Begun { .. } => {}
+            Event::Note { experiment, note } => self.line(&format!("{experiment}: {note}")),
             Event::Nothing { experiment } => {
-                self.line(&format!(
-                    "{experiment}: nothing to measure: its traces are missing (set their folder with --data)"
-                ));
+                self.line(&format!("{experiment}: nothing to measure: there is no trace (name a folder with --data)"));
             }
             Event::Ended { experiment, work, .. } => {
                 self.bar.set_message(experiment.to_owned());

@@ -3,6 +3,7 @@
 use super::scale::{FEWEST_STORED, MOST_QUERIES, MOST_REQUESTS, MOST_STORED, Recorded, Scale};
 use super::spread::TRIALS;
 use super::{AdviseError, Settings};
+use crate::open::Draw;
 use crate::replay::DEFAULT_PER_KEY;
 use crate::workload::key_set::KeySet;
 use crate::workload::keys::Keys;
@@ -121,6 +122,17 @@ impl Sample {
             }
             Workload::Trace(path) => {
                 recorded(settings, &Split::First(Box::new(Trace::open(path, settings.ratio.unwrap_or(DEFAULT_RATIO))?)))
+            }
+            Workload::Start(path, most) => {
+                let recording = Recording::Start(path.clone(), *most);
+                let trace = Trace::of(recording, settings.ratio.unwrap_or(DEFAULT_RATIO))?;
+                recorded(settings, &Split::First(Box::new(trace)))
+            }
+            Workload::Foreign(traffic) => {
+                let draw = Draw { ratio: settings.ratio.unwrap_or(DEFAULT_RATIO), seed: settings.seed };
+                let drawn =
+                    traffic.drawn(draw).map_err(|why| refuse(&format!("the workload {traffic} failed: {why}")))?;
+                recorded(settings, &Split::Drawn(Box::new(drawn)))
             }
             Workload::Flows(flows) => {
                 let recording = Recording::Flows(*flows, settings.seed);

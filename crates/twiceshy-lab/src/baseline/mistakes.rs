@@ -36,6 +36,11 @@ impl<F> WithMistakes<F> {
     }
 
     /// The filter without its list.
+    pub fn filter(&self) -> &F {
+        &self.filter
+    }
+
+    /// The same, to insert keys.
     pub fn filter_mut(&mut self) -> &mut F {
         &mut self.filter
     }
@@ -55,6 +60,16 @@ impl<F> WithMistakes<F> {
         }
     }
 
+    /// `true` if the key is on the list. It counts as asked for now.
+    pub fn is_noted(&self, key: &[u8]) -> bool {
+        self.mistakes.borrow_mut().keys.get(key).is_some()
+    }
+
+    /// The bits of the list; a bounded one counts as full.
+    pub fn list_bits(&self) -> u64 {
+        8 * self.most_bytes.unwrap_or_else(|| self.mistakes.borrow().bytes)
+    }
+
     /// The number of keys on the list.
     pub fn noted(&self) -> usize {
         self.mistakes.borrow().keys.len()
@@ -63,7 +78,7 @@ impl<F> WithMistakes<F> {
 
 impl<F: Filter> Filter for WithMistakes<F> {
     fn contains(&self, key: &[u8]) -> bool {
-        self.filter.contains(key) && self.mistakes.borrow_mut().keys.get(key).is_none()
+        self.filter.contains(key) && !self.is_noted(key)
     }
 
     fn len(&self) -> u64 {
@@ -76,8 +91,7 @@ impl<F: Filter> Filter for WithMistakes<F> {
 
     /// The filter's bits plus those of the list; a bounded list counts as full.
     fn local_bits(&self) -> u64 {
-        let list = self.most_bytes.unwrap_or_else(|| self.mistakes.borrow().bytes);
-        self.filter.local_bits() + 8 * list
+        self.filter.local_bits() + self.list_bits()
     }
 }
 

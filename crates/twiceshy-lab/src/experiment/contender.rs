@@ -1,7 +1,9 @@
 //! The filters that experiments compare, each with a name for legends and a look for pictures.
 
+use crate::open::Foreign;
 use crate::replay::{FilterName, FilterSpec, RemoteName};
 use twiceshy::Kind;
+use twiceshy::hash::HashKind;
 
 /// A filter in a comparison.
 #[derive(Clone, Debug)]
@@ -22,13 +24,20 @@ impl Contender {
 
     /// The same filter over the mirror of its cells, if it is of the cuckoo family. The mirror is filled fastest and
     /// knows the owners of the smallest fingerprints. The remote's cost is not part of the comparison.
+    /// Its keys are not chosen by an attacker, so the faster hash will do.
     #[must_use]
     pub fn over_mirror(mut self) -> Contender {
+        self.spec.hash = HashKind::Xxh3;
         // Only a remote by hash lets the remembering filter list exceptions.
         if FilterName::OVER_BUCKETS.contains(&self.spec.name) && self.spec.name != Kind::Remembering.into() {
             self.spec.remote = RemoteName::Mirror;
         }
         self
+    }
+
+    /// A filter from outside. Its memory is counted in cells of `bits` bits.
+    pub fn foreign(foreign: Foreign, bits: u32) -> Contender {
+        Contender::new(foreign.name().to_owned(), 13, FilterSpec::foreign(foreign, bits))
     }
 
     /// The plain cuckoo filter, 4 tables of 1 cell.

@@ -203,6 +203,18 @@ pub fn bits_per_key_label(table: &Table) -> Option<String> {
     })
 }
 
+/// A name suitable for a column of a table: printable, of moderate length, and not a number, which would be read back as one.
+pub fn label(name: &str) -> String {
+    let printable = |letter: char| if letter.is_control() { ' ' } else { letter };
+    let short: String = name.chars().map(printable).take(60).collect();
+    let words = short.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.is_empty() || words.parse::<f64>().is_ok() {
+        format!("trace {words}").trim_end().to_owned()
+    } else {
+        words
+    }
+}
+
 /// A name suitable for a file.
 pub fn file_name(words: &str) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
@@ -214,6 +226,12 @@ pub fn file_name(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::experiment::{Size, Verdict};
+
+    #[test]
+    fn a_label_is_printable_and_not_a_number() {
+        assert_eq!(["a\tb \n", "2024", "inf", ""].map(label), ["a b", "trace 2024", "trace inf", "trace"]);
+        assert_eq!(label(&"x".repeat(99)).len(), 60);
+    }
 
     #[test]
     fn names_of_files_are_plain() {

@@ -114,16 +114,16 @@ impl Planted {
 /// An experiment.
 pub trait Experiment: Sync {
     /// Its name on the command line and in file names.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// What the paper claims, in a sentence without a full stop.
-    fn claim(&self) -> &'static str;
+    fn claim(&self) -> &str;
 
     /// What it measures, as a heading that is true whatever comes out: "Insertions a second, over the load".
-    fn measures(&self) -> &'static str;
+    fn measures(&self) -> &str;
 
     /// What it reproduces: "003, Figures 1 to 3".
-    fn source(&self) -> &'static str;
+    fn source(&self) -> &str;
 
     /// How it is measured at a size, and where that departs from the paper: paragraphs for the report.
     fn method(&self, size: Size) -> Vec<String>;
@@ -133,6 +133,11 @@ pub trait Experiment: Sync {
 
     /// The points, in the order of the table.
     fn points(&self, setup: &Setup) -> Vec<Point>;
+
+    /// What is left out of the points, and why: a line for each.
+    fn notes(&self, _: &Setup) -> Vec<String> {
+        Vec::new()
+    }
 
     /// How many trials a point gets.
     fn budget(&self, size: Size) -> Budget {

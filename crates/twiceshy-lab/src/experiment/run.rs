@@ -19,6 +19,13 @@ pub enum Event<'a> {
         /// Tasks that an earlier run has finished.
         measured: usize,
     },
+    /// Something is left out.
+    Note {
+        /// The experiment's name.
+        experiment: &'a str,
+        /// What is left out, and why.
+        note: &'a str,
+    },
     /// Nothing to measure: the experiment's data is missing.
     Nothing {
         /// Its name.
@@ -112,6 +119,9 @@ pub fn run(
         let mut open_ones = Vec::new();
         for experiment in group {
             if let Some(open) = open(experiment, folder, setup)? {
+                for note in experiment.notes(setup) {
+                    tell(Event::Note { experiment: experiment.name(), note: &note });
+                }
                 if open.tasks.is_empty() {
                     tell(Event::Nothing { experiment: experiment.name() });
                     continue;

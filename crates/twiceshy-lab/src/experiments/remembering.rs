@@ -1,11 +1,13 @@
 //! The remembering filter beside all others at equal memory. No paper has it.
 
+use super::recorded_traces;
 use crate::experiment::{
     Axis, Budget, Contender, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size,
     Statement, Table, TaskError, contest, line,
 };
 use crate::replay::{FilterSpec, Report, Settings, run, widest_within};
 use crate::workload::Workload;
+use crate::workload::folder::FoundTrace;
 
 /// At equal memory the remembering filter has the fewest false positives at every A/S.
 pub(super) struct Remembering;
@@ -17,10 +19,6 @@ const BITS: u32 = 11;
 
 /// The load that its tables are planned for.
 const LOAD: f64 = 0.935;
-
-/// The recordings, as in `recorded-traces`.
-const TRACES: [(&str, &str); 2] =
-    [("product recommender", "recommender-requests.txt.xz"), ("ORM cache", "orm-session.txt.xz")];
 
 /// A name, and the filter by the bits of a cell or slot.
 type ByBits = (&'static str, fn(u32) -> Contender);
@@ -47,30 +45,38 @@ fn amounts(size: Size) -> (u64, u64) {
     size.of((4_000, 20), (10_000, 20), (50_000, 100))
 }
 
-/// Names and workloads.
-fn streams(setup: &Setup) -> Vec<(&'static str, Workload)> {
+/// A workload with its name.
+struct Stream {
+    label: String,
+    workload: Workload,
+    /// The trace, if it is one.
+    trace: Option<FoundTrace>,
+}
+
+/// Generated workloads, and the traces of `recorded-traces`.
+fn streams(setup: &Setup) -> Vec<Stream> {
     let names: &[(&'static str, &str)] = setup.size.of(
         &[("uniform", "uniform")],
         &[("uniform", "uniform"), ("Zipf 1.0", "zipf:1.0")],
         &[("uniform", "uniform"), ("Zipf 1.0", "zipf:1.0"), ("active set", "active-set")],
     );
-    let mut all: Vec<(&'static str, Workload)> =
-        names.iter().filter_map(|(label, text)| Some((*label, text.parse().ok()?))).collect();
-    if setup.size != Size::Tiny
-        && let Some(data) = &setup.data
-    {
-        let files = TRACES.map(|(label, file)| (label, data.join(file)));
-        all.extend(
-            files.into_iter().filter(|(_, path)| path.is_file()).map(|(label, path)| (label, Workload::Trace(path))),
-        );
-    }
-    all
+    let generated = names.iter().filter_map(|(label, text)| {
+        Some(Stream { label: (*label).to_owned(), workload: text.parse().ok()?, trace: None })
+    });
+    let traces = if setup.size == Size::Tiny { Vec::new() } else { recorded_traces::found(setup).traces };
+    let is_taken = |label: &str| names.iter().any(|(taken, _)| *taken == label);
+    let recorded = traces.into_iter().map(|trace| Stream {
+        label: if is_taken(&trace.label) { format!("trace {}", trace.label) } else { trace.label.clone() },
+        workload: trace.workload(),
+        trace: Some(trace),
+    });
+    generated.chain(recorded).collect()
 }
 
 /// One trial: the remembering filter first, then the others in the memory that it has at the end.
 #[derive(Clone)]
 struct Trial {
-    label: &'static str,
+    label: String,
     workload: Workload,
     ratio: u64,
     keys: u64,
@@ -121,7 +127,7 @@ impl Trial {
         let learns = !filter.starts_with("cuckoo,") && !filter.starts_with("cuckoo with");
         let work = if learns { report.adapting.remote_reads + report.adapting.remote_writes } else { 0 };
         line![
-            self.label,
+            self.label.as_str(),
             filter,
             self.ratio,
             report.keys,
@@ -203,11 +209,14 @@ impl Experiment for Remembering {
         let (keys, per_key) = amounts(setup.size);
         let is_planted = setup.planted == Planted::WrongRule;
         let mut points = Vec::new();
-        for (label, workload) in streams(setup) {
-            for &ratio in ratios(setup.size) {
-                let trial = Trial { label, workload: workload.clone(), ratio, keys, per_key, is_planted };
-                let settings = format!("{label}, {ratio}, {keys}, {per_key}, {is_planted}");
-                let work = (keys * ratio * per_key) as f64 * 4e-7;
+        for Stream { label, workload, trace } in streams(setup) {
+            let allowed = |ratio: &&u64| trace.as_ref().is_none_or(|trace| trace.allows(**ratio as f64));
+            for &ratio in ratios(setup.size).iter().filter(allowed) {
+                let trial =
+                    Trial { label: label.clone(), workload: workload.clone(), ratio, keys, per_key, is_planted };
+                let settings = format!("{workload}, {ratio}, {keys}, {per_key}, {is_planted}");
+                let queries = trace.as_ref().map_or(keys * ratio * per_key, |trace| trace.requests);
+                let work = queries as f64 * 4e-7;
                 points.push(Point::new(format!("{label}, A/S {ratio}"), work, &settings, move |seed| {
                     trial.measure(seed)
                 }));

@@ -77,7 +77,7 @@ pub(super) fn without_comment<'a>(line: &'a [u8], format: &Format) -> Option<&'a
 }
 
 /// `true` for a NUL byte, or if more than half of the bytes cannot be printed.
-pub(super) fn is_binary(key: &[u8]) -> bool {
+pub(crate) fn is_binary(key: &[u8]) -> bool {
     let (mut nul, mut control, mut high) = (false, 0, 0);
     for byte in key {
         nul |= *byte == 0;

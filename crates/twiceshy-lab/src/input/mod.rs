@@ -17,6 +17,7 @@ mod zstd_frames;
 
 pub use error::InputError;
 pub use format::{Format, MAX_LINE, Purpose};
+pub(crate) use inspect::is_binary;
 pub use reader::{Counts, KeyReader};
 pub(crate) use unpack::{Packing, Unpacked, Wait, unpack};
 

@@ -1,19 +1,34 @@
-//! The baseline filters in a trial.
+//! The baseline filters and the filters from outside, in a trial.
 
 use super::names::FilterName;
 use super::spec::RemoteName;
-use super::subject::{Ours, Rival};
+use super::subject::{Entered, Ours};
 use super::{FilterSpec, ReplayError, Settings};
 use crate::baseline::{Bits, BlockedBloom, Bloom, Hashed, WithMistakes};
+use crate::open::{Refused, Rival, Room};
 use twiceshy::Kind;
 use twiceshy::cuckoo::CuckooFilter;
+use twiceshy::filter::Filter as _;
 use twiceshy::hash::HashKey;
 
 /// The default bits of each cell that a list of mistakes takes.
 const CACHE_BITS: u32 = 1;
 
 /// The rival that the settings name, without keys.
-pub(super) fn rival(settings: &Settings, cells: u64, hash: HashKey) -> Result<Box<dyn Rival>, ReplayError> {
+pub(super) fn entered(settings: &Settings, cells: u64, hash: HashKey) -> Result<Entered, ReplayError> {
+    Ok(Entered::new(settings.filter.title(), rival(settings, cells, hash)?, cells))
+}
+
+/// The memory that a filter from outside may take.
+pub(super) fn room(settings: &Settings, cells: u64, hash: HashKey) -> Room {
+    Room {
+        keys: (settings.load * cells as f64).round() as u64,
+        bits: cells.saturating_mul(settings.filter.bits.into()),
+        seed: hash.words(b"seed").word(0),
+    }
+}
+
+fn rival(settings: &Settings, cells: u64, hash: HashKey) -> Result<Box<dyn Rival>, ReplayError> {
     let spec = &settings.filter;
     let bits = spec.bits;
     let keys = (settings.load * cells as f64) as u64;
@@ -25,6 +40,12 @@ pub(super) fn rival(settings: &Settings, cells: u64, hash: HashKey) -> Result<Bo
         }
         _ if !(2..=64).contains(&bits) => {
             Err(ReplayError::Setting(format!("the bits of a cell must be 2 to 64, not {bits}")))
+        }
+        FilterName::Foreign => {
+            let nothing = || ReplayError::Setting("a filter from outside needs the function that makes it".into());
+            let foreign = spec.foreign.as_ref().ok_or_else(nothing)?;
+            let failed = |why: Refused| ReplayError::Rival { filter: foreign.name().into(), why: why.to_string() };
+            foreign.build(room(settings, cells, hash)).map_err(failed)
         }
         FilterName::Bloom => Ok(Box::new(Bloom::new(cells, bits, keys, hash))),
         FilterName::BlockedBloom => Ok(Box::new(BlockedBloom::new(cells, bits, keys, hash))),
@@ -50,24 +71,49 @@ pub(super) fn rival(settings: &Settings, cells: u64, hash: HashKey) -> Result<Bo
 
 /// A Bloom filter takes every key.
 impl<B: Bits + Send> Rival for Hashed<B> {
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
+    fn insert(&mut self, key: &[u8]) -> Result<(), Refused> {
         Hashed::insert(self, key);
-        Ok(true)
+        Ok(())
+    }
+
+    fn contains(&self, key: &[u8]) -> bool {
+        twiceshy::filter::Filter::contains(self, key)
+    }
+
+    fn bits(&self) -> u64 {
+        self.local_bits()
     }
 }
 
 impl<F: Rival> Rival for WithMistakes<F> {
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
+    fn insert(&mut self, key: &[u8]) -> Result<(), Refused> {
         self.filter_mut().insert(key)
     }
 
-    fn was_wrong(&mut self, query: &[u8]) {
+    fn contains(&self, key: &[u8]) -> bool {
+        self.filter().contains(key) && !self.is_noted(key)
+    }
+
+    fn was_wrong(&mut self, query: &[u8]) -> Result<(), Refused> {
         self.note(query);
+        Ok(())
+    }
+
+    fn bits(&self) -> u64 {
+        self.filter().bits() + self.list_bits()
     }
 }
 
 impl Rival for CuckooFilter {
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
-        Ok(CuckooFilter::insert(self, key).is_ok())
+    fn insert(&mut self, key: &[u8]) -> Result<(), Refused> {
+        CuckooFilter::insert(self, key).map(drop).map_err(|_| Refused::Full)
+    }
+
+    fn contains(&self, key: &[u8]) -> bool {
+        twiceshy::filter::Filter::contains(self, key)
+    }
+
+    fn bits(&self) -> u64 {
+        self.local_bits()
     }
 }

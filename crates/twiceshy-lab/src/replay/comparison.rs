@@ -1,18 +1,18 @@
 //! Several filters over the same keys and the same queries.
 
-use super::drive::{Asked, Stop, fill};
+use super::asking::{MOST, Seat, ask_all, index};
+use super::drive::{AFTER_QUERIES, Asked, Stop, fill};
 use super::memory::Memory;
 use super::report::Report;
 use super::stream::{Keyed, Stream};
 use super::sum::add_up;
-use super::tally::{Known, Numbered};
 use super::{FilterSpec, ReplayError, Settings};
 use crate::workload::Workload;
 use crate::workload::held::Held;
 use crate::workload::rng::Rng;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
-use twiceshy::hash::HashKey;
+use twiceshy::hash::{HashKey, HashKind};
 
 /// One trial of several filters: every query of a stream is asked of all of them before the next. The stream is made or
 /// read once, which takes longer than asking one filter.
@@ -127,19 +127,24 @@ impl Comparison {
         let hash = HashKey::fixed(rng.word());
         let keyed = stream.keyed(rng.word())?;
         let absent = stream.absent();
-        let mut subjects = Vec::new();
-        for (number, (settings, cells)) in all.iter().zip(cells).enumerate() {
-            let mut asked = filled(settings, *cells, &keyed, stream.stored, hash)?;
-            asked.deaf = self.deaf.contains(&number);
-            subjects.push((asked, Numbered::new(absent)));
+        let mut reports = Vec::new();
+        for (number, (all, cells)) in all.chunks(MOST).zip(cells.chunks(MOST)).enumerate() {
+            let mut seats = Vec::new();
+            for (at, (settings, cells)) in all.iter().zip(cells).enumerate() {
+                let hash = if settings.filter.hash == HashKind::Xxh3 { hash.for_trusted_keys() } else { hash };
+                let mut asked = filled(settings, *cells, &keyed, stream.stored, hash)?;
+                asked.deaf = self.deaf.contains(&(number * MOST + at));
+                seats.push(Seat::new(asked, absent));
+            }
+            index(&mut seats, &keyed, absent);
+            let counts = ask_all(&mut seats, &keyed, absent)?;
+            for (settings, Seat { mut asked, .. }) in all.iter().zip(seats) {
+                asked.subject.check(AFTER_QUERIES, |look| keyed.each_stored(look))?;
+                (asked.tally.queries, asked.tally.distinct) = counts;
+                reports.push(add_up(settings, stream.stored, stream.held.warnings(), &[asked.ended()]));
+            }
         }
-        let counts = ask_all(&mut subjects, &keyed, absent)?;
-        let warnings = stream.held.warnings();
-        let reports = all.iter().zip(subjects).map(|(settings, (mut asked, _))| {
-            (asked.tally.queries, asked.tally.distinct) = counts;
-            add_up(settings, stream.stored, warnings, &[asked.ended()])
-        });
-        Ok(reports.collect())
+        Ok(reports)
     }
 }
 
@@ -148,38 +153,6 @@ impl Comparison {
 fn reports() -> MutexGuard<'static, HashMap<String, Report>> {
     static REPORTS: LazyLock<Mutex<HashMap<String, Report>>> = LazyLock::new(Mutex::default);
     REPORTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Asks every query of all filters before the next. Returns the number of queries and of distinct ones.
-///
-/// The answer for a key stays the same while a filter does not change. So a filter is asked again only if its
-/// [state](Asked::state) is another one than when it called the key absent.
-fn ask_all(subjects: &mut [(Asked, Numbered)], keyed: &Keyed<'_>, absent: u64) -> Result<(u64, u64), ReplayError> {
-    let (count, mut known) = (subjects.len(), Numbered::new(absent));
-    // For each key a row: the state of each filter in which the key was absent, or 0.
-    let mut absent_in = vec![0u32; absent as usize * count];
-    let (mut queries, mut distinct) = (0u64, 0u64);
-    for number in keyed.queries() {
-        let first = known.asked(number.into(), &[]);
-        queries += 1;
-        distinct += u64::from(first);
-        let row = &mut absent_in[number as usize * count..][..count];
-        let mut key = None;
-        for ((asked, wrong), absent_in) in subjects.iter_mut().zip(row) {
-            if *absent_in == asked.state {
-                continue;
-            }
-            let key = key.get_or_insert_with(|| keyed.absent(number));
-            if asked.subject.contains(key.bytes()) {
-                // A rebuild takes its hash key from the number of queries.
-                asked.tally.queries = queries;
-                asked.err(wrong, number.into(), key.bytes(), first)?;
-            } else {
-                *absent_in = asked.state;
-            }
-        }
-    }
-    Ok((queries, distinct))
 }
 
 fn filled(settings: &Settings, cells: u64, keyed: &Keyed<'_>, keys: u64, hash: HashKey) -> Result<Asked, ReplayError> {

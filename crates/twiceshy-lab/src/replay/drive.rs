@@ -7,7 +7,7 @@ use super::subject::Subject;
 use super::sum::{add_up, timed};
 use super::tally::{Known, Named, Numbered, Tally};
 use super::work::Work;
-use super::{Progress, ReplayError, Settings};
+use super::{Progress, ReplayError, Settings, baseline};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use crate::workload::split::{Split, SplitQueries};
@@ -99,9 +99,15 @@ fn trial(
         Some(numbers) => ask(settings, subject, rekeys, Numbered::new(numbers), tell, queries)?,
         None => ask(settings, subject, rekeys, Named::default(), tell, queries)?,
     };
+    if let Some(subject) = &trial.subject {
+        subject.check(AFTER_QUERIES, |look| keyed.each_stored(look))?;
+    }
     trial.keys = keyed.into_keys();
     Ok(trial)
 }
+
+/// When stored keys are looked up once more.
+pub(super) const AFTER_QUERIES: &str = "after its queries";
 
 /// Why filling stopped.
 pub(super) enum Stop {
@@ -124,11 +130,27 @@ pub(super) fn fill(
             Ok(false) => Err(Stop::Full),
             Err(error) => Err(Stop::Failed(error)),
         });
+        let filled = filled.and_then(|()| match subject.finish() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Stop::Full),
+            Err(error) => Err(Stop::Failed(error)),
+        });
         match filled {
-            Ok(()) => return Ok((subject, tried.into())),
+            Ok(()) => {
+                let look = |look: &mut dyn FnMut(&[u8]) -> Result<(), ReplayError>| {
+                    let looked = each(&mut |key| look(key).map_err(Stop::Failed));
+                    looked.or_else(|stop| if let Stop::Failed(error) = stop { Err(error) } else { Ok(()) })
+                };
+                subject.check("after filling", look)?;
+                return Ok((subject, tried.into()));
+            }
             Err(Stop::Failed(error)) => return Err(error),
             Err(Stop::Full) => hash = hash.successor(),
         }
+    }
+    if settings.filter.foreign.is_some() {
+        let (filter, bits) = (settings.filter.title().to_owned(), baseline::room(settings, cells, hash).bits);
+        return Err(ReplayError::NoRoom { filter, keys, bits, tries: HASH_KEYS });
     }
     Err(ReplayError::Full { keys, cells, tries: HASH_KEYS, design: settings.filter.layout().design_load() })
 }

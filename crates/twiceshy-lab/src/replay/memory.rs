@@ -26,9 +26,15 @@ impl Memory {
             Memory::LikeFirst(load) => {
                 let Some(first) = all.first() else { return Ok(Vec::new()) };
                 let cells = at(first, load)?;
-                let wanted = bits(first, cells)?;
+                let wanted = bits(&Settings { load, ..first.clone() }, cells)?;
                 let mut found = vec![cells];
                 for settings in &all[1..] {
+                    // A filter from outside is told its memory, and may not take all of it.
+                    if settings.filter.foreign.is_some() {
+                        let width = u64::from(settings.filter.bits.max(1));
+                        found.push(settings.filter.layout().cells(wanted / width)?);
+                        continue;
+                    }
                     found.push(nearest(settings, at(settings, HIGHEST_LOAD)?, wanted)?);
                 }
                 Ok(found)

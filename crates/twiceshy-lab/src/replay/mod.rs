@@ -1,12 +1,15 @@
 //! Replays a workload against a filter: fill it, ask for absent keys, adapt on every false positive, and count.
 
 mod afterwards;
+mod asking;
 mod baseline;
 mod comparison;
 mod drive;
 mod layout;
+mod lookers;
 mod memory;
 mod names;
+mod noting;
 mod options;
 mod prepare;
 mod report;
@@ -104,6 +107,39 @@ pub enum ReplayError {
         /// The load that tables of this shape are planned for.
         design: f64,
     },
+    /// A filter from outside refuses to be made, filled or taught.
+    #[error("the filter {filter} failed: {why}")]
+    Rival {
+        /// Its name.
+        filter: String,
+        /// What it says.
+        why: String,
+    },
+    /// A filter from outside has no room for the keys.
+    #[error(
+        "the filter {filter} has no room for {keys} keys in {bits} bits under any of {tries} seeds: give it more bits a key, or \
+         let it use its memory better"
+    )]
+    NoRoom {
+        /// Its name.
+        filter: String,
+        /// The keys to be stored.
+        keys: u64,
+        /// The bits that it was given.
+        bits: u64,
+        /// The seeds that were tried.
+        tries: u32,
+    },
+    /// A filter calls a stored key absent.
+    #[error("the filter {filter} lies: {when} it calls the stored key {key} absent")]
+    FalseNegative {
+        /// Its name.
+        filter: String,
+        /// "after filling" or "after its queries".
+        when: &'static str,
+        /// The key, escaped.
+        key: String,
+    },
     /// The filter and its remote disagree: a bug.
     #[error("the filter and its remote disagree, which is a bug: {0}")]
     Seam(String),
@@ -172,7 +208,8 @@ impl Settings {
             Workload::Generated(_) => return Ok(()),
             Workload::Firehose(_) => ("a FireHose stream", false),
             Workload::Flows(_) => ("a stream of synthetic flows", true),
-            Workload::Trace(_) | Workload::Misses(_) => ("a trace", true),
+            Workload::Trace(_) | Workload::Start(..) | Workload::Misses(_) => ("a trace", true),
+            Workload::Foreign(_) => ("a workload from outside", true),
         };
         if self.cells.is_some() {
             let why = "has its own number of keys: leave --cells out, the table is sized by --load";

@@ -18,13 +18,15 @@ pub enum FilterName {
     CuckooCache,
     /// A Bloom filter with a list of all its mistakes.
     BloomListed,
+    /// A filter from outside: see [`FilterSpec::foreign`](super::FilterSpec::foreign).
+    Foreign,
 }
 
 const RIVALS: [FilterName; 4] =
     [FilterName::Bloom, FilterName::BlockedBloom, FilterName::CuckooCache, FilterName::BloomListed];
 
 impl FilterName {
-    /// All names: the filters of this project in the library's order, and then the rivals.
+    /// All names that can be written: the filters of this project in the library's order, and then the rivals.
     pub fn all() -> impl Iterator<Item = FilterName> {
         Kind::ALL.iter().copied().map(FilterName::Ours).chain(RIVALS)
     }
@@ -46,6 +48,7 @@ impl FilterName {
             FilterName::BlockedBloom => "blocked-bloom",
             FilterName::CuckooCache => "cuckoo-cache",
             FilterName::BloomListed => "bloom-listed",
+            FilterName::Foreign => "foreign",
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Turns settings into keys, queries and a table size.
 
 use super::{DEFAULT_CELLS, DEFAULT_PER_KEY, ReplayError, Settings};
+use crate::open::{Draw, TrafficError};
 use crate::workload::recording::Recording;
 use crate::workload::split::{Apart, Split};
 use crate::workload::trace::Trace;
+use crate::workload::trace_error::TraceError;
 use crate::workload::{Distribution, Workload};
 
 /// More queries than any run could finish.
@@ -27,6 +29,13 @@ pub(super) fn of_stream(settings: &Settings) -> Result<Split, ReplayError> {
             return Err(ReplayError::Setting(why.into()));
         }
         Workload::Trace(path) => Split::First(Box::new(Trace::open(path, settings.ratio)?)),
+        Workload::Start(path, most) => {
+            Split::First(Box::new(Trace::of(Recording::Start(path.clone(), *most), settings.ratio)?))
+        }
+        Workload::Foreign(traffic) => {
+            let drawn = traffic.drawn(Draw { ratio: settings.ratio, seed: settings.seed });
+            Split::Drawn(Box::new(drawn.map_err(|why| foreign(traffic.to_string(), &why))?))
+        }
         Workload::Misses(path) => {
             let trace = Trace::misses(Recording::File(path.clone()))?;
             let stored = too_many_stored((trace.distinct_absent() as f64 / settings.ratio).round().max(1.0))?;
@@ -41,6 +50,11 @@ pub(super) fn of_stream(settings: &Settings) -> Result<Split, ReplayError> {
             Split::Apart(split.ok_or_else(|| nothing_to_store(settings.ratio, queries))?)
         }
     })
+}
+
+/// The error of a workload from outside.
+pub(super) fn foreign(name: String, why: &TrafficError) -> ReplayError {
+    TraceError::Foreign { name, why: why.to_string() }.into()
 }
 
 /// The number of stored keys, unless there are too many.

@@ -3,6 +3,7 @@
 use super::ReplayError;
 use super::layout::Layout;
 use super::names::FilterName;
+use crate::open::Foreign;
 use twiceshy::Kind;
 use twiceshy::cuckoo::{Moves, Search, Selectors};
 use twiceshy::hash::HashKind;
@@ -60,6 +61,8 @@ pub struct FilterSpec {
     pub cache_bits: Option<u32>,
     pub remote: RemoteName,
     pub hash: HashKind,
+    /// The filter that [`FilterName::Foreign`] stands for.
+    pub foreign: Option<Foreign>,
 }
 
 impl FilterSpec {
@@ -87,7 +90,18 @@ impl FilterSpec {
             cache_bits: None,
             remote: RemoteName::ByHash,
             hash: HashKind::SipHash13,
+            foreign: None,
         }
+    }
+
+    /// A filter from outside. Its memory is counted in cells of `bits` bits, like that of a Bloom filter.
+    pub fn foreign(foreign: Foreign, bits: u32) -> FilterSpec {
+        FilterSpec { foreign: Some(foreign), ..FilterSpec::new(FilterName::Foreign, bits) }
+    }
+
+    /// The filter's name in reports and errors.
+    pub fn title(&self) -> &str {
+        self.foreign.as_ref().map_or(self.name.as_str(), Foreign::name)
     }
 
     pub(crate) fn search(&self) -> Search {
@@ -137,7 +151,9 @@ impl FilterSpec {
                 let (tables, per_bucket) = self.buckets();
                 Layout::Buckets { tables, per_bucket }
             }
-            FilterName::Bloom | FilterName::BlockedBloom | FilterName::BloomListed => Layout::Bits,
+            FilterName::Bloom | FilterName::BlockedBloom | FilterName::BloomListed | FilterName::Foreign => {
+                Layout::Bits
+            }
         }
     }
 

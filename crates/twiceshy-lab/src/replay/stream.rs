@@ -2,8 +2,8 @@
 
 use super::ReplayError;
 use super::comparison::{Comparison, Recorded};
-use super::drive::Stop;
-use super::prepare::{nothing_to_store, too_many_queries, too_many_stored};
+use super::prepare::{foreign, nothing_to_store, too_many_queries, too_many_stored};
+use crate::open::{Draw, Drawn};
 use crate::workload::Workload;
 use crate::workload::held::Held;
 use crate::workload::keys::Keys;
@@ -19,12 +19,13 @@ pub(super) struct Stream {
 }
 
 /// Which keys are stored.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     /// The first of the stream.
     First,
     /// Others, none of which the stream asks for.
     Others,
+    /// Those that a workload from outside names.
+    Given(Box<Drawn>),
 }
 
 impl Stream {
@@ -47,6 +48,16 @@ impl Stream {
                 let recording = Recording::File(path.clone());
                 let held = file(&recording)?;
                 Ok(Stream { stored: held.stored_first(&recording, ratio)?, held, which: Which::First })
+            }
+            Workload::Start(path, most) => {
+                let recording = Recording::Start(path.clone(), *most);
+                let held = file(&recording)?;
+                Ok(Stream { stored: held.stored_first(&recording, ratio)?, held, which: Which::First })
+            }
+            Workload::Foreign(traffic) => {
+                let drawn = traffic.drawn(Draw { ratio, seed }).map_err(|why| foreign(traffic.to_string(), &why))?;
+                let (held, stored) = (Held::drawn(&drawn)?, drawn.stored().len() as u64);
+                Ok(Stream { held: Arc::new(held), stored, which: Which::Given(Box::new(drawn)) })
             }
             Workload::Flows(flows) => {
                 let recording = Recording::Flows(*flows, seed);
@@ -75,7 +86,7 @@ impl Stream {
     pub(super) fn absent(&self) -> u64 {
         match self.which {
             Which::First => self.held.numbers() - self.stored,
-            Which::Others => self.held.numbers(),
+            Which::Others | Which::Given(_) => self.held.numbers(),
         }
     }
 
@@ -110,8 +121,9 @@ impl Bytes<'_> {
 
 impl Keyed<'_> {
     /// Passes every stored key to `put`, until it returns an error.
-    pub(super) fn each_stored(&self, put: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
-        match self.stream.which {
+    pub(super) fn each_stored<E>(&self, put: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        match &self.stream.which {
+            Which::Given(drawn) => drawn.stored().iter().try_for_each(put),
             Which::First => self.stream.held.keys().iter().take(self.stream.stored as usize).try_for_each(put),
             Which::Others => self.keys.stored_keys().try_for_each(|key| put(&key)),
         }
@@ -119,7 +131,7 @@ impl Keyed<'_> {
 
     /// The queries, as numbers of absent keys.
     pub(super) fn queries(&self) -> impl Iterator<Item = u32> {
-        let first = if self.stream.which == Which::First { self.stream.stored as u32 } else { 0 };
+        let first = if matches!(self.stream.which, Which::First) { self.stream.stored as u32 } else { 0 };
         self.stream.held.requests().iter().filter_map(move |number| number.checked_sub(first))
     }
 
@@ -128,7 +140,7 @@ impl Keyed<'_> {
         let number = u64::from(number);
         let recorded = match self.stream.which {
             Which::First => self.stream.held.keys().get((self.stream.stored + number) as usize),
-            Which::Others => self.stream.held.keys().get(number as usize),
+            Which::Others | Which::Given(_) => self.stream.held.keys().get(number as usize),
         };
         recorded.map_or_else(|| Bytes::Generated(self.keys.absent(number)), Bytes::Recorded)
     }

@@ -1,27 +1,67 @@
 //! The filter of a trial.
 
 use super::afterwards::Afterwards;
+use super::noting::{Moved, Noting};
 use super::options::{AnyFilter, AnyRemote, Make, has_room, told};
 use super::work::Work;
 use super::{FilterSpec, RemoteName, ReplayError, Settings, baseline};
-use twiceshy::filter::{Adapted, Filter};
+use crate::open::{Refused, Rival};
+use twiceshy::cuckoo::Shape;
+use twiceshy::filter::{Adapted, Backed, Filter};
 use twiceshy::hash::HashKey;
 use twiceshy::memory::Memory;
-use twiceshy::remote::{Counting, Counts};
+use twiceshy::remote::{CellId, Counting, Counts};
 
 /// A filter of this project, or a rival.
 pub(super) enum Subject {
     Ours(Box<Ours>),
-    Rival(Box<dyn Rival>),
+    Rival(Box<Entered>),
 }
 
-/// A filter whose remote, if it has one, is not counted.
-pub(super) trait Rival: Filter + Send {
-    /// Stores a key; `false` if there is no room.
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError>;
+/// A rival in a trial.
+pub(super) struct Entered {
+    name: String,
+    rival: Box<dyn Rival>,
+    cells: u64,
+    keys: u64,
+}
 
-    /// Tells the filter about a false positive.
-    fn was_wrong(&mut self, _: &[u8]) {}
+impl Entered {
+    pub(super) fn new(name: &str, rival: Box<dyn Rival>, cells: u64) -> Entered {
+        Entered { name: name.to_owned(), rival, cells, keys: 0 }
+    }
+
+    fn failed(&self, why: &Refused) -> ReplayError {
+        ReplayError::Rival { filter: self.name.clone(), why: why.to_string() }
+    }
+
+    /// `false` if there is no room.
+    fn has_room(&self, done: Result<(), Refused>) -> Result<bool, ReplayError> {
+        match done {
+            Ok(()) => Ok(true),
+            Err(Refused::Full) => Ok(false),
+            Err(why) => Err(self.failed(&why)),
+        }
+    }
+}
+
+impl Filter for Entered {
+    fn contains(&self, key: &[u8]) -> bool {
+        self.rival.contains(key)
+    }
+
+    fn len(&self) -> u64 {
+        self.keys
+    }
+
+    /// The number of cells that its memory is counted in.
+    fn cells(&self) -> u64 {
+        self.cells
+    }
+
+    fn local_bits(&self) -> u64 {
+        self.rival.bits()
+    }
 }
 
 impl Subject {
@@ -34,7 +74,7 @@ impl Subject {
                 }
                 Subject::Ours(Box::new(ours))
             }
-            None => Subject::Rival(baseline::rival(settings, cells, hash)?),
+            None => Subject::Rival(Box::new(baseline::entered(settings, cells, hash)?)),
         })
     }
 
@@ -42,33 +82,85 @@ impl Subject {
     pub(super) fn contains(&self, key: &[u8]) -> bool {
         match self {
             Subject::Ours(ours) => ours.filter.contains(key),
-            Subject::Rival(rival) => rival.contains(key),
+            Subject::Rival(entered) => entered.rival.contains(key),
         }
     }
 
     pub(super) fn filter(&self) -> &dyn Filter {
         match self {
             Subject::Ours(ours) => ours.filter.filter(),
-            Subject::Rival(rival) => &**rival,
+            Subject::Rival(entered) => &**entered,
         }
     }
 
     /// Stores a key; `false` if there is no room.
     pub(super) fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
         match self {
-            Subject::Ours(ours) => ours.insert(key),
-            Subject::Rival(rival) => rival.insert(key),
+            Subject::Ours(ours) => Ok(has_room(ours.filter.insert(key))?),
+            Subject::Rival(entered) => {
+                let done = entered.rival.insert(key);
+                entered.keys += 1;
+                entered.has_room(done)
+            }
         }
+    }
+
+    /// Says that all keys are in; `false` if there is no room for them.
+    pub(super) fn finish(&mut self) -> Result<bool, ReplayError> {
+        match self {
+            Subject::Ours(_) => Ok(true),
+            Subject::Rival(entered) => {
+                let done = entered.rival.finish();
+                entered.has_room(done)
+            }
+        }
+    }
+
+    /// Fails if a rival calls a stored key absent. The filters of this project are tested elsewhere.
+    pub(super) fn check(
+        &self,
+        when: &'static str,
+        each: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), ReplayError>) -> Result<(), ReplayError>,
+    ) -> Result<(), ReplayError> {
+        let Subject::Rival(entered) = self else { return Ok(()) };
+        each(&mut |key| match entered.rival.contains(key) {
+            true => Ok(()),
+            false => {
+                let key = key.escape_ascii().to_string();
+                Err(ReplayError::FalseNegative { filter: entered.name.clone(), when, key })
+            }
+        })
     }
 
     /// Tells the filter about a false positive. `None` if the filter does not learn.
     pub(super) fn was_wrong(&mut self, query: &[u8]) -> Result<Option<Adapted>, ReplayError> {
         match self {
             Subject::Ours(ours) => Ok(told(&mut ours.filter, query)?),
-            Subject::Rival(rival) => {
-                rival.was_wrong(query);
-                Ok(None)
-            }
+            Subject::Rival(entered) => match entered.rival.was_wrong(query) {
+                Ok(()) => Ok(None),
+                Err(why) => Err(entered.failed(&why)),
+            },
+        }
+    }
+
+    /// The filter and its shape, if a mirror tells which of its cells move.
+    pub(super) fn in_buckets(&self) -> Option<(&dyn Backed, Shape)> {
+        let Subject::Ours(ours) = self else { return None };
+        Some((ours.filter.filter(), ours.moved.as_ref()?.1))
+    }
+
+    /// The cells in which a key matches now.
+    pub(super) fn matching(&self, key: &[u8]) -> Vec<CellId> {
+        let Subject::Ours(ours) = self else { return Vec::new() };
+        ours.filter.filter().lookup(key).into_iter().map(|place| place.cell).collect()
+    }
+
+    /// Passes on the cells that were moved from or to since the last call.
+    pub(super) fn moved(&self, cell: impl FnMut(CellId)) {
+        if let Subject::Ours(ours) = self
+            && let Some((moved, _)) = &ours.moved
+        {
+            moved.take(cell);
         }
     }
 
@@ -122,14 +214,26 @@ impl Subject {
 pub(super) struct Ours {
     filter: AnyFilter<Counting<AnyRemote>>,
     options: Box<dyn Make<Counting<AnyRemote>>>,
+    /// The cells that a mirror has heard of, and the shape of the table.
+    moved: Option<(Moved, Shape)>,
 }
 
 impl Ours {
     /// An empty filter. `None` for a rival, and for the partial-key filter, which has no remote.
     pub(super) fn new(spec: &FilterSpec, cells: u64, hash: HashKey) -> Result<Option<Ours>, ReplayError> {
         let Some(options) = spec.options(cells).filter(|_| !spec.partial_key) else { return Ok(None) };
-        let filter = options.build(hash, Counting::new(spec.remote.open()))?;
-        Ok(Some(Ours { filter, options }))
+        let (moved, remote) = match spec.remote {
+            RemoteName::Mirror => {
+                let (tables, per_bucket) = spec.buckets();
+                let moved = Moved::default();
+                let shape = Shape::with_cells(tables, per_bucket, cells).ok();
+                (shape.map(|shape| (moved.clone(), shape)), Box::new(Noting::new(moved)) as AnyRemote)
+            }
+            RemoteName::ByHash => (None, spec.remote.open()),
+        };
+        let filter = options.build(hash, Counting::new(remote))?;
+        let moved = moved.filter(|(_, shape)| shape.cells() == filter.filter().cells());
+        Ok(Some(Ours { filter, options, moved }))
     }
 
     fn afterwards(&mut self, then: Afterwards, hash: HashKey) -> Result<(), ReplayError> {
@@ -161,25 +265,15 @@ impl Ours {
 
 /// As a part of a rival: the remote only helps to find room, and its reads and writes are not counted.
 impl Rival for Ours {
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
-        Ok(has_room(self.filter.insert(key))?)
+    fn insert(&mut self, key: &[u8]) -> Result<(), Refused> {
+        if has_room(self.filter.insert(key)).map_err(Refused::failed)? { Ok(()) } else { Err(Refused::Full) }
     }
-}
 
-impl Filter for Ours {
     fn contains(&self, key: &[u8]) -> bool {
         self.filter.contains(key)
     }
 
-    fn len(&self) -> u64 {
-        self.filter.len()
-    }
-
-    fn cells(&self) -> u64 {
-        self.filter.filter().cells()
-    }
-
-    fn local_bits(&self) -> u64 {
+    fn bits(&self) -> u64 {
         self.filter.local_bits()
     }
 }

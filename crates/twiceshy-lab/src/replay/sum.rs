@@ -54,7 +54,7 @@ pub(super) fn add_up(settings: &Settings, stored: u64, warnings: &[String], tria
     let first = trials.first();
     let (cells, load, local_bits) = first.map_or((0, 0.0, 0), |trial| trial.size);
     Report {
-        filter: settings.filter.name.to_string(),
+        filter: settings.filter.title().to_owned(),
         shape: settings.filter.shape(),
         workload: settings.workload.to_string(),
         cells,

@@ -8,6 +8,7 @@ use super::key_set::KeySet;
 use super::recording::Recording;
 use super::trace::stored_keys;
 use super::trace_error::TraceError;
+use crate::open::Drawn;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -59,6 +60,20 @@ impl Held {
             held.requests.push(number as u32);
         }
         held.warnings = read.warnings();
+        Ok(held.counted())
+    }
+
+    /// Reads the queries of a workload from outside.
+    pub(crate) fn drawn(drawn: &Drawn) -> Result<Held, TraceError> {
+        let failed = |why: String| TraceError::Foreign { name: drawn.name(), why };
+        let mut held = Held::default();
+        for key in drawn.queries() {
+            let key = key.map_err(|why| failed(why.to_string()))?;
+            held.requests.push(held.keys.number(&key) as u32);
+        }
+        if held.requests.is_empty() {
+            return Err(failed("it asks for no key that is not stored".into()));
+        }
         Ok(held.counted())
     }
 

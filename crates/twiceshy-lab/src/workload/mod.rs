@@ -9,6 +9,7 @@ mod capture;
 pub mod distribution;
 pub mod firehose;
 pub mod flows;
+pub mod folder;
 pub mod held;
 pub mod key_set;
 pub mod keys;

@@ -9,6 +9,7 @@ use super::firehose::Firehose;
 use super::firehose::life::{PowExp, PowExpError};
 use super::flows::{Flows, FlowsError};
 use super::zipf::ExponentError;
+use crate::open::ForeignTraffic;
 
 /// The queries of an experiment, as a user writes them: `uniform`, `zipf:1.2`, `active-set`, `active-set:0.5`,
 /// `power-law`, `flows:chicago-a`, `flows:san-jose/20` or `trace:requests.txt`.
@@ -34,8 +35,12 @@ pub enum Workload {
     Flows(Flows),
     /// The requests of a file; see [`Recording`](super::recording::Recording).
     Trace(PathBuf),
+    /// The first requests of a file, this many of them.
+    Start(PathBuf, u64),
     /// The requests of a file, all of them for keys that are not stored.
     Misses(PathBuf),
+    /// A workload from outside. It cannot be written as a text.
+    Foreign(ForeignTraffic),
 }
 
 impl Workload {
@@ -48,9 +53,14 @@ impl Workload {
             Self::Firehose(Firehose::ActiveSet(exponent)) => format!("FireHose active set, exponent {exponent}"),
             Self::Firehose(Firehose::PowerLaw) => "FireHose power law".to_owned(),
             Self::Flows(flows) => flows.describe(),
-            Self::Trace(path) | Self::Misses(path) => {
+            Self::Foreign(traffic) => traffic.to_string(),
+            Self::Trace(path) | Self::Misses(path) | Self::Start(path, _) => {
                 let name = path.file_name().unwrap_or(path.as_os_str());
-                let what = if matches!(self, Self::Misses(_)) { "misses of" } else { "trace" };
+                let what = match self {
+                    Self::Misses(_) => "misses of",
+                    Self::Start(..) => "start of",
+                    _ => "trace",
+                };
                 format!("{what} {}", name.to_string_lossy())
             }
         }
@@ -78,6 +88,9 @@ pub enum WorkloadError {
         "a trace workload needs its file: write `trace:FILE`, a text file with one key per line or a packet capture"
     )]
     NoFile,
+    /// `start` without a number or a file name.
+    #[error("the start of a trace needs a number of requests and a file: write `start:1000000:FILE`")]
+    NoStart,
     /// An unknown name.
     #[error(
         "unknown workload `{0}`; write `uniform`, `zipf:EXPONENT` (such as `zipf:1.2`), `active-set`, `power-law`, \
@@ -105,6 +118,13 @@ impl FromStr for Workload {
             ("trace" | "misses", None | Some("")) => Err(WorkloadError::NoFile),
             ("trace", Some(path)) => Ok(Self::Trace(path.into())),
             ("misses", Some(path)) => Ok(Self::Misses(path.into())),
+            ("start", rest) => {
+                let parts = rest.and_then(|rest| rest.split_once(':'));
+                let start =
+                    parts.and_then(|(count, path)| Some((path, count.parse().ok().filter(|count| *count > 0)?)));
+                let (path, count) = start.filter(|(path, _)| !path.is_empty()).ok_or(WorkloadError::NoStart)?;
+                Ok(Self::Start(path.into(), count))
+            }
             _ => Err(WorkloadError::Unknown(text.to_owned())),
         }
     }
@@ -118,6 +138,8 @@ impl fmt::Display for Workload {
             Self::Flows(flows) => write!(f, "synthetic-flows:{flows}"),
             Self::Trace(path) => write!(f, "trace:{}", path.display()),
             Self::Misses(path) => write!(f, "misses:{}", path.display()),
+            Self::Start(path, count) => write!(f, "start:{count}:{}", path.display()),
+            Self::Foreign(traffic) => write!(f, "foreign:{traffic}"),
         }
     }
 }
@@ -140,6 +162,7 @@ mod tests {
             "synthetic-flows:san-jose/20",
             "trace:a:b.txt",
             "misses:requests.gz",
+            "start:1000:a:b.txt",
         ] {
             let workload: Workload = text.parse().expect(text);
             assert_eq!(workload.to_string(), text);
@@ -177,6 +200,9 @@ mod tests {
             ("flows:chicago", "flows:chicago-a"),
             ("flows:chicago-a/0", "flows:chicago-a"),
             ("trace:", "trace:FILE"),
+            ("start:FILE", "start:1000000:FILE"),
+            ("start:0:FILE", "start:1000000:FILE"),
+            ("start:9:", "start:1000000:FILE"),
             ("uniform:3", "`uniform`"),
             ("Uniform", "`uniform`"),
             ("gauss", "trace:FILE"),

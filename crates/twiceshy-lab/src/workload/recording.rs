@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::capture::{self, Capture, Fault};
 use super::flows::{Flows, Packets};
 use super::trace_error::TraceError;
-use crate::input::{Format, InputError, KeyReader, Packing, Purpose, Unpacked, Wait, unpack};
+use crate::input::{Format, InputError, KeyReader, Packing, Purpose, Unpacked, Wait, is_binary, unpack};
 
 /// The source of requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub enum Recording {
     /// 5-tuples; plain or compressed with gzip, xz or zstd. The format is detected from the file's first bytes, not
     /// from its name.
     File(PathBuf),
+    /// The first requests of such a file, up to a number of them.
+    Start(PathBuf, u64),
     /// The packets of synthetic flows, in an order chosen by a seed.
     Flows(Flows, u64),
 }
@@ -34,10 +36,11 @@ impl Recording {
 
     fn open_with(&self, lines: KeyReader) -> Result<Requests, TraceError> {
         match self {
-            Self::File(path) => open_file(path, lines),
+            Self::File(path) => open_file(path, lines, u64::MAX),
+            Self::Start(path, most) => open_file(path, lines, *most),
             Self::Flows(flows, seed) => {
                 let from = Source::Flows(Box::new(flows.requests(*seed)), 0);
-                Ok(Requests { path: PathBuf::new(), packing: Packing::Plain, key: Vec::new(), from })
+                Ok(Requests { path: PathBuf::new(), packing: Packing::Plain, key: Vec::new(), from, most: u64::MAX })
             }
         }
     }
@@ -45,7 +48,7 @@ impl Recording {
     /// The numbers of distinct keys and of requests, if both are known without reading.
     pub(super) fn known(&self) -> Option<(usize, u64)> {
         match self {
-            Self::File(_) => None,
+            Self::File(_) | Self::Start(..) => None,
             Self::Flows(flows, _) => Some((flows.flows() as usize, flows.packets().into())),
         }
     }
@@ -53,7 +56,7 @@ impl Recording {
     /// Its name in error messages.
     pub(super) fn name(&self) -> PathBuf {
         match self {
-            Self::File(path) => path.clone(),
+            Self::File(path) | Self::Start(path, _) => path.clone(),
             Self::Flows(flows, _) => flows.describe().into(),
         }
     }
@@ -77,6 +80,8 @@ pub(super) struct Requests {
     packing: Packing,
     key: Vec<u8>,
     from: Source,
+    /// How many requests are read.
+    most: u64,
 }
 
 enum Source {
@@ -88,6 +93,9 @@ enum Source {
 impl Requests {
     /// Advances to the next request. Returns `false` at the end.
     pub(super) fn advance(&mut self) -> Result<bool, TraceError> {
+        if self.count() >= self.most {
+            return Ok(false);
+        }
         match &mut self.from {
             Source::Lines(lines) => lines.advance().map_err(|error| explain_lines(&self.path, error)),
             Source::Capture(capture) => capture.advance().map_err(|fault| explain(&self.path, self.packing, fault)),
@@ -109,6 +117,11 @@ impl Requests {
             Source::Capture(capture) => capture.key(),
             Source::Flows(..) => &self.key,
         }
+    }
+
+    /// `true` if the current request is a line that cannot be text.
+    pub(super) fn is_binary_line(&self) -> bool {
+        matches!(&self.from, Source::Lines(lines) if is_binary(lines.key()))
     }
 
     /// The number of requests read so far.
@@ -146,7 +159,7 @@ impl fmt::Debug for Requests {
     }
 }
 
-fn open_file(path: &Path, mut lines: KeyReader) -> Result<Requests, TraceError> {
+fn open_file(path: &Path, mut lines: KeyReader, most: u64) -> Result<Requests, TraceError> {
     let io = |source| explain(path, Packing::Plain, Fault::Io(source));
     // Checked before opening: opening a pipe without a writer would block.
     let kind = fs::metadata(path).map_err(io)?;
@@ -166,7 +179,7 @@ fn open_file(path: &Path, mut lines: KeyReader) -> Result<Requests, TraceError> 
         lines.open_unpacked(name, contents).map_err(|error| explain_lines(path, error))?;
         Source::Lines(Box::new(lines))
     };
-    Ok(Requests { path: path.to_owned(), packing, key: Vec::new(), from })
+    Ok(Requests { path: path.to_owned(), packing, key: Vec::new(), from, most })
 }
 
 fn explain(path: &Path, packing: Packing, fault: Fault) -> TraceError {

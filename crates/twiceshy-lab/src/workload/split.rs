@@ -5,6 +5,8 @@ use super::firehose::{Firehose, FirehoseNumbers};
 use super::keys::Keys;
 use super::trace::{Trace, TraceQueries};
 use super::trace_error::TraceError;
+use crate::open::{Drawn, KeyStream};
+use std::fmt;
 
 /// A stream of queries and the keys that are stored for it.
 ///
@@ -19,6 +21,8 @@ pub enum Split {
     First(Box<Trace>),
     /// A recording none of whose keys is stored, and the number of other keys that are.
     Misses(Box<Trace>, u64),
+    /// The keys of a workload from outside.
+    Drawn(Box<Drawn>),
 }
 
 /// A generated stream of key numbers, and the number of stored keys.
@@ -63,30 +67,34 @@ impl Split {
             Self::Apart(apart) => apart.stored,
             Self::First(trace) => trace.stored().len() as u64,
             Self::Misses(_, stored) => *stored,
+            Self::Drawn(drawn) => drawn.stored().len() as u64,
         }
     }
 
     /// What looks wrong in the trace, if it is one: see [`Trace::warnings`].
     pub fn warnings(&self) -> &[String] {
         match self {
-            Self::Apart(_) => &[],
+            Self::Apart(_) | Self::Drawn(_) => &[],
             Self::First(trace) | Self::Misses(trace, _) => trace.warnings(),
         }
     }
 
-    /// The number of distinct keys to ask for. A random stream may leave some of them out.
+    /// The number of distinct keys to ask for. A random stream may leave some of them out. 0 for a workload from outside,
+    /// which does not say.
     pub fn distinct_absent(&self) -> u64 {
         match self {
             Self::Apart(apart) => apart.distinct,
             Self::First(trace) | Self::Misses(trace, _) => trace.distinct_absent() as u64,
+            Self::Drawn(_) => 0,
         }
     }
 
-    /// The most queries. For a recording, requests for stored keys count too.
+    /// The most queries. For a recording, requests for stored keys count too. 0 for a workload from outside.
     pub fn requests(&self) -> u64 {
         match self {
             Self::Apart(apart) => apart.queries,
             Self::First(trace) | Self::Misses(trace, _) => trace.requests(),
+            Self::Drawn(_) => 0,
         }
     }
 
@@ -94,7 +102,7 @@ impl Split {
     pub fn numbers(&self) -> Option<u64> {
         match self {
             Self::Apart(apart) => Some(apart.numbers),
-            Self::First(_) | Self::Misses(..) => None,
+            Self::First(_) | Self::Misses(..) | Self::Drawn(_) => None,
         }
     }
 
@@ -105,6 +113,7 @@ impl Split {
             Self::Apart(apart) => Some(Keyed::Apart(apart, Keys::new(apart.stored, apart.numbers, seed)?)),
             Self::First(trace) => Some(Keyed::First(trace)),
             Self::Misses(trace, stored) => Some(Keyed::Misses(trace, Keys::new(*stored, 0, seed)?)),
+            Self::Drawn(drawn) => Some(Keyed::Drawn(drawn)),
         }
     }
 }
@@ -116,6 +125,7 @@ pub enum Keyed<'a> {
     Apart(&'a Apart, Keys),
     First(&'a Trace),
     Misses(&'a Trace, Keys),
+    Drawn(&'a Drawn),
 }
 
 impl Keyed<'_> {
@@ -124,6 +134,7 @@ impl Keyed<'_> {
         match self {
             Self::Apart(_, keys) | Self::Misses(_, keys) => keys.stored_keys().try_for_each(|key| put(&key)),
             Self::First(trace) => trace.stored().iter().try_for_each(put),
+            Self::Drawn(drawn) => drawn.stored().iter().try_for_each(put),
         }
     }
 
@@ -133,6 +144,10 @@ impl Keyed<'_> {
             Self::Apart(apart, keys) => (apart, keys),
             Self::First(trace) | Self::Misses(trace, _) => {
                 return Ok(SplitQueries(Kind::First(Box::new(trace.queries()?))));
+            }
+            Self::Drawn(drawn) => {
+                let asked = Asked { drawn, stream: drawn.queries(), key: Vec::new(), any: false };
+                return Ok(SplitQueries(Kind::Drawn(asked)));
             }
         };
         let numbers = match apart.numbers_of {
@@ -148,7 +163,7 @@ impl Keyed<'_> {
     pub fn into_keys(self) -> Option<Keys> {
         match self {
             Self::Apart(_, keys) => Some(keys),
-            Self::First(_) | Self::Misses(..) => None,
+            Self::First(_) | Self::Misses(..) | Self::Drawn(_) => None,
         }
     }
 }
@@ -161,6 +176,37 @@ pub struct SplitQueries<'a>(Kind<'a>);
 enum Kind<'a> {
     Apart { keys: &'a Keys, numbers: Stream, left: u64, key: [u8; 8] },
     First(Box<TraceQueries<'a>>),
+    Drawn(Asked<'a>),
+}
+
+/// The queries of a workload from outside.
+struct Asked<'a> {
+    drawn: &'a Drawn,
+    stream: KeyStream<'a>,
+    key: Vec<u8>,
+    /// `true` after the first query.
+    any: bool,
+}
+
+impl Asked<'_> {
+    fn next_key(&mut self) -> Result<Option<&[u8]>, TraceError> {
+        let failed = |why: String| TraceError::Foreign { name: self.drawn.name(), why };
+        let key = self.stream.next().transpose().map_err(|why| failed(why.to_string()))?;
+        if key.is_none() && !self.any {
+            return Err(failed("it asks for no key that is not stored".into()));
+        }
+        self.any = true;
+        Ok(key.map(|key| {
+            self.key = key;
+            &self.key[..]
+        }))
+    }
+}
+
+impl fmt::Debug for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Asked({})", self.drawn.name())
+    }
 }
 
 #[derive(Debug)]
@@ -175,6 +221,7 @@ impl SplitQueries<'_> {
     pub fn next_query(&mut self) -> Result<Option<(u64, &[u8])>, TraceError> {
         match &mut self.0 {
             Kind::First(queries) => Ok(queries.next_key()?.map(|key| (0, key))),
+            Kind::Drawn(asked) => Ok(asked.next_key()?.map(|key| (0, key))),
             Kind::Apart { left: 0, .. } => Ok(None),
             Kind::Apart { keys, numbers, left, key } => {
                 *left -= 1;

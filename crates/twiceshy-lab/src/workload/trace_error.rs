@@ -110,6 +110,14 @@ pub enum TraceError {
         /// The given ratio.
         ratio: f64,
     },
+    /// A workload from outside failed.
+    #[error("the workload {name} failed: {why}")]
+    Foreign {
+        /// Its name.
+        name: String,
+        /// What it says.
+        why: String,
+    },
     /// The file was modified between two reads.
     #[error("{} changed while it was in use; open the trace again once nothing writes to it", path.display())]
     Changed {

@@ -1,7 +1,8 @@
-//! The report's page in a browser. Without one the tests say so and pass: set `CHROMIUM` to its path. With
-//! `TWICESHY_REPORT=path/to/report.html` that page is checked too.
+//! The report's page in a browser, and a report with a filter from outside. Without a browser its tests say so and pass: set
+//! `CHROMIUM` to its path. With `TWICESHY_REPORT=path/to/report.html` that page is checked too.
 
 mod browser;
+mod foreign;
 mod samples;
 
 use browser::{browser, look_at};

@@ -68,7 +68,7 @@ fn filters_that_hear_of_no_mistake_are_no_better_on_a_trace_from_any_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let lines = (0..40_000u64).fold(String::new(), |mut text, line| {
         // 12,000 keys, some of them asked for again and again.
-        let key = if line % 3 == 0 { line / 3 } else { line * line % 12_007 * (line % 7) % 12_000 };
+        let key = if line.is_multiple_of(3) { line / 3 } else { line * line % 12_007 * (line % 7) % 12_000 };
         writeln!(text, "key-{key}").expect("memory");
         text
     });

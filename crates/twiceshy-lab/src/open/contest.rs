@@ -363,7 +363,7 @@ mod tests {
         fn queries(&self, draw: Draw) -> KeyStream<'_> {
             let distinct = (200.0 * draw.ratio) as u64;
             // Every key ten times, and the squares among them more often.
-            let key = move |number: u64| if number % 2 == 0 { number / 2 } else { number * number } % distinct;
+            let key = move |number: u64| if number.is_multiple_of(2) { number / 2 } else { number * number } % distinct;
             let asked = move |number: u64| Ok(format!("absent {} {}", key(number), draw.seed).into_bytes());
             let stored = std::iter::once(Ok(format!("stored 0 {}", draw.seed).into_bytes()));
             Box::new(stored.chain((0..20 * distinct).map(asked)))

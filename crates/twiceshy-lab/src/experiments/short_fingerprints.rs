@@ -1,0 +1,273 @@
+//! 002, Lemma 2: fingerprints must grow with the number of keys.
+
+use crate::experiment::{
+    Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Setup, Size, Statement, Table, TaskError,
+    line,
+};
+use crate::models::insertion::overfull_groups;
+use crate::workload::keys::Keys;
+use crate::workload::rng::Rng;
+use std::collections::HashMap;
+use twiceshy::CuckooFilter;
+use twiceshy::cuckoo::{CuckooOptions, Shape};
+use twiceshy::hash::HashKey;
+use twiceshy::sizing::design_load;
+
+/// Filters with short fingerprints fill only if they are small.
+pub(super) struct ShortFingerprints;
+
+/// Cells of a bucket and bits of a fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cell {
+    per_bucket: u32,
+    bits: u32,
+}
+
+const fn cell(per_bucket: u32, bits: u32) -> Cell {
+    Cell { per_bucket, bits }
+}
+
+/// The filters that are filled.
+fn filled(size: Size) -> &'static [Cell] {
+    size.of(
+        &[cell(1, 4), cell(2, 2)],
+        &[cell(1, 3), cell(1, 4), cell(1, 5), cell(2, 2), cell(2, 3), cell(4, 2)],
+        &[cell(1, 4), cell(1, 6), cell(1, 8), cell(2, 2), cell(2, 3), cell(2, 4), cell(4, 2), cell(4, 3)],
+    )
+}
+
+/// The filters whose groups are counted, without filling them.
+const COUNTED: [Cell; 3] = [cell(1, 3), cell(2, 2), cell(4, 2)];
+
+/// The keys of those.
+fn counted_keys(size: Size) -> u64 {
+    size.of(20_000, 100_000, 1_000_000)
+}
+
+/// The expected numbers of groups at which filters are filled: few, one, many.
+const FEW: f64 = 0.125;
+const MANY: f64 = 8.0;
+const GROUPS: [f64; 4] = [FEW, 0.5, 2.0, MANY];
+
+/// Fingerprints so wide that no two keys share one and a bucket.
+const WIDE: u32 = 24;
+
+impl Cell {
+    fn name(self) -> String {
+        format!("b = {}, f = {}", self.per_bucket, self.bits)
+    }
+
+    /// Two tables for this many keys, at the load that the library plans for.
+    fn shape(self, keys: u64) -> Result<Shape, TaskError> {
+        let per_bucket = u64::from(self.per_bucket);
+        let cells = (keys as f64 / design_load(2, per_bucket)).ceil() as u64;
+        Shape::with_cells(2, per_bucket, cells).map_err(TaskError::new)
+    }
+
+    fn options(self, keys: u64) -> Result<CuckooOptions, TaskError> {
+        let cells = self.shape(keys)?.cells();
+        Ok(CuckooFilter::with_cells(cells, self.bits).cells_per_bucket(self.per_bucket.into()))
+    }
+
+    /// The groups that the lemma expects. A fingerprint has 2^f − 1 values, not 2^f: one marks an empty cell.
+    fn expected(self, keys: u64) -> Result<f64, TaskError> {
+        let buckets = 2 * self.shape(keys)?.buckets();
+        let groups = overfull_groups(keys, buckets, self.bits, self.per_bucket).map_err(TaskError::new)?;
+        let values = f64::from(self.bits).exp2();
+        Ok(groups * (values / (values - 1.0)).powi(2 * self.per_bucket as i32))
+    }
+
+    /// The fewest keys with at least this many expected groups.
+    fn keys_for(self, groups: f64) -> u64 {
+        let enough = |keys: u64| self.expected(keys).is_ok_and(|expected| expected >= groups);
+        let (mut low, mut high) = (1, 1 << 33);
+        while high - low > 1 {
+            let middle = u64::midpoint(low, high);
+            if enough(middle) { high = middle } else { low = middle }
+        }
+        high
+    }
+}
+
+/// What is measured at a point.
+#[derive(Clone, Copy, Debug)]
+struct Filling {
+    cell: Cell,
+    keys: u64,
+    /// `false` to count groups only.
+    fills: bool,
+}
+
+impl Filling {
+    /// Groups of 2b + 1 keys with the same bucket and fingerprint, whether there is one, and whether all keys found room.
+    fn measure(self, planted: Planted, seed: u64) -> Result<Vec<Line>, TaskError> {
+        let Filling { cell, keys, fills } = self;
+        let mut rng = Rng::stream(seed, keys);
+        // With the planted error the filter has wide fingerprints.
+        let built = if planted == Planted::WrongRule { Cell { bits: WIDE, ..cell } } else { cell };
+        let hash = HashKey::fixed(rng.word());
+        let stored = Keys::new(keys, 0, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
+        let mut filter = built.options(keys)?.build(hash).map_err(TaskError::new)?;
+        let mut alike: HashMap<(u64, u32), u64> = HashMap::new();
+        stored.stored_keys().for_each(|key| *alike.entry(filter.pair_of(&key)).or_default() += 1);
+        let size = 2 * u64::from(cell.per_bucket) + 1;
+        let groups: f64 = alike.values().map(|count| choose(*count, size)).sum();
+        let expected = planted.model(cell.expected(keys)?);
+        let mut line = line![if fills { "fill" } else { "count" }, cell.per_bucket, cell.bits, keys, expected, groups];
+        if fills {
+            let full = |filter: &mut CuckooFilter| stored.stored_keys().any(|key| filter.insert(&key).is_err());
+            let fails = u64::from(full(&mut filter));
+            let mut wide = Cell { bits: WIDE, ..cell }.options(keys)?.build(hash).map_err(TaskError::new)?;
+            line.extend(line![u64::from(groups > 0.0), fails, u64::from(full(&mut wide)), 1u64]);
+        }
+        Ok(vec![line])
+    }
+}
+
+/// C(n, k).
+fn choose(n: u64, k: u64) -> f64 {
+    if n < k { 0.0 } else { (0..k).fold(1.0, |ways, i| ways * (n - i) as f64 / (i + 1) as f64) }
+}
+
+impl Experiment for ShortFingerprints {
+    fn name(&self) -> &'static str {
+        "short-fingerprints"
+    }
+
+    fn claim(&self) -> &'static str {
+        "The fingerprints of partial-key cuckoo filters must grow with log n / b"
+    }
+
+    fn measures(&self) -> &'static str {
+        "Partial-key filters that cannot be filled, over the number of keys, for short fingerprints"
+    }
+
+    fn source(&self) -> &'static str {
+        "002, Lemma 2"
+    }
+
+    fn method(&self, size: Size) -> Vec<String> {
+        vec![
+            format!(
+                "For each bucket size b and fingerprint length f, filters are made for the numbers of keys at which the lemma expects \
+                 {GROUPS:?} groups of 2b + 1 keys with the same bucket and fingerprint, which have room for 2b. Counted are the \
+                 groups, and whether all keys find room: two tables at the load that the library plans for (47 % for b = 1, 86.7 % \
+                 for b = 2, 94.6 % for b = 4), breadth-first search. Beside it the same keys with fingerprints of {WIDE} bits."
+            ),
+            format!(
+                "The lemma's expected number is compared with the counted one at {} keys. A fingerprint has 2^f − 1 values, as 0 marks \
+                 an empty cell, and the second bucket is a sum, not an exclusive or; neither changes the argument.",
+                counted_keys(size)
+            ),
+        ]
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        &[
+            "part",
+            "cells_per_bucket",
+            "bits",
+            "keys",
+            "expected_groups",
+            "groups",
+            "has_group",
+            "fails",
+            "fails_wide",
+            "filters",
+        ]
+    }
+
+    fn budget(&self, size: Size) -> Budget {
+        size.of(Budget { first: 40, most: 120 }, Budget { first: 40, most: 160 }, Budget { first: 24, most: 80 })
+    }
+
+    /// A planted wrong rule: the filters have wide fingerprints.
+    fn points(&self, setup: &Setup) -> Vec<Point> {
+        let planted = setup.planted;
+        let point = |filling: Filling| {
+            let Filling { cell, keys, fills } = filling;
+            let name = format!("{}, {keys} keys, {}", cell.name(), if fills { "filled" } else { "counted" });
+            let work = keys as f64 * if fills { 6e-7 } else { 2e-7 };
+            Point::new(name, work, &(filling, planted), move |seed| filling.measure(planted, seed))
+        };
+        let mut points = Vec::new();
+        for &cell in filled(setup.size) {
+            points.extend(GROUPS.map(|groups| point(Filling { cell, keys: cell.keys_for(groups), fills: true })));
+        }
+        let counted = COUNTED.map(|cell| Filling { cell, keys: counted_keys(setup.size), fills: false });
+        points.extend(counted.map(point));
+        points
+    }
+
+    fn pictures(&self, table: &Table) -> Vec<Picture> {
+        let fill = table.only("part", "fill");
+        [1u32, 2, 4]
+            .map(|per_bucket| {
+                let own = fill.only("cells_per_bucket", per_bucket);
+                let mut lines = Vec::new();
+                for (look, bits) in own.values("bits").into_iter().enumerate() {
+                    let own = own.only("bits", bits.clone());
+                    lines.push(failures(&own, format!("f = {bits}"), look));
+                    let chance = |(keys, groups): (f64, f64)| (keys, -f64::exp_m1(-groups));
+                    let model = own.means("keys", "expected_groups").into_iter().map(chance).collect();
+                    lines.push(Curve::model(format!("f = {bits}, a group by Lemma 2"), look, model));
+                }
+                Picture {
+                    name: format!("short-fingerprints-b-{per_bucket}"),
+                    title: format!("Filters that cannot be filled, b = {per_bucket}"),
+                    x: Axis::log("n, keys"),
+                    y: Axis::linear("share of the filters"),
+                    lines,
+                }
+            })
+            .into()
+    }
+
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
+        let fill = table.only("part", "fill");
+        let at = |cell: &Cell, groups: f64| {
+            let own = fill.only("cells_per_bucket", cell.per_bucket).only("bits", cell.bits);
+            own.only("keys", cell.keys_for(groups))
+        };
+        let share = |column: &'static str, groups: f64| {
+            filled(size).iter().map(move |cell| {
+                let own = at(cell, groups);
+                let label = format!("{}, {} keys", cell.name(), cell.keys_for(groups));
+                Evidence::share(label, &own.sample(column), &own.sample("filters"))
+            })
+        };
+        let count = |cell: &Cell| {
+            let own = table.only("part", "count").only("cells_per_bucket", cell.per_bucket).only("bits", cell.bits);
+            Evidence::ratio(cell.name(), &own.sample("groups"), &own.sample("expected_groups")).within(0.95, 1.05)
+        };
+        vec![
+            Statement::new(
+                "Lemma 2: the expected number of groups of 2b + 1 keys with the same bucket and fingerprint",
+                "groups counted over those expected, b = 1, 2 and 4: 0.95 to 1.05",
+            )
+            .every(COUNTED.iter().map(count).collect()),
+            Statement::new(
+                "Lemma 2: a filter with too few bits for log n / b cannot be filled",
+                format!("at the n for which it expects {MANY} groups, the share of filters that fail: at least 90 %"),
+            )
+            .every(share("fails", MANY).map(|it| it.above(0.9)).collect()),
+            Statement::new(
+                "The lemma is tight (section 3.1): with more bits than it demands, fingerprints are long enough",
+                format!("at the n for which it expects {FEW} groups, the share of filters that fail: at most half"),
+            )
+            .every(share("fails", FEW).map(|it| it.below(0.5)).collect()),
+        ]
+    }
+}
+
+/// The share of the filters that fail, with 95 % intervals.
+fn failures(table: &Table, label: String, look: usize) -> Curve {
+    let at = |keys| {
+        let own = table.only("keys", keys);
+        let (yes, of) = (own.sample("fails").sum() as u64, own.sample("filters").sum() as u64);
+        let share = (own.first("keys").unwrap_or(f64::NAN), yes as f64 / of as f64);
+        (share, crate::interval::wilson(yes, of, crate::interval::Z95))
+    };
+    let (points, intervals) = table.values("keys").into_iter().map(at).unzip();
+    Curve::measured(label, look, points).within(intervals)
+}

@@ -9,7 +9,7 @@ use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use std::collections::HashMap;
 use twiceshy::CuckooFilter;
-use twiceshy::cuckoo::{CuckooOptions, Shape};
+use twiceshy::cuckoo::Shape;
 use twiceshy::hash::HashKey;
 use twiceshy::sizing::design_load;
 
@@ -28,12 +28,13 @@ const fn cell(per_bucket: u32, bits: u32) -> Cell {
 }
 
 /// The filters that are filled.
-fn filled(size: Size) -> &'static [Cell] {
-    size.of(
-        &[cell(1, 4), cell(2, 2)],
-        &[cell(1, 3), cell(1, 4), cell(1, 5), cell(2, 2), cell(2, 3), cell(4, 2)],
-        &[cell(1, 4), cell(1, 6), cell(1, 8), cell(2, 2), cell(2, 3), cell(2, 4), cell(4, 2), cell(4, 3)],
-    )
+fn filled(size: Size) -> Vec<Cell> {
+    let cells: &[(u32, u32)] = size.of(
+        &[(1, 4), (2, 2)],
+        &[(1, 3), (1, 4), (1, 5), (2, 2), (2, 3), (4, 2)],
+        &[(1, 4), (1, 6), (1, 8), (2, 2), (2, 3), (2, 4), (4, 2), (4, 3)],
+    );
+    cells.iter().map(|(per_bucket, bits)| cell(*per_bucket, *bits)).collect()
 }
 
 /// The filters whose groups are counted, without filling them.
@@ -64,9 +65,9 @@ impl Cell {
         Shape::with_cells(2, per_bucket, cells).map_err(TaskError::new)
     }
 
-    fn options(self, keys: u64) -> Result<CuckooOptions, TaskError> {
-        let cells = self.shape(keys)?.cells();
-        Ok(CuckooFilter::with_cells(cells, self.bits).cells_per_bucket(self.per_bucket.into()))
+    fn filter(self, keys: u64, rng: &mut Rng) -> Result<CuckooFilter, TaskError> {
+        let options = CuckooFilter::with_cells(self.shape(keys)?.cells(), self.bits);
+        options.cells_per_bucket(self.per_bucket.into()).build(HashKey::fixed(rng.word())).map_err(TaskError::new)
     }
 
     /// The groups that the lemma expects. A fingerprint has 2^f − 1 values, not 2^f: one marks an empty cell.
@@ -80,7 +81,7 @@ impl Cell {
     /// The fewest keys with at least this many expected groups.
     fn keys_for(self, groups: f64) -> u64 {
         let enough = |keys: u64| self.expected(keys).is_ok_and(|expected| expected >= groups);
-        let (mut low, mut high) = (1, 1 << 33);
+        let (mut low, mut high) = (1, MOST_KEYS);
         while high - low > 1 {
             let middle = u64::midpoint(low, high);
             if enough(middle) { high = middle } else { low = middle }
@@ -88,6 +89,9 @@ impl Cell {
         high
     }
 }
+
+/// More keys than any point has.
+const MOST_KEYS: u64 = 1 << 30;
 
 /// What is measured at a point.
 #[derive(Clone, Copy, Debug)]
@@ -98,29 +102,51 @@ struct Filling {
     fills: bool,
 }
 
+/// How many filters of a trial are filled: more if they are small.
+fn filters(keys: u64) -> u64 {
+    (FILLED_KEYS / keys).clamp(1, 10)
+}
+
+const FILLED_KEYS: u64 = 20_000;
+
 impl Filling {
-    /// Groups of 2b + 1 keys with the same bucket and fingerprint, whether there is one, and whether all keys found room.
+    /// Groups of 2b + 1 keys with the same bucket and fingerprint, filters that have one, and filters in which some key found no
+    /// room.
     fn measure(self, planted: Planted, seed: u64) -> Result<Vec<Line>, TaskError> {
         let Filling { cell, keys, fills } = self;
         let mut rng = Rng::stream(seed, keys);
-        // With the planted error the filter has wide fingerprints.
-        let built = if planted == Planted::WrongRule { Cell { bits: WIDE, ..cell } } else { cell };
-        let hash = HashKey::fixed(rng.word());
+        let expected = planted.model(cell.expected(keys)?);
+        if !fills {
+            let (_, _, groups) = self.filter(planted, &mut rng)?;
+            return Ok(vec![line!["count", cell.per_bucket, cell.bits, keys, expected, groups]]);
+        }
+        let (mut all, mut with_group, mut fails, mut fails_wide) = (0.0, 0u64, 0u64, 0u64);
+        for _ in 0..filters(keys) {
+            let (mut filter, stored, groups) = self.filter(planted, &mut rng)?;
+            let mut wide = Cell { bits: WIDE, ..cell }.filter(keys, &mut rng)?;
+            let is_full = |filter: &mut CuckooFilter| stored.stored_keys().any(|key| filter.insert(&key).is_err());
+            all += groups;
+            with_group += u64::from(groups > 0.0);
+            fails += u64::from(is_full(&mut filter));
+            fails_wide += u64::from(is_full(&mut wide));
+        }
+        let mut line = line!["fill", cell.per_bucket, cell.bits, keys, expected, all / filters(keys) as f64];
+        line.extend(line![with_group, fails, fails_wide, filters(keys)]);
+        Ok(vec![line])
+    }
+
+    /// An empty filter, keys for it, and how many groups of them are one key too large. With the planted error the fingerprints
+    /// are wide.
+    fn filter(self, planted: Planted, rng: &mut Rng) -> Result<(CuckooFilter, Keys, f64), TaskError> {
+        let Filling { cell, keys, .. } = self;
+        let bits = if planted == Planted::WrongRule { WIDE } else { cell.bits };
+        let filter = Cell { bits, ..cell }.filter(keys, rng)?;
         let stored = Keys::new(keys, 0, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
-        let mut filter = built.options(keys)?.build(hash).map_err(TaskError::new)?;
         let mut alike: HashMap<(u64, u32), u64> = HashMap::new();
         stored.stored_keys().for_each(|key| *alike.entry(filter.pair_of(&key)).or_default() += 1);
         let size = 2 * u64::from(cell.per_bucket) + 1;
-        let groups: f64 = alike.values().map(|count| choose(*count, size)).sum();
-        let expected = planted.model(cell.expected(keys)?);
-        let mut line = line![if fills { "fill" } else { "count" }, cell.per_bucket, cell.bits, keys, expected, groups];
-        if fills {
-            let full = |filter: &mut CuckooFilter| stored.stored_keys().any(|key| filter.insert(&key).is_err());
-            let fails = u64::from(full(&mut filter));
-            let mut wide = Cell { bits: WIDE, ..cell }.options(keys)?.build(hash).map_err(TaskError::new)?;
-            line.extend(line![u64::from(groups > 0.0), fails, u64::from(full(&mut wide)), 1u64]);
-        }
-        Ok(vec![line])
+        let groups = alike.values().map(|count| choose(*count, size)).sum();
+        Ok((filter, stored, groups))
     }
 }
 
@@ -170,7 +196,7 @@ impl Experiment for ShortFingerprints {
             "keys",
             "expected_groups",
             "groups",
-            "has_group",
+            "with_group",
             "fails",
             "fails_wide",
             "filters",
@@ -187,11 +213,11 @@ impl Experiment for ShortFingerprints {
         let point = |filling: Filling| {
             let Filling { cell, keys, fills } = filling;
             let name = format!("{}, {keys} keys, {}", cell.name(), if fills { "filled" } else { "counted" });
-            let work = keys as f64 * if fills { 6e-7 } else { 2e-7 };
+            let work = keys as f64 * if fills { 6e-7 * filters(keys) as f64 } else { 2e-7 };
             Point::new(name, work, &(filling, planted), move |seed| filling.measure(planted, seed))
         };
         let mut points = Vec::new();
-        for &cell in filled(setup.size) {
+        for cell in filled(setup.size) {
             points.extend(GROUPS.map(|groups| point(Filling { cell, keys: cell.keys_for(groups), fills: true })));
         }
         let counted = COUNTED.map(|cell| Filling { cell, keys: counted_keys(setup.size), fills: false });
@@ -225,12 +251,12 @@ impl Experiment for ShortFingerprints {
 
     fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
         let fill = table.only("part", "fill");
-        let at = |cell: &Cell, groups: f64| {
+        let at = |cell: Cell, groups: f64| {
             let own = fill.only("cells_per_bucket", cell.per_bucket).only("bits", cell.bits);
             own.only("keys", cell.keys_for(groups))
         };
         let share = |column: &'static str, groups: f64| {
-            filled(size).iter().map(move |cell| {
+            filled(size).into_iter().map(move |cell| {
                 let own = at(cell, groups);
                 let label = format!("{}, {} keys", cell.name(), cell.keys_for(groups));
                 Evidence::share(label, &own.sample(column), &own.sample("filters"))

@@ -31,6 +31,9 @@ fn logs(size: Size) -> [u32; 2] {
     size.of([8, 11], [9, 13], [12, 18])
 }
 
+/// 002's example of a short fingerprint: the two locations are less than 256 buckets from each other.
+const PAPER_BITS: u32 = 8;
+
 /// The constant in f = O(log n / b): any would do, this one was chosen before measuring.
 const CONSTANT: f64 = 2.0;
 
@@ -132,7 +135,7 @@ impl Experiment for SimplifiedFilters {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.pick(Budget { first: 40, most: 160 }, Budget { first: 24, most: 80 })
+        size.pick(Budget { first: 20, most: 160 }, Budget { first: 20, most: 80 })
     }
 
     /// A planted wrong rule: the simplified filter has fingerprints as wide as its table.
@@ -172,7 +175,7 @@ impl Experiment for SimplifiedFilters {
     fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
         let (compared, bounded) = pairs(size);
         let [small, large] = logs(size);
-        let is_near = |pair: &&Pair| pair.log_buckets == large && pair.bits + 3 <= pair.log_buckets;
+        let is_near = |pair: &&Pair| pair.log_buckets == large && pair.bits <= PAPER_BITS;
         let beside = |pair: &Pair| {
             let own = pair.of(table);
             Evidence::ratio(pair.name(), &own.sample("simplified_load"), &own.sample("ordinary_load")).below(0.98)
@@ -185,12 +188,12 @@ impl Experiment for SimplifiedFilters {
         let reaches = |(pair, load): &(Pair, f64)| {
             let own = pair.of(table);
             let reached = own.sample("simplified_load").map(|found| f64::from(u8::from(found >= *load)));
-            Evidence::share(pair.name(), &reached, &own.sample("filters")).above(0.9)
+            Evidence::share(pair.name(), &reached, &own.sample("filters")).above(0.8)
         };
         vec![
             Statement::new(
                 "section 3.1: without h₂ the range of the two locations is a significant limitation",
-                "f at least 3 bits shorter than a bucket's number: its load over that of the ordinary filter, below 0.98",
+                "the large table, f up to 8: its load over that of the ordinary filter, below 0.98",
             )
             .every(compared.iter().filter(is_near).map(beside).collect()),
             Statement::new(
@@ -200,7 +203,7 @@ impl Experiment for SimplifiedFilters {
             .every([4, 8].map(grows).into()),
             Statement::new(
                 "section 3.1: f = O(log n / b) is enough for the simplified filter",
-                "with f = 2·log₂(n)/b, b = 2 and 4, the share of tables that reach a load of 65 and 75 %: at least 90 %",
+                "with f = 2·log₂(n)/b, b = 2 and 4, the share of tables that reach a load of 65 and 75 %: at least 80 %",
             )
             .every(bounded.iter().map(reaches).collect()),
         ]

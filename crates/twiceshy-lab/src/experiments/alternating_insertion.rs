@@ -4,6 +4,7 @@ use crate::experiment::{
     Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size, Statement, Table,
     TaskError, line,
 };
+use crate::models::components::Components;
 use crate::models::insertion::Alternating;
 use crate::statistics;
 use crate::workload::keys::Keys;
@@ -33,13 +34,14 @@ const COUNTED_KEYS: u64 = 64_000;
 /// δ of the tables whose re-hashes are counted.
 const REHASH_SLACK: f64 = 1.0;
 
-/// The keys of those tables, rising, and the tables of a trial.
+/// The keys of those tables, rising, and the tables of a trial. In the first, re-hashes are frequent enough to be counted.
 fn small_tables(size: Size) -> &'static [(u64, u64)] {
-    size.of(&[(32, 500), (128, 500)], &[(32, 1_500), (128, 1_500)], &[(32, 5_000), (128, 5_000), (512, 5_000)])
+    size.of(
+        &[(32, 400), (128, 50), (512, 20)],
+        &[(32, 1_500), (256, 500), (1_024, 250)],
+        &[(32, 4_000), (256, 2_000), (1_024, 1_000), (4_096, 500)],
+    )
 }
-
-/// The insertions that are tried, without being made, in each of those tables when it is full.
-const TRIED: u64 = 50;
 
 /// δ of the larger tables with the planted wrong rule: they are filled nearly to one half.
 const WRONG_SLACK: f64 = 0.02;
@@ -92,59 +94,78 @@ impl Tables {
         Ok((table, max))
     }
 
-    fn measure(self, planted: Planted, seed: u64) -> Result<Vec<Line>, TaskError> {
+    /// The cost of the last insertions.
+    fn cost(self, planted: Planted, seed: u64) -> Result<Vec<Line>, TaskError> {
         let bounds = Alternating::new(self.slack, self.keys).map_err(TaskError::new)?;
-        let mut rng = Rng::stream(seed, self.keys);
-        let (mut counted, mut cells) = (Counted::default(), 0);
-        let (mut rehashed, mut tried, mut failed) = (0u64, 0u64, 0u64);
+        let (mut rng, survivals) = (Rng::stream(seed, self.keys), survivals(&bounds));
+        let (mut counted, mut rehashed) = (Counted::default(), 0);
         for _ in 0..self.count {
             let (mut table, max) = self.empty(&mut rng)?;
-            let keys = Keys::new(self.keys, TRIED, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
+            let keys = Keys::new(self.keys, 0, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
             let last = self.keys - (self.keys as f64 * LAST) as u64;
             for (number, key) in (0..).zip(keys.stored_keys()) {
-                if number >= last && self.kind == "cost" {
-                    counted.add(steps(&table, &key, max)?.0, survivals(&bounds));
+                if number >= last {
+                    counted.add(steps(&table, &key, max)?, survivals);
                 }
                 table.insert(&key).map_err(TaskError::new)?;
             }
-            rehashed += u64::from(table.rehashes() > 0);
-            if self.kind == "rehash" {
-                for number in 0..TRIED {
-                    failed += u64::from(!steps(&table, &keys.absent(number), max)?.1);
-                    tried += 1;
-                }
-            }
-            cells = table.shape().cells();
+            rehashed += table.rehashes();
         }
-        let [first, second] = survivals(&bounds);
-        Ok(vec![line![
-            self.kind,
-            self.keys,
-            self.slack,
-            cells,
-            self.count,
-            rehashed,
-            tried,
-            failed,
-            planted.model(bounds.rehash()),
-            counted.steps as f64 / counted.insertions as f64,
-            planted.model(bounds.mean_steps()),
-            counted.longest,
-            bounds.most_steps(),
-            counted.insertions,
-            counted.surviving[0],
-            planted.model(bounds.survival(first)),
-            counted.surviving[1],
-            planted.model(bounds.survival(second)),
-        ]])
+        let mut line = line!["cost", self.keys, self.slack, self.count, rehashed];
+        line.extend(line!["", "", ""]);
+        line.extend(line![counted.insertions, counted.steps as f64 / counted.insertions as f64]);
+        line.extend(line![planted.model(bounds.mean_steps()), counted.longest, bounds.most_steps()]);
+        for (count, steps) in counted.surviving.into_iter().zip(survivals) {
+            line.extend(line![count, planted.model(bounds.survival(steps))]);
+        }
+        Ok(vec![line])
+    }
+
+    /// Re-hashes counted, re-hashes expected from the chance of each insertion, and the chance of one more.
+    fn rehashes(self, planted: Planted, seed: u64) -> Result<Vec<Line>, TaskError> {
+        let bounds = Alternating::new(self.slack, self.keys).map_err(TaskError::new)?;
+        let mut rng = Rng::stream(seed, self.keys);
+        let (mut counted, mut expected, mut chance) = (0u64, 0.0, 0.0);
+        for _ in 0..self.count {
+            let (mut table, _) = self.empty(&mut rng)?;
+            let keys = Keys::new(self.keys, 0, rng.word()).ok_or_else(|| TaskError::new("too many keys"))?;
+            let half = table.shape().buckets() as u32;
+            let mut components = Components::new(half);
+            for (number, key) in (0..).zip(keys.stored_keys()) {
+                expected += components.chance();
+                let before = table.rehashes();
+                table.insert(&key).map_err(TaskError::new)?;
+                if table.rehashes() > before {
+                    // All keys have other cells.
+                    counted += 1;
+                    components = Components::new(half);
+                    for number in 0..number {
+                        components.insert(cells_of(&table, &keys.stored(number))?);
+                    }
+                }
+                components.insert(cells_of(&table, &key)?);
+            }
+            chance += components.chance();
+        }
+        let mean = |sum: f64| sum / self.count as f64;
+        let bound = planted.model(bounds.rehash());
+        let mut line = line!["rehash", self.keys, self.slack, self.count, counted];
+        line.extend(line![mean(expected), mean(chance), bound]);
+        Ok(vec![line])
     }
 }
 
-/// The iterations of Algorithm 2's loop for a key, none if its second cell is free; `true` if they find room.
-fn steps(table: &CuckooTable, key: &[u8], max: u64) -> Result<(u64, bool), TaskError> {
+/// Both cells of a key.
+fn cells_of(table: &CuckooTable, key: &[u8]) -> Result<[u32; 2], TaskError> {
+    let mut cells = table.cells_of(key).map(|cell| cell.0 as u32);
+    cells.next().zip(cells.next()).map(<[u32; 2]>::from).ok_or_else(|| TaskError::new("a key has no two cells"))
+}
+
+/// The iterations of Algorithm 2's loop for a key, none if its second cell is free.
+fn steps(table: &CuckooTable, key: &[u8], max: u64) -> Result<u64, TaskError> {
     let walk = table.walk(key, max).ok_or_else(|| TaskError::new("the table is not 2×1"))?;
     let is_direct = walk.cells.first().is_some_and(|cell| cell.0 >= table.shape().buckets());
-    Ok((if is_direct { 0 } else { walk.cells.len() as u64 }, walk.ends))
+    Ok(if is_direct { 0 } else { walk.cells.len() as u64 })
 }
 
 impl Experiment for AlternatingInsertion {
@@ -174,8 +195,10 @@ impl Experiment for AlternatingInsertion {
                 list(keys(size).to_vec())
             ),
             format!(
-                "Re-hashes are rare, so many small tables of {} keys with δ = {REHASH_SLACK} are filled: the share that was re-hashed, \
-                 and the share of {TRIED} further insertions into each full table that would be.",
+                "Re-hashes are rare, so many tables of {} keys with δ = {REHASH_SLACK} are filled. Before each insertion its chance to \
+                 fail is known from the cells of the keys: both of its cells must be in components of the cuckoo graph that have a \
+                 cycle (Proposition 1, 3(c); see cuckoo-graph, which finds no other failure). The chances are summed, and in the \
+                 smallest tables compared with the re-hashes that happened.",
                 list(small_tables(size).iter().map(|(keys, _)| *keys).collect())
             ),
             "The paper's hash functions are Max-universal; here it is the library's keyed hash, the first cell from the high half of a \
@@ -189,17 +212,16 @@ impl Experiment for AlternatingInsertion {
             "kind",
             "keys",
             "slack",
-            "cells",
             "tables",
-            "rehashed",
-            "tried",
-            "failed",
-            "bound_failed",
+            "rehashes",
+            "expected_rehashes",
+            "chance",
+            "bound_chance",
+            "insertions",
             "steps",
             "bound_steps",
             "longest",
             "max",
-            "insertions",
             "surviving",
             "bound_surviving",
             "surviving_twice",
@@ -217,7 +239,10 @@ impl Experiment for AlternatingInsertion {
         let point = |tables: Tables, smallest: u64| {
             let wrong = planted == Planted::WrongRule && tables.keys > smallest;
             let tables = Tables { built: if wrong { WRONG_SLACK } else { tables.slack }, ..tables };
-            let measure = move |seed: u64| tables.measure(planted, seed);
+            let measure = move |seed: u64| match tables.kind {
+                "cost" => tables.cost(planted, seed),
+                _ => tables.rehashes(planted, seed),
+            };
             let work = (tables.keys * tables.count) as f64 * if tables.keys > 50_000 { 1.5e-6 } else { 4e-7 };
             Point::new(tables.name(), work, &(tables, planted), measure)
         };
@@ -246,9 +271,6 @@ impl Experiment for AlternatingInsertion {
             lines.push(Curve::model(format!("δ = {slack}, bound"), look, own.means("keys", "bound_steps")));
         }
         let rehash = table.only("kind", "rehash");
-        let per = |top: &'static str, bottom: &'static str| {
-            move |own: &Table| own.sample(top).with(&own.sample(bottom), |top, bottom| top / bottom)
-        };
         vec![
             Picture {
                 name: "alternating-insertion-steps".into(),
@@ -263,9 +285,11 @@ impl Experiment for AlternatingInsertion {
                 x: Axis::log("n, keys"),
                 y: Axis::log("probability"),
                 lines: vec![
-                    with_intervals("while n keys are inserted".into(), 0, &rehash, per("rehashed", "tables")),
-                    with_intervals("by one more insertion".into(), 1, &rehash, per("failed", "tried")),
-                    Curve::model("by one more insertion, bound", 1, rehash.means("keys", "bound_failed")),
+                    with_intervals("while n keys are inserted".into(), 0, &rehash, |own| {
+                        own.sample("expected_rehashes")
+                    }),
+                    with_intervals("by one more insertion".into(), 1, &rehash, |own| own.sample("chance")),
+                    Curve::model("by one more insertion, bound", 1, rehash.means("keys", "bound_chance")),
                 ],
             },
         ]
@@ -298,23 +322,25 @@ impl Experiment for AlternatingInsertion {
             }
         };
         let rehash = table.only("kind", "rehash");
-        let scaled = |keys: u64, column: &str, power: i32| {
-            rehash.only("keys", keys).sample(column).map(|count| count * (keys as f64).powi(power))
-        };
-        let grown = |column: &str, of: &str, power: i32| {
-            let pairs = small.iter().zip(&small[1..]);
+        // From the second size on: in the smallest tables most components are cut off by the table's end.
+        let grown = |column: &str, power: i32| {
+            let scaled =
+                |keys: u64| rehash.only("keys", keys).sample(column).map(|chance| chance * (keys as f64).powi(power));
+            let pairs = small[1..].iter().zip(&small[2..]);
             let pair = |((few, _), (many, _)): (&(u64, u64), &(u64, u64))| {
-                let [few_share, many_share] = [few, many].map(|keys| {
-                    scaled(*keys, column, power).with(&rehash.only("keys", *keys).sample(of), |count, of| count / of)
-                });
-                Evidence::ratio(format!("{many} over {few} keys"), &many_share, &few_share).below(GROWTH)
+                Evidence::ratio(format!("{many} over {few} keys"), &scaled(*many), &scaled(*few)).below(GROWTH)
             };
             pairs.map(pair).collect::<Vec<_>>()
         };
         let bounded = |(keys, _): &(u64, u64)| {
             let own = rehash.only("keys", *keys);
-            let bound = own.first("bound_failed").unwrap_or(0.0);
-            Evidence::share(format!("{keys} keys"), &own.sample("failed"), &own.sample("tried")).below(bound)
+            let over = own.sample("chance").with(&own.sample("bound_chance"), |chance, bound| chance / bound);
+            Evidence::mean(format!("{keys} keys, over the bound"), &over).below(1.0)
+        };
+        let counted = {
+            let own = rehash.only("keys", small[0].0);
+            let expected = own.sample("expected_rehashes").with(&own.sample("tables"), |mean, tables| mean * tables);
+            Evidence::ratio(format!("{} keys", small[0].0), &own.sample("rehashes"), &expected).within(0.7, 1.4)
         };
         vec![
             Statement::new(
@@ -339,25 +365,27 @@ impl Experiment for AlternatingInsertion {
             .every(each(&survives("surviving_twice", "bound_surviving_twice"))),
             Statement::new(
                 "Theorem 1: an insertion ends in a re-hash with probability O(1/n²)",
-                format!(
-                    "n² times the share of insertions into full tables that would, at four times the keys over that at n: at most \
-                     {GROWTH}. The share: below the bound"
-                ),
+                format!("n² times the chance, at four times the keys over that at n: at most {GROWTH}. The chance: below the bound"),
             )
-            .every(grown("failed", "tried", 2))
+            .every(grown("chance", 2))
             .every(small.iter().map(bounded).collect()),
             Statement::new(
                 "Theorem 1: filling a table re-hashes it with probability O(1/n)",
-                format!("n times the share of tables re-hashed, at four times the keys over that at n: at most {GROWTH}"),
+                format!("n times the expected re-hashes, at four times the keys over that at n: at most {GROWTH}"),
             )
-            .every(grown("rehashed", "tables", 1)),
+            .every(grown("expected_rehashes", 1)),
+            Statement::new(
+                "The chances computed from the cells are those of the algorithm",
+                "re-hashes counted over those expected, in the smallest tables: 0.7 to 1.4",
+            )
+            .every(vec![counted]),
         ]
     }
 }
 
-/// O(1/n) has a constant, which n times the chance may approach from below. If the chance fell with one power of n less, the
-/// ratio would be 4.
-const GROWTH: f64 = 1.5;
+/// O(1/n) has a constant, which n times the chance may approach from below. The ratio would be 4 if the chance fell with one
+/// power of n less; this is halfway, on a logarithmic scale.
+const GROWTH: f64 = 2.0;
 
 /// A curve through the means of the trials, with 95 % intervals.
 fn with_intervals(label: String, look: usize, table: &Table, of: impl Fn(&Table) -> Sample) -> Curve {

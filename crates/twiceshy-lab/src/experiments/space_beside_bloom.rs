@@ -31,7 +31,7 @@ fn widths(size: Size) -> &'static [u32] {
 
 /// The stored keys and the queries of a trial.
 fn keys(size: Size) -> (u64, u64) {
-    size.of((4_000, 100_000), (20_000, 300_000), (1_000_000, 4_000_000))
+    size.of((4_000, 100_000), (20_000, 200_000), (1_000_000, 4_000_000))
 }
 
 /// The rates and the sizes of filters with `width` bits a cell.

@@ -56,6 +56,11 @@ impl CuckooGraph {
         CuckooGraph { held: vec![None; cells], cells: Vec::new() }
     }
 
+    /// Both cells of a key.
+    pub fn cells_of(&self, key: u32) -> Option<[u32; 2]> {
+        self.cells.get(key as usize).copied()
+    }
+
     /// The cell that holds a key.
     pub fn cell_of(&self, key: u32) -> Option<u32> {
         self.cells.get(key as usize)?.iter().copied().find(|cell| self.held[*cell as usize] == Some(key))

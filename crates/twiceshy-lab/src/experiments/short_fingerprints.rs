@@ -45,7 +45,7 @@ fn counted(size: Size) -> &'static [Cell] {
 
 /// The keys of those.
 fn counted_keys(size: Size) -> u64 {
-    size.of(20_000, 200_000, 1_000_000)
+    size.of(60_000, 200_000, 1_000_000)
 }
 
 /// The expected numbers of groups at which filters are filled.

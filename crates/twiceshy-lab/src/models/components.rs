@@ -81,7 +81,8 @@ mod tests {
         let mut bad = 0;
         for _ in 0..200 {
             let (mut graph, mut components) = (CuckooGraph::new(2 * half), Components::new(half as u32));
-            for _ in 0..half {
+            // Past a load of one half, where bad configurations are frequent.
+            for _ in 0..half + half / 4 {
                 let both: Vec<[u32; 2]> =
                     (0..half as u32).flat_map(|a| (0..half as u32).map(move |b| [a, b + half as u32])).collect();
                 let is_bad = |cells: &[u32; 2]| graph.fate(*cells, 1_000) == Fate::Fails(Failure::BadConfiguration);

@@ -88,3 +88,39 @@ fn insertions_that_cost_more_in_large_tables_are_not_constant() {
     let constant = ["(2×4, load 0.9)"];
     catches("insertion-cost", &constant, &[(Planted::WrongRule, &constant)]);
 }
+
+#[test]
+fn fuller_large_tables_are_neither_constant_nor_seldom_rehashed() {
+    let constant = ["expected constant-time"];
+    catches("alternating-insertion", &constant, &[(Planted::WrongRule, &constant)]);
+    // Without the error these are open in the tiny size: bad configurations are rare.
+    let unsound = findings("alternating-insertion", Planted::WrongRule);
+    for words in ["probability O(1/n²)", "probability O(1/n)"] {
+        let finding = about(&unsound, words);
+        assert!(differs(finding), "{finding:#?}");
+    }
+}
+
+#[test]
+fn walks_that_stop_a_step_too_early_are_not_those_of_the_graph() {
+    let graph = ["item 3", "items 1 and 2", "Lemma 1"];
+    catches("cuckoo-graph", &graph, &[(Planted::WrongRule, &graph[..1])]);
+}
+
+#[test]
+fn wide_fingerprints_do_not_pass_for_short_ones() {
+    let lemma = ["the expected number of groups", "f = Ω(log n / b)"];
+    catches("short-fingerprints", &lemma, &[(Planted::WrongRule, &lemma[1..]), (Planted::BiasedModel, &lemma[..1])]);
+}
+
+#[test]
+fn a_simplified_filter_with_wide_fingerprints_is_not_limited() {
+    let near = ["without h₂", "f must grow with n"];
+    catches("simplified-filter", &near, &[(Planted::WrongRule, &near)]);
+}
+
+#[test]
+fn bloom_filters_with_half_the_memory_and_wrong_formulas_are_noticed() {
+    let space = ["The converse", "the rates of their formulas"];
+    catches("space-beside-bloom", &space, &[(Planted::WrongRule, &space[..1]), (Planted::BiasedModel, &space[1..])]);
+}

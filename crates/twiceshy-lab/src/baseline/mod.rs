@@ -5,6 +5,8 @@
 
 mod bloom;
 mod mistakes;
+mod simplified;
 
 pub use bloom::{Bits, BlockedBloom, Bloom, Hashed};
 pub use mistakes::{Listed, WithMistakes};
+pub use simplified::SimplifiedFilter;

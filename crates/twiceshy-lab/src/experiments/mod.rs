@@ -3,6 +3,8 @@
 mod adapting_on_flows;
 mod adaptivity_bits;
 mod adaptivity_game;
+mod alternating_insertion;
+mod cuckoo_graph;
 mod cuckooing_on_flows;
 mod cyclic_attack;
 mod firehose;
@@ -19,6 +21,9 @@ mod repeated_queries;
 mod selector_histogram;
 mod selector_space;
 mod selector_values;
+mod short_fingerprints;
+mod simplified_filter;
+mod space_beside_bloom;
 mod support_optimal;
 mod swapping_attack;
 mod telescoping_on_flows;
@@ -42,8 +47,13 @@ pub const ALL: &[&dyn Experiment] = &[
     &timing_attack::TimingAttack,
     &adaptivity_bits::AdaptivityBits,
     &frontier_or_rebuild::FrontierOrRebuild,
+    &alternating_insertion::AlternatingInsertion,
+    &cuckoo_graph::CuckooGraphs,
     &load_thresholds::LoadThresholds,
     &insertion_cost::InsertionCost,
+    &short_fingerprints::ShortFingerprints,
+    &simplified_filter::SimplifiedFilters,
+    &space_beside_bloom::SpaceBesideBloom,
     &uniform_queries::UniformQueries,
     &repeated_queries::RepeatedQueries,
     &unequal_ranges::UnequalRanges,

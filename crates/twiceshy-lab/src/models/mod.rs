@@ -10,11 +10,15 @@
 //! | [`cost`] | the cost of a mix of operations | 003 section 3 |
 //! | [`thresholds`] | the load at which cuckoo tables are full | 002 section 2.2 |
 //! | [`insertion`] | bounds on insertions | 002, Theorem 1 and Lemma 2 |
+//! | [`cuckoo_graph`] | when an insertion fails, from the graph of the table | 002, Proposition 1 and Lemma 1 |
+//! | [`components`] | the chance that the next insertion fails, from the same graph | 002, Theorem 1 |
 //! | [`selectors`] | how far the selectors of a telescoping filter move, and what they cost | 004, Lemma 2 to Theorem 4 |
 
 pub mod bloom;
+pub mod components;
 pub mod cost;
 mod counts;
+pub mod cuckoo_graph;
 pub mod cyclic;
 pub mod designs;
 pub mod flows;

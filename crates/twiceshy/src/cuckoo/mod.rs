@@ -72,4 +72,4 @@ pub use shape::{ShapeError, Spot};
 #[doc(hidden)]
 pub use swapping::{Swapping, SwappingSpec};
 #[doc(hidden)]
-pub use table::{CuckooTable, Insertion, TableFull};
+pub use table::{CuckooTable, Insertion, TableFull, Walk};

@@ -181,6 +181,14 @@ impl CuckooFilter {
         self.cells.width()
     }
 
+    /// The key's bucket in table 0 and its fingerprint. Keys with the same pair have the same cells: at most d·c of them fit
+    /// (002, Lemma 2). For experiments.
+    #[doc(hidden)]
+    pub fn pair_of<K: AsKey + ?Sized>(&self, key: &K) -> (u64, u32) {
+        let (Bucket(home), fingerprint) = self.locate(&self.hash.words(key.as_key().as_ref()));
+        (home, fingerprint)
+    }
+
     /// Stores the key once more. [`Error::Full`] leaves everything as it was.
     pub fn insert<K: AsKey + ?Sized>(&mut self, key: &K) -> Result<(), Error> {
         let (home, fingerprint) = self.locate(&self.hash.words(key.as_key().as_ref()));

@@ -73,6 +73,16 @@ pub struct TableFull {
     pub cells: u64,
 }
 
+/// The walk of Algorithm 2 of 002 for a key. See [`CuckooTable::walk`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// The cells in the order of the walk, some of them twice or more often. The key goes to the first, the key there to the
+    /// second, …
+    pub cells: Vec<CellId>,
+    /// `true` if the last cell is free, so that all these keys find room.
+    pub ends: bool,
+}
+
 impl CuckooTable {
     /// An empty table.
     pub fn new(shape: Shape, hash: HashKey) -> Result<CuckooTable, OptionsError> {
@@ -106,9 +116,8 @@ impl CuckooTable {
     /// shapes.
     #[must_use]
     pub fn with_insertion(mut self, insertion: Insertion) -> CuckooTable {
-        let two_by_one = (self.shape.tables(), self.shape.cells_per_bucket()) == (2, 1);
         match insertion {
-            Insertion::Alternating { slack } if two_by_one => {
+            Insertion::Alternating { slack } if self.is_two_by_one() => {
                 self.insertion = Insertion::Alternating { slack: clamp_slack(slack) }
             }
             Insertion::Alternating { .. } => {}
@@ -153,6 +162,27 @@ impl CuckooTable {
         self.shape.cells_of(&buckets).find(|cell| self.at(*cell).is_some_and(|resident| **resident == *key))
     }
 
+    /// The cells that may hold `key`, table by table.
+    pub fn cells_of(&self, key: &[u8]) -> impl Iterator<Item = CellId> + use<> {
+        self.shape.cells_of(&self.buckets_of(key))
+    }
+
+    /// `Max` of Algorithm 2: how many keys an insertion displaces before the table is re-hashed. `None` if the table makes room
+    /// in another way than [`Insertion::Alternating`].
+    pub fn most_displaced(&self) -> Option<u64> {
+        match self.insertion {
+            Insertion::Alternating { slack } => Some(self.max(slack)),
+            Insertion::Search(_) => None,
+        }
+    }
+
+    /// The walk of Algorithm 2 for a key that is not stored, with `max` in place of `Max`. Nothing moves. With
+    /// [`CuckooTable::most_displaced`] it is the walk that [`CuckooTable::insert`] takes. `None` if the shape is not two tables
+    /// of one cell.
+    pub fn walk(&self, key: &[u8], max: u64) -> Option<Walk> {
+        self.is_two_by_one().then(|| self.alternate(&self.buckets_of(key), max))
+    }
+
     /// Inserts a key; `false` if it was stored already.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, TableFull> {
         if self.contains(key) {
@@ -186,6 +216,15 @@ impl CuckooTable {
     /// Moves every key to a table with at least `cells` cells. Fails if they do not fit.
     pub fn grow(&mut self, cells: u64) -> Result<(), TableFull> {
         if self.grow_to(cells) { Ok(()) } else { Err(self.full()) }
+    }
+
+    fn is_two_by_one(&self) -> bool {
+        (self.shape.tables(), self.shape.cells_per_bucket()) == (2, 1)
+    }
+
+    /// `Max = ⌈6 log_{1+δ/2} |T|⌉`.
+    fn max(&self, slack: f64) -> u64 {
+        (6.0 * (self.shape.cells() as f64).ln() / (slack / 2.0).ln_1p()).ceil() as u64
     }
 
     fn grow_to(&mut self, cells: u64) -> bool {
@@ -244,7 +283,10 @@ impl CuckooTable {
                 self.rng = rng;
                 path
             }
-            Insertion::Alternating { slack } => self.alternate(&buckets, slack),
+            Insertion::Alternating { slack } => {
+                let Walk { cells, ends } = self.alternate(&buckets, self.max(slack));
+                ends.then_some(Path(cells))
+            }
         };
         let Some(Path(path)) = path else { return false };
         let mut moving = Some(key);
@@ -255,25 +297,24 @@ impl CuckooTable {
         true
     }
 
-    /// Lines 2 to 13 of Algorithm 2, as a path: nothing moves before it is known to end.
-    fn alternate(&self, buckets: &Buckets, slack: f64) -> Option<Path> {
+    /// Lines 2 to 13 of Algorithm 2: nothing moves before the walk is known to end.
+    fn alternate(&self, buckets: &Buckets, max: u64) -> Walk {
         let cell = |buckets: &Buckets, table: u8| self.shape.first_cell(table, buckets[usize::from(table)]);
         let second = cell(buckets, 1);
         if self.at(second).is_none() {
-            return Some(Path(vec![second]));
+            return Walk { cells: vec![second], ends: true };
         }
-        let max = (6.0 * (self.shape.cells() as f64).ln() / (slack / 2.0).ln_1p()).ceil();
-        let mut path: Vec<CellId> = Vec::new();
+        let mut cells: Vec<CellId> = Vec::new();
         let mut put: std::collections::HashMap<CellId, Buckets> = std::collections::HashMap::new();
         let mut hold = *buckets;
-        for step in 0..=max as u64 {
+        for step in 0..=max {
             let index = cell(&hold, (step % 2) as u8);
-            path.push(index);
+            cells.push(index);
             let resident = put.insert(index, hold).or_else(|| self.at(index).map(|key| self.buckets_of(key)));
-            let Some(displaced) = resident else { return Some(Path(path)) };
+            let Some(displaced) = resident else { return Walk { cells, ends: true } };
             hold = displaced;
         }
-        None
+        Walk { cells, ends: false }
     }
 
     fn buckets_of(&self, key: &[u8]) -> Buckets {
@@ -431,6 +472,31 @@ mod tests {
             })
             .sum();
         assert!(rehashes > 0);
+    }
+
+    #[test]
+    fn a_walk_tells_the_cells_that_an_insertion_then_uses() {
+        let mut table = CuckooTable::alternating(500, 0.2, HashKey::fixed(8)).unwrap();
+        let mut longest = 0;
+        for i in 0..500 {
+            let walk = table.walk(&key(i), table.most_displaced().unwrap()).unwrap();
+            let before = table.cells.clone();
+            table.insert(&key(i)).unwrap();
+            assert_eq!(walk.ends, table.rehashes() == 0, "a re-hash if and only if the walk does not end");
+            if !walk.ends {
+                return;
+            }
+            let changed = |cell: &usize| before[*cell] != table.cells[*cell];
+            let known: Vec<u64> = walk.cells.iter().map(|cell| cell.0).collect();
+            assert!((0..before.len()).filter(changed).all(|cell| known.contains(&(cell as u64))));
+            assert!(table.cells_of(&key(i)).any(|cell| Some(cell) == table.find(&key(i))));
+            let short = table.walk(&key(1_000 + i), 1).unwrap();
+            assert!(short.cells.len() <= 2, "one key displaced at most");
+            longest = longest.max(known.len());
+        }
+        assert!(longest > 3);
+        let other = CuckooTable::new(Shape::with_cells(4, 1, 100).unwrap(), HashKey::fixed(8)).unwrap();
+        assert_eq!((other.walk(&key(1), 9), other.most_displaced()), (None, None));
     }
 
     #[test]

@@ -35,6 +35,15 @@ fn a_full_filter_refuses_a_key_and_keeps_the_others() {
 }
 
 #[test]
+fn a_ninth_key_with_the_same_bucket_and_fingerprint_does_not_fit() {
+    let mut filter = CuckooFilter::with_cells(64, 3).build(HashKey::fixed(4)).unwrap();
+    let wanted = filter.pair_of(&key(0));
+    let alike: Vec<u64> = (0..).filter(|i| filter.pair_of(&key(*i)) == wanted).take(9).collect();
+    assert!(alike[..8].iter().all(|i| filter.insert(&key(*i)).is_ok()));
+    assert!(matches!(filter.insert(&key(alike[8])), Err(Error::Full { keys: 8, .. })));
+}
+
+#[test]
 fn the_ninth_copy_of_a_key_does_not_fit_and_harms_no_other_key() {
     let mut filter = CuckooFilter::with_cells(1000, 12).build(HashKey::fixed(2)).unwrap();
     filter.insert(b"other").unwrap();

@@ -58,6 +58,7 @@ impl<B: Bits + Send> Rival for Hashed<B> {
 
 impl<F: Rival> Rival for WithMistakes<F> {
     fn insert(&mut self, key: &[u8]) -> Result<bool, ReplayError> {
+        self.forget(key);
         self.filter_mut().insert(key)
     }
 

@@ -11,6 +11,7 @@ mod frontier_or_rebuild;
 mod games;
 mod insertion_cost;
 mod load_thresholds;
+mod lower_bound;
 mod model_fit;
 mod mutually_unfixable;
 mod recorded_traces;
@@ -41,6 +42,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &timing_attack::TimingAttack,
     &adaptivity_bits::AdaptivityBits,
     &frontier_or_rebuild::FrontierOrRebuild,
+    &lower_bound::LowerBound,
     &load_thresholds::LoadThresholds,
     &insertion_cost::InsertionCost,
     &uniform_queries::UniformQueries,

@@ -52,6 +52,7 @@ mod unfixable;
 pub use adversary::{AdversaryName, Move};
 pub use dispatch::Recipe;
 pub(crate) use oracle::Oracle;
+pub(crate) use rounds::in_rounds;
 pub use oracle::Refusal;
 pub use report::Report;
 pub use search::{Search, Suspects};

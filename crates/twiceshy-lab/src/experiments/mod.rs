@@ -2,6 +2,7 @@
 
 mod adapting_on_flows;
 mod adaptivity_bits;
+mod adaptivity_bits_with_removals;
 mod adaptivity_game;
 mod cuckooing_on_flows;
 mod cyclic_attack;
@@ -41,6 +42,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &adaptivity_game::AdaptivityGame,
     &timing_attack::TimingAttack,
     &adaptivity_bits::AdaptivityBits,
+    &adaptivity_bits_with_removals::AdaptivityBitsWithRemovals,
     &frontier_or_rebuild::FrontierOrRebuild,
     &lower_bound::LowerBound,
     &load_thresholds::LoadThresholds,

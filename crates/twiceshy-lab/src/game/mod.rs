@@ -52,9 +52,9 @@ mod unfixable;
 pub use adversary::{AdversaryName, Move};
 pub use dispatch::Recipe;
 pub(crate) use oracle::Oracle;
-pub(crate) use rounds::in_rounds;
 pub use oracle::Refusal;
 pub use report::Report;
+pub(crate) use rounds::in_rounds;
 pub use search::{Search, Suspects};
 pub use tactics::Tactics;
 

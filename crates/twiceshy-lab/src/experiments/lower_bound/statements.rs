@@ -25,7 +25,7 @@ pub(super) fn all(table: &Table, universes: &[u32]) -> Vec<Statement> {
         on_the_way(table),
         Statement::new(
             "Theorem 5 and Lemma 13: with R, a filter of few bits adapts",
-            "the share of the first round's mistakes that are wrong at the end, for the broom filter: at most 15 %, its ε of 11 % \
+            "the share of the first round's mistakes that are wrong at the end, for the broom filter in the median trial: at most 15 %, its ε of 11 % \
              and a third of it",
         )
         .every(each(BROOM).iter().map(|own| wrong(own).below(KEPT)).collect()),
@@ -48,9 +48,10 @@ fn label(own: &Table) -> String {
     own.rows().next().map(|row| row.text("point")).unwrap_or_default()
 }
 
-/// The share of the first round's mistakes that are wrong at the end.
+/// The share of the first round's mistakes that are wrong at the end, in the median trial: a filter that fixes all or nothing
+/// has no variance to take a mean with.
 fn wrong(own: &Table) -> Evidence {
-    Evidence::mean(label(own), &wrong_share(own))
+    Evidence::median(label(own), &wrong_share(own))
 }
 
 /// A column over a multiple of another, for each trial.
@@ -60,7 +61,8 @@ fn over(own: &Table, top: &str, bottom: &str, factor: f64) -> Sample {
 
 fn lemma_4(table: &Table) -> Statement {
     let surplus = |own: &Table| {
-        let spare = own.sample("bits_per_key").with(&own.sample("rate_at_end"), |bits, rate| bits - (1.0 / rate).log2());
+        let spare =
+            own.sample("bits_per_key").with(&own.sample("rate_at_end"), |bits, rate| bits - (1.0 / rate).log2());
         Evidence::mean(label(own), &spare).above(0.0)
     };
     Statement::new(
@@ -74,7 +76,7 @@ fn theorem_5(bound: &[Table]) -> Statement {
     Statement::new(
         "Theorem 5: with n log(1/ε₀) + 4n bits and no R, no filter keeps a constant rate, however it divides them between \
          fingerprints and a list",
-        "the share of the first round's mistakes that are wrong at the end: at least a half",
+        "the share of the first round's mistakes that are wrong at the end, in the median trial: at least a half",
     )
     .every(bound.iter().map(|own| wrong(own).above(0.5)).collect())
 }
@@ -88,7 +90,7 @@ fn on_the_way(table: &Table) -> Statement {
     Statement::new(
         "Lemma 28: Θ(n log log u) bits of list is what it takes: with half of them or less the adversary wins, with half as much \
          again it does not",
-        "the share of the first round's mistakes that are wrong at the end: at least 30 % with up to half of n log log u bits, at \
+        "the share of the first round's mistakes that are wrong at the end, in the median trial: at least 30 % with up to half of n log log u bits, at \
          most 15 % with 1.5 times as many",
     )
     .every(part(&|budget| budget <= 0.5).iter().map(|own| wrong(own).above(WON)).collect())
@@ -102,7 +104,7 @@ fn lemma_28(listed: &[Table]) -> Statement {
     };
     Statement::new(
         "Lemma 28: a Bloom filter of rate log log u / log u with a list of all mistakes adapts, in O(n log log u) bits",
-        "the share of the first round's mistakes that are wrong at the end: at most 15 %. Bits over n log log u after n queries: at \
+        "the share of the first round's mistakes that are wrong at the end, in the median trial: at most 15 %. Bits over n log log u after n queries: at \
          most 2.5, 1/ln 2 for the Bloom filter and 1 for the list",
     )
     .every(listed.iter().map(|own| wrong(own).below(KEPT)).collect())
@@ -171,14 +173,15 @@ fn lemma_24(bound: &[Table]) -> Statement {
 
 fn lemma_25(holding: &[Table]) -> Statement {
     let fixed = |own: &Table| {
-        Evidence::mean(format!("{}, fixed", label(own)), &over(own, "fixed_most", "asked_original", 1.0)).above(0.8)
+        Evidence::median(format!("{}, fixed", label(own)), &over(own, "fixed_most", "asked_original", 1.0)).above(0.8)
     };
     let shrinks = |own: &Table| {
-        Evidence::mean(format!("{}, second round", label(own)), &over(own, "second_wrong", "first_wrong", 1.0)).below(KEPT)
+        Evidence::median(format!("{}, second round", label(own)), &over(own, "second_wrong", "first_wrong", 1.0))
+            .below(KEPT)
     };
     Statement::new(
         "Lemmas 25 and 26: a filter that adapts is forced to fix nearly all of Q ∩ OFP at the same time, since |FP_(i+1)| ≤ ε|FP_i|",
-        "|Φ| over |Q ∩ OFP| for Lemma 28's filter and the broom filter: at least 0.8. |FP_2| over |FP_1|: at most 15 %",
+        "|Φ| over |Q ∩ OFP| for Lemma 28's filter and the broom filter, in the median trial: at least 0.8. |FP_2| over |FP_1|: at most 15 %",
     )
     .every(holding.iter().map(fixed).collect())
     .every(holding.iter().map(shrinks).collect())

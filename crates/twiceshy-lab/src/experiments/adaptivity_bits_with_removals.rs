@@ -49,7 +49,7 @@ impl Traffic {
 }
 
 fn traffics(size: Size) -> &'static [Traffic] {
-    const ALL: [Traffic; 3] = [Traffic::Replaced, Traffic::Returning, Traffic::Inserted];
+    const ALL: [Traffic; 3] = [Traffic::Returning, Traffic::Replaced, Traffic::Inserted];
     size.of(&ALL[..1], &ALL, &ALL)
 }
 
@@ -273,7 +273,7 @@ impl Experiment for AdaptivityBitsWithRemovals {
             Statement::new(
                 "Lemma 14: O(n) adaptivity bits at any time, with removals",
                 "the most bits a stored key at any time after the first phase: at most 2, what the mistakes of three phases introduce. \
-                 Later over earlier bits, at the largest n: 0.8 to 1.25",
+                 Later over earlier bits, at the largest n: 0.85 to 1.15",
             )
             .every(all.iter().flat_map(|own| [own.most_bits(least), own.most_bits(most)]).collect())
             .every(all.iter().map(|own| own.lasting()).collect()),

@@ -16,7 +16,8 @@ use who::Who;
 /// filter calls that key present.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension, broom or remembering
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension, broom,
+    /// remembering, or a rival: bloom, blocked-bloom, cuckoo-cache or bloom-listed (Bloom filters can only be asked)
     #[arg(long)]
     filter: FilterName,
     /// The adversary, a comma-separated list, or `all` (every one except those that search); --help explains each
@@ -54,9 +55,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let adversaries = who::names(&args.adversary);
-    let tactics = args.bounds.tactics(&adversaries)?;
     let (recipe, epsilon) = recipe(args)?;
+    let adversaries = who::names(&args.adversary, |adversary| recipe.can_meet(adversary));
+    let tactics = args.bounds.tactics(&adversaries)?;
     let Some(&adversary) = adversaries.first() else {
         anyhow::bail!("--adversary is empty: name at least one adversary")
     };

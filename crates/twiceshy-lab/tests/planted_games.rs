@@ -54,9 +54,19 @@ fn a_filter_that_is_deaf_to_every_second_key_loses_the_adaptivity_game() {
 #[test]
 fn a_frontier_that_stands_still_is_caught_by_the_bits_that_pile_up() {
     catches("adaptivity-bits", &["Lemma 9: the same constant"], &["Lemma 9: O(n)"]);
+    catches("adaptivity-bits-with-removals", &["section 4.3: what is remembered"], &["Lemma 14: O(n)"]);
 }
 
 #[test]
 fn a_frontier_that_rebuilds_is_caught_by_its_costliest_mistake() {
     catches("frontier-or-rebuild", &["section 4.2: both pay"], &["section 4.2: with a frontier"]);
+}
+
+#[test]
+fn filters_that_are_deaf_to_every_second_key_do_not_survive_the_attack_in_rounds() {
+    catches(
+        "lower-bound",
+        &["Lemma 4", "Theorem 5: with n log", "Lemma 27"],
+        &["Theorem 5 and Lemma 13", "Lemma 28", "Lemmas 25 and 26"],
+    );
 }

@@ -19,7 +19,7 @@ pub trait Bits {
 }
 
 /// A Bloom filter with a keyed hash. Keys cannot be removed, and its mistakes stay mistakes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Hashed<B> {
     bits: B,
     hash: HashKey,

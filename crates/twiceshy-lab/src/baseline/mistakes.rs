@@ -1,7 +1,6 @@
 //! A plain filter with a list of keys it was wrong about.
 
-use lru::LruCache;
-use std::cell::RefCell;
+use super::list::{Evicts, MistakeList};
 use twiceshy::filter::Filter;
 
 /// A filter that checks its positive answers against a list of mistakes.
@@ -9,30 +8,24 @@ use twiceshy::filter::Filter;
 /// **Bounded** to a number of bytes, it is the rival of adaptive filters at equal memory: a plain filter, smaller by
 /// the space of the list, which evicts the least recently asked mistake. **Unbounded**, it is the adaptive filter of
 /// 001 Lemma 28, which lists every mistake; its memory grows with them.
-///
-/// The list holds whole keys: shorter fingerprints could turn away stored keys that look alike. Only the keys' bytes
-/// are counted, not the index that finds them, which favours the list.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WithMistakes<F> {
     filter: F,
-    mistakes: RefCell<Mistakes>,
-    most_bytes: Option<u64>,
+    mistakes: MistakeList,
 }
 
 /// 001 Lemma 28.
 pub type Listed = WithMistakes<super::Bloom>;
 
-#[derive(Debug)]
-struct Mistakes {
-    keys: LruCache<Box<[u8]>, ()>,
-    bytes: u64,
-}
-
 impl<F> WithMistakes<F> {
     /// A filter with a list of at most `most_bytes` bytes; unbounded for `None`.
     pub fn new(filter: F, most_bytes: Option<u64>) -> WithMistakes<F> {
-        let mistakes = RefCell::new(Mistakes { keys: LruCache::unbounded(), bytes: 0 });
-        WithMistakes { filter, mistakes, most_bytes }
+        WithMistakes::with(filter, MistakeList::new(most_bytes, Evicts::LeastRecent))
+    }
+
+    /// A filter with a list.
+    pub fn with(filter: F, mistakes: MistakeList) -> WithMistakes<F> {
+        WithMistakes { filter, mistakes }
     }
 
     /// The filter without its list.
@@ -47,32 +40,27 @@ impl<F> WithMistakes<F> {
 
     /// Records that a key is absent. A key longer than the whole list is ignored.
     pub fn note(&mut self, key: &[u8]) {
-        let Mistakes { keys, bytes } = self.mistakes.get_mut();
-        let most = self.most_bytes.unwrap_or(u64::MAX);
-        if key.len() as u64 > most || keys.put(key.into(), ()).is_some() {
-            return;
-        }
-        *bytes += key.len() as u64;
-        while *bytes > most
-            && let Some((oldest, ())) = keys.pop_lru()
-        {
-            *bytes -= oldest.len() as u64;
-        }
+        self.mistakes.note(key);
+    }
+
+    /// Records that a key is stored now, so that it is no longer turned away.
+    pub fn forget(&mut self, key: &[u8]) {
+        self.mistakes.forget(key);
     }
 
     /// `true` if the key is on the list. It counts as asked for now.
     pub fn is_noted(&self, key: &[u8]) -> bool {
-        self.mistakes.borrow_mut().keys.get(key).is_some()
+        self.mistakes.has(key)
     }
 
     /// The bits of the list; a bounded one counts as full.
     pub fn list_bits(&self) -> u64 {
-        8 * self.most_bytes.unwrap_or_else(|| self.mistakes.borrow().bytes)
+        self.mistakes.bits()
     }
 
     /// The number of keys on the list.
     pub fn noted(&self) -> usize {
-        self.mistakes.borrow().keys.len()
+        self.mistakes.len()
     }
 }
 

@@ -4,9 +4,11 @@
 //! it is simple, and as good as long as the mistakes that matter fit.
 
 mod bloom;
+mod list;
 mod mistakes;
 mod simplified;
 
 pub use bloom::{Bits, BlockedBloom, Bloom, Hashed};
+pub use list::{Evicts, MistakeList};
 pub use mistakes::{Listed, WithMistakes};
 pub use simplified::SimplifiedFilter;

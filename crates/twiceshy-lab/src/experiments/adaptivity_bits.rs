@@ -80,7 +80,7 @@ impl Experiment for AdaptivityBits {
         vec![format!(
             "Broom filters of {REMAINDER}-bit remainders at 95 % load are asked for fresh absent keys and adapt to each \
              mistake, {} for each key; c = 3 keys take the next hash function for each extension. A phase ends when all keys have \
-             done so. No key is removed: Lemmas 14 and 16, which are about removals, are measured by `--example broom_traffic`.",
+             done so. No key is removed: for Lemmas 14 and 16 see `adaptivity-bits-with-removals`.",
             amounts(size).1
         )]
     }

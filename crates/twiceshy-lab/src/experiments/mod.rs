@@ -2,6 +2,7 @@
 
 mod adapting_on_flows;
 mod adaptivity_bits;
+mod adaptivity_bits_with_removals;
 mod adaptivity_game;
 mod alternating_insertion;
 mod cuckoo_graph;
@@ -13,6 +14,7 @@ mod frontier_or_rebuild;
 mod games;
 mod insertion_cost;
 mod load_thresholds;
+mod lower_bound;
 mod model_fit;
 mod mutually_unfixable;
 mod recorded_traces;
@@ -46,7 +48,9 @@ pub const ALL: &[&dyn Experiment] = &[
     &adaptivity_game::AdaptivityGame,
     &timing_attack::TimingAttack,
     &adaptivity_bits::AdaptivityBits,
+    &adaptivity_bits_with_removals::AdaptivityBitsWithRemovals,
     &frontier_or_rebuild::FrontierOrRebuild,
+    &lower_bound::LowerBound,
     &alternating_insertion::AlternatingInsertion,
     &cuckoo_graph::CuckooGraphs,
     &load_thresholds::LoadThresholds,

@@ -391,10 +391,15 @@ impl AdversaryName {
         self.entry().beats
     }
 
+    /// Its moves, as the end of a sentence that begins with "it".
+    pub(super) fn in_words(self) -> String {
+        let moves: Vec<&str> = self.moves().iter().map(|it| it.words()).collect();
+        if moves.is_empty() { "does nothing else".to_owned() } else { listed(&moves) }
+    }
+
     /// What it does, which moves it makes and which filters lose to it, in a few sentences.
     pub fn explain(self) -> String {
-        let moves: Vec<&str> = self.moves().iter().map(|it| it.words()).collect();
-        let moves = if moves.is_empty() { "does nothing else".to_owned() } else { listed(&moves) };
+        let moves = self.in_words();
         let losers: Vec<&str> = self.beats().iter().map(|kind| kind.name()).collect();
         let losers = match self.beats() {
             [] => "no filter".to_owned(),

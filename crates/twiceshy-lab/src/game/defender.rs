@@ -1,20 +1,23 @@
 //! The filter that is attacked.
 
 use super::GameError;
+use super::body::{Body, Plan};
 use super::oracle::Key;
-use crate::replay::{AnyFilter, AnyRemote, Make, RemoteName, has_room};
+use crate::baseline::MistakeList;
+use crate::replay::{RemoteName, has_room};
 use crate::workload::keys::Keys;
-use std::sync::Arc;
 use twiceshy::AdaptiveFilter;
 use twiceshy::filter::Adapted;
 use twiceshy::hash::HashKey;
 use twiceshy::quotient::BroomFilter;
 
-/// A filter with its remote, for the oracle: the functions of 001's Definition 1, re-keying, growth and recovery.
+/// A filter with its remote, for the oracle: the functions of 001's Definition 1, re-keying, growth and recovery. A rival
+/// may have no remote, and a list of its mistakes instead.
 #[derive(Clone)]
 pub(super) struct Defender {
-    filter: AnyFilter,
-    options: Arc<dyn Make<AnyRemote>>,
+    body: Body,
+    /// The mistakes that it turns away.
+    list: Option<MistakeList>,
     /// For a test: takes this many more keys, then is full. Neither grows nor is recovered.
     #[cfg(test)]
     pub(super) left: Option<u32>,
@@ -44,15 +47,10 @@ const PASSED_OVER: u64 = 16;
 
 impl Defender {
     /// An empty filter under a hash key.
-    pub(super) fn new(
-        options: &Arc<dyn Make<AnyRemote>>,
-        hash: HashKey,
-        remote: RemoteName,
-    ) -> Result<Defender, GameError> {
-        let filter = options.build(hash, remote.open())?;
+    pub(super) fn new(plan: &Plan, list: Option<MistakeList>, hash: HashKey) -> Result<Defender, GameError> {
         Ok(Defender {
-            filter,
-            options: Arc::clone(options),
+            body: plan.build(hash)?,
+            list,
             #[cfg(test)]
             left: None,
         })
@@ -60,7 +58,7 @@ impl Defender {
 
     /// The filter's answer.
     pub(super) fn says_present(&self, key: &Key) -> bool {
-        self.filter.contains(key)
+        self.body.contains(key) && !self.list.as_ref().is_some_and(|list| list.has(key))
     }
 
     /// Asks for absent keys by their numbers, from `from` on, and stops at the first that the filter calls present. Skips
@@ -77,7 +75,7 @@ impl Defender {
                 continue;
             }
             asked += 1;
-            if self.filter.contains(&key) {
+            if self.says_present(&key) {
                 return Sought { found: Some(key), next, asked };
             }
         }
@@ -91,12 +89,16 @@ impl Defender {
             let Some(fewer) = left.checked_sub(1) else { return Ok(false) };
             *left = fewer;
         }
-        Ok(has_room(self.filter.insert(key))?)
+        let is_stored = self.body.insert(key)?;
+        if let Some(list) = self.list.as_mut().filter(|_| is_stored) {
+            list.forget(key);
+        }
+        Ok(is_stored)
     }
 
     /// Removes a key that is stored.
     pub(super) fn remove(&mut self, key: &Key) -> Result<(), GameError> {
-        match self.filter.remove(key)? {
+        match self.body.ours_mut()?.0.remove(key)? {
             true => Ok(()),
             false => Err(GameError::Seam("a stored key was not found".into())),
         }
@@ -104,20 +106,24 @@ impl Defender {
 
     /// Tells the filter about a false positive. `None` if the filter does not learn.
     pub(super) fn adapt(&mut self, query: &Key) -> Result<Option<Adapted>, GameError> {
-        match self.filter.filter().kind().learns() {
-            true => Ok(Some(self.filter.was_wrong(query)?)),
-            false => Ok(None),
+        if let Some(list) = &mut self.list {
+            list.note(query);
+            return Ok(Some(if list.has(query) { Adapted::Fixed } else { Adapted::StillPresent }));
+        }
+        match &mut self.body {
+            Body::Ours(filter, _) if filter.filter().kind().learns() => Ok(Some(filter.was_wrong(query)?)),
+            _ => Ok(None),
         }
     }
 
     /// `true` if the filter asks for another hash key.
     pub(super) fn wants_rebuild(&self) -> bool {
-        self.filter.wants_rebuild()
+        matches!(&self.body, Body::Ours(filter, _) if filter.wants_rebuild())
     }
 
     /// Takes another hash key. `false` if the keys do not fit under it.
     pub(super) fn rekey(&mut self, hash: HashKey) -> Result<bool, GameError> {
-        Ok(has_room(self.filter.rekey(hash))?)
+        Ok(has_room(self.body.ours_mut()?.0.rekey(hash))?)
     }
 
     /// Grows to twice its cells. `false` if the keys do not fit.
@@ -126,21 +132,26 @@ impl Defender {
         if self.left.is_some() {
             return Ok(false);
         }
-        let cells = self.filter.filter().cells();
-        Ok(has_room(self.filter.grow(2 * cells))?)
+        let (filter, _) = self.body.ours_mut()?;
+        let cells = filter.filter().cells();
+        Ok(has_room(filter.grow(2 * cells))?)
     }
 
-    /// The process crashes and loses the filter in memory. Recovers it from the remote; `hash` is for filters that take a
-    /// new hash key then. `false` if the keys do not fit; then the filter is unchanged.
+    /// The process crashes and loses the filter in memory, with its list of mistakes. Recovers the filter from the remote;
+    /// `hash` is for filters that take a new hash key then. `false` if the keys do not fit; then the filter is unchanged.
     pub(super) fn crash(&mut self, hash: HashKey) -> Result<bool, GameError> {
         #[cfg(test)]
         if self.left.is_some() {
             return Ok(false);
         }
-        match self.options.recover(hash, self.filter.remote_mut()) {
-            Ok((filter, sequence)) => {
-                let remote = std::mem::replace(self.filter.remote_mut(), RemoteName::ByHash.open());
-                self.filter = AdaptiveFilter::from_parts(filter, sequence, remote)?;
+        if let Some(list) = &mut self.list {
+            list.clear();
+        }
+        let (filter, options) = self.body.ours_mut()?;
+        match options.recover(hash, filter.remote_mut()) {
+            Ok((recovered, sequence)) => {
+                let remote = std::mem::replace(filter.remote_mut(), RemoteName::ByHash.open());
+                *filter = AdaptiveFilter::from_parts(recovered, sequence, remote)?;
                 Ok(true)
             }
             outcome => Ok(has_room(outcome)?),
@@ -149,17 +160,18 @@ impl Defender {
 
     /// Keys over cells.
     pub(super) fn load(&self) -> f64 {
-        self.filter.filter().load()
+        self.body.filter().load()
     }
 
     /// The filter's memory in bits.
     pub(super) fn local_bits(&self) -> u64 {
-        self.filter.local_bits()
+        self.body.local_bits() + self.list.as_ref().map_or(0, MistakeList::bits)
     }
 
     /// The filter's phase. `None` if its keys keep their hash function.
     pub(super) fn phase(&self) -> Option<Phase> {
-        let filter: &dyn std::any::Any = self.filter.filter();
+        let Body::Ours(filter, _) = &self.body else { return None };
+        let filter: &dyn std::any::Any = filter.filter();
         let broom: &BroomFilter = filter.downcast_ref()?;
         Some(Phase { ended: broom.phases(), part: broom.frontier().share() })
     }

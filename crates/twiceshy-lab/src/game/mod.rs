@@ -7,6 +7,7 @@
 mod adversary;
 mod anatomy;
 mod avoiders;
+mod body;
 mod chain;
 #[cfg(test)]
 mod conduct;
@@ -34,6 +35,7 @@ mod prelude;
 mod repeat;
 mod report;
 mod revenants;
+mod rivals;
 mod rounds;
 mod search;
 mod seesaw;
@@ -52,6 +54,7 @@ pub use dispatch::Recipe;
 pub(crate) use oracle::Oracle;
 pub use oracle::Refusal;
 pub use report::Report;
+pub(crate) use rounds::in_rounds;
 pub use search::{Search, Suspects};
 pub use tactics::Tactics;
 
@@ -175,6 +178,7 @@ pub fn run_many(
 ) -> Result<Vec<Report>, GameError> {
     playable(settings)?;
     tactics.check()?;
+    adversaries.iter().try_for_each(|adversary| meets(settings.filter, recipe, *adversary))?;
     play::all(settings, adversaries, recipe, tactics, progress)
 }
 
@@ -184,6 +188,7 @@ fn one_report(
     tactics: &Tactics,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Report, GameError> {
+    meets(settings.filter, recipe, settings.adversary)?;
     let mut reports = play::all(settings, &[settings.adversary], recipe, tactics, progress)?;
     reports.pop().ok_or_else(|| GameError::Seam("an adversary played without a report".into()))
 }
@@ -193,6 +198,21 @@ fn playable(settings: &Settings) -> Result<(), GameError> {
         return Err(GameError::Setting("the number of games must be at least 1, not 0".into()));
     }
     affordable(settings.keys)
+}
+
+/// Refuses an adversary whose moves the filter cannot answer.
+fn meets(filter: FilterName, recipe: &Recipe, adversary: AdversaryName) -> Result<(), GameError> {
+    if recipe.can_meet(adversary) {
+        return Ok(());
+    }
+    let others: Vec<&str> =
+        AdversaryName::ALL.into_iter().filter(|it| recipe.can_meet(*it)).map(AdversaryName::as_str).collect();
+    let why = format!(
+        "{adversary} cannot attack {filter}: it {}, and {filter} has no removal and does not know its keys. These only ask: {}",
+        adversary.in_words(),
+        others.join(", ")
+    );
+    Err(GameError::Setting(why))
 }
 
 fn affordable(keys: u64) -> Result<(), GameError> {

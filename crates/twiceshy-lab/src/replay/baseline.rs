@@ -87,6 +87,7 @@ impl<B: Bits + Send> Rival for Hashed<B> {
 
 impl<F: Rival> Rival for WithMistakes<F> {
     fn insert(&mut self, key: &[u8]) -> Result<(), Refused> {
+        self.forget(key);
         self.filter_mut().insert(key)
     }
 

@@ -11,6 +11,7 @@ pub mod guarded;
 pub mod input;
 pub mod interval;
 pub mod models;
+pub mod paths;
 pub mod replay;
 pub mod report;
 pub mod shared;

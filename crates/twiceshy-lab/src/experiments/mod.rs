@@ -3,7 +3,9 @@
 mod adapting_on_flows;
 mod adaptivity_bits;
 mod adaptivity_game;
+mod birthday_suspects;
 mod cuckooing_on_flows;
+mod cuckooing_paths;
 mod cyclic_attack;
 mod firehose;
 mod flows;
@@ -33,9 +35,11 @@ use crate::experiment::Experiment;
 /// All of them.
 pub const ALL: &[&dyn Experiment] = &[
     &support_optimal::SupportOptimal,
+    &cuckooing_paths::CuckooingPaths,
     &cuckooing_on_flows::CuckooingOnFlows,
     &cyclic_attack::CyclicAttack,
     &swapping_attack::SwappingAttack,
+    &birthday_suspects::BirthdaySuspects,
     &mutually_unfixable::MutuallyUnfixable,
     &adaptivity_game::AdaptivityGame,
     &timing_attack::TimingAttack,

@@ -49,7 +49,7 @@ fn catches(name: &str, agreeing: &[&str], planted: &[(Planted, &[&str])]) {
 
 #[test]
 fn models_of_uniform_queries_fit_only_filters_that_adapt_and_the_right_rate() {
-    let both = ["well below 5 % (Cyclic)", "the same for Swapping"];
+    let both = ["no query counted twice", "the same for Swapping"];
     catches("uniform-queries", &both, &[(Planted::WrongRule, &both), (Planted::BiasedModel, &both)]);
 }
 
@@ -87,4 +87,16 @@ fn a_filter_that_never_adapts_is_not_support_optimal() {
 fn insertions_that_cost_more_in_large_tables_are_not_constant() {
     let constant = ["(2×4, load 0.9)"];
     catches("insertion-cost", &constant, &[(Planted::WrongRule, &constant)]);
+}
+
+#[test]
+fn a_cuckooing_filter_that_hears_of_no_mistake_does_not_follow_the_proof() {
+    let rule = ["does what section 2.3 says"];
+    catches("cuckooing-paths", &rule, &[(Planted::WrongRule, &rule)]);
+}
+
+#[test]
+fn keys_of_an_unfixable_set_are_suspects_only_if_the_filter_adapts() {
+    let half = ["Lemma 17, one half"];
+    catches("birthday-suspects", &half, &[(Planted::WrongRule, &half)]);
 }

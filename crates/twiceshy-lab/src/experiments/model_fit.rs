@@ -5,14 +5,20 @@ use crate::experiment::{Evidence, Statement, Table, Value};
 /// With fewer false positives a trial, chance hides a difference of 5 %.
 const ENOUGH: f64 = 1_000.0;
 
+/// The column of the model with finite counts, each query counted once.
+pub(super) const REFINED: &str = "model";
+
+/// The column of the formula as it is printed.
+pub(super) const PRINTED: &str = "model_printed";
+
 /// The measured rate over the model's, at a point: a fit is within 5 %.
-pub(super) fn fit(table: &Table, point: &str) -> Evidence {
+pub(super) fn fit(table: &Table, point: &str, model: &str) -> Evidence {
     let own = table.only("point", point);
-    Evidence::ratio(format!("{point}, over the model"), &own.sample("fpr"), &own.sample("model")).within(0.95, 1.05)
+    Evidence::ratio(format!("{point}, over the model"), &own.sample("fpr"), &own.sample(model)).within(0.95, 1.05)
 }
 
 /// The statement that the model of some filters is less than 5 % away in most cases: at more than half of the points.
-pub(super) fn fits(paper: &str, table: &Table, wanted: impl Fn(&str) -> bool) -> Statement {
+pub(super) fn fits(paper: &str, table: &Table, model: &str, wanted: impl Fn(&str) -> bool) -> Statement {
     let expected = |point: &Value| {
         let own = table.only("point", point.clone());
         let row = own.rows().next()?;
@@ -24,5 +30,5 @@ pub(super) fn fits(paper: &str, table: &Table, wanted: impl Fn(&str) -> bool) ->
         paper,
         "measured rate over the model's at points with 1,000 expected false positives a trial: 0.95 to 1.05 at more than half",
     )
-    .most(0.51, points.map(|point| fit(table, &point.to_string())).collect())
+    .most(0.51, points.map(|point| fit(table, &point.to_string(), model)).collect())
 }

@@ -261,7 +261,7 @@ impl Experiment for CuckooingPaths {
     fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
         let never = |column: &str| Run::all(size).iter().map(|run| run.ever(table, column).below(0.0)).collect();
         let data = Data { table, size };
-        vec![
+        let mut statements = vec![
             Statement::new(
                 "This project: the filter does what section 2.3 says",
                 "answers and cells of moved keys that differ from the oracle's, over all trials: none",
@@ -307,10 +307,12 @@ impl Experiment for CuckooingPaths {
                     .map(|run| Evidence::mean(run.name(), &run.sample(table, "path_1")).below(96.0))
                     .collect(),
             ),
-            data.paths_are_short(),
-            data.loops_are_rare(),
-            data.costs_grow_slowly(),
-        ]
+        ];
+        // Few streams do not show how counts grow.
+        if size != Size::Tiny {
+            statements.extend([data.paths_are_short(), data.loops_are_rare(), data.costs_grow_slowly()]);
+        }
+        statements
     }
 }
 

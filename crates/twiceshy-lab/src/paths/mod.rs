@@ -185,14 +185,16 @@ mod tests {
 
     #[test]
     fn the_shadow_stays_beside_a_filter_that_keeps_its_rule_and_no_other() {
-        for seed in 0..8 {
-            for times in [1, 16] {
-                let right = followed(stream(times), seed);
-                assert_eq!(right.strayed, 0, "{right:?}");
-                assert!(right.false_positives > 0 && right.moved > right.fixes, "{right:?}");
-                let deaf = followed(Stream { hears: false, ..stream(times) }, seed);
-                assert!(deaf.strayed > 0, "{deaf:?}");
-            }
+        for times in [1, 16] {
+            let sum = |hears: bool| {
+                let mut sum = Lemmas::default();
+                (0..8).for_each(|seed| sum.add(&followed(Stream { hears, ..stream(times) }, seed)));
+                sum
+            };
+            let (right, deaf) = (sum(true), sum(false));
+            assert_eq!(right.strayed, 0, "{right:?}");
+            assert!(right.moved > right.fixes && right.fixes >= right.false_positives, "{right:?}");
+            assert!(deaf.strayed > 0, "{deaf:?}");
         }
     }
 

@@ -12,6 +12,7 @@ pub mod input;
 pub mod interval;
 pub mod models;
 pub mod open;
+pub mod paths;
 pub mod replay;
 pub mod report;
 pub mod shared;

@@ -49,7 +49,7 @@ fn catches(name: &str, agreeing: &[&str], planted: &[(Planted, &[&str])]) {
 
 #[test]
 fn models_of_uniform_queries_fit_only_filters_that_adapt_and_the_right_rate() {
-    let both = ["well below 5 % (Cyclic)", "the same for Swapping"];
+    let both = ["no query counted twice", "the same for Swapping"];
     catches("uniform-queries", &both, &[(Planted::WrongRule, &both), (Planted::BiasedModel, &both)]);
 }
 
@@ -123,4 +123,16 @@ fn a_simplified_filter_with_wide_fingerprints_is_not_limited() {
 fn bloom_filters_with_half_the_memory_and_wrong_formulas_are_noticed() {
     let space = ["The converse", "the rates of their formulas"];
     catches("space-beside-bloom", &space, &[(Planted::WrongRule, &space[..1]), (Planted::BiasedModel, &space[1..])]);
+}
+
+#[test]
+fn a_cuckooing_filter_that_hears_of_no_mistake_does_not_follow_the_proof() {
+    let rule = ["does what section 2.3 says"];
+    catches("cuckooing-paths", &rule, &[(Planted::WrongRule, &rule)]);
+}
+
+#[test]
+fn keys_of_an_unfixable_set_are_suspects_only_if_the_filter_adapts() {
+    let half = ["Lemma 17, one half"];
+    catches("birthday-suspects", &half, &[(Planted::WrongRule, &half)]);
 }

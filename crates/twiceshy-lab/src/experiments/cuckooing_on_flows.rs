@@ -12,6 +12,8 @@ const CUCKOOING: &str = "cuckooing";
 
 const ADAPTIVE: [&str; 4] = ["cyclic, s = 1", "cyclic, s = 2", "cyclic, s = 3", "swapping"];
 
+const PLAIN: &str = "cuckoo, plain";
+
 /// The best of the others, as 000 says.
 const NEXT_BEST: [&str; 2] = ["swapping", "cyclic, s = 1"];
 
@@ -88,7 +90,7 @@ impl Experiment for CuckooingOnFlows {
     }
 
     fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
-        vec![lowest(table, size), always(table, size), factor(table, size)]
+        vec![lowest(table, size), stronger_than_plain(table, size), always(table, size), factor(table, size)]
     }
 }
 
@@ -131,9 +133,18 @@ fn lowest(table: &Table, size: Size) -> Statement {
     .every(places(size).filter(|at| at.ratio <= SMALL).flat_map(at_point).collect())
 }
 
+fn stronger_than_plain(table: &Table, size: Size) -> Statement {
+    let at_point = |at| contest::ratio(table, at, CUCKOOING, PLAIN).below(1.0);
+    Statement::new(
+        "section 1.1: the performance is stronger than a vanilla cuckoo filter's",
+        "its false positives over the plain filter's, in the median trial: below 1 at every A/S",
+    )
+    .every(places(size).map(at_point).collect())
+}
+
 /// The paper's stronger claim, for every A/S.
 fn always(table: &Table, size: Size) -> Statement {
-    let others = || ADAPTIVE.into_iter().chain(["cuckoo, plain"]);
+    let others = || ADAPTIVE.into_iter().chain([PLAIN]);
     let at_point = |at| others().map(move |other| contest::ratio(table, at, CUCKOOING, other).below(1.1));
     Statement::new(
         "section 4.1: Cuckooing always performs at least as well as every other cuckoo filter",

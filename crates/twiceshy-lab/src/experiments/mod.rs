@@ -6,7 +6,9 @@ mod adaptivity_bits_with_removals;
 mod adaptivity_game;
 mod alternating_insertion;
 mod cuckoo_graph;
+mod birthday_suspects;
 mod cuckooing_on_flows;
+mod cuckooing_paths;
 mod cyclic_attack;
 mod firehose;
 mod flows;
@@ -41,9 +43,11 @@ use crate::experiment::Experiment;
 /// All of them.
 pub const ALL: &[&dyn Experiment] = &[
     &support_optimal::SupportOptimal,
+    &cuckooing_paths::CuckooingPaths,
     &cuckooing_on_flows::CuckooingOnFlows,
     &cyclic_attack::CyclicAttack,
     &swapping_attack::SwappingAttack,
+    &birthday_suspects::BirthdaySuspects,
     &mutually_unfixable::MutuallyUnfixable,
     &adaptivity_game::AdaptivityGame,
     &timing_attack::TimingAttack,

@@ -1,11 +1,11 @@
 //! Filters under uniformly repeated queries, compared with the models of 003: the data of its Figures 1 to 4.
 
 use crate::experiment::{
-    Axis, Budget, Contender, Curve, Evidence, Line, Picture, Planted, Point, Setup, Size, Statement, Table, TaskError,
-    contest, line,
+    Axis, Budget, Contender, Curve, Evidence, Line, Picture, Planted, Point, Sample, Setup, Size, Statement, Table,
+    TaskError, contest, line,
 };
 use crate::models::swapping::SwappingModel;
-use crate::models::{CyclicModel, EmptyCell};
+use crate::models::{CyclicModel, EmptyCell, ModelError};
 use crate::replay::{AnyFilter, FilterSpec};
 use crate::uniform::{Collisions, Uniform, Way};
 use crate::workload::keys::Keys;
@@ -17,8 +17,28 @@ use twiceshy::hash::HashKey;
 use twiceshy::remote::Mirror;
 use twiceshy::sizing::cuckoo_rate;
 
-pub(super) const COLUMNS: &[&str] =
-    &["filter", "cell_bits", "per_key", "ratio", "cells", "bits_per_key", "queries", "false_positives", "fpr", "model"];
+pub(super) const COLUMNS: &[&str] = &[
+    "filter",
+    "cell_bits",
+    "per_key",
+    "ratio",
+    "cells",
+    "bits_per_key",
+    "queries",
+    "false_positives",
+    "fpr",
+    "model",
+    "model_printed",
+];
+
+/// The rates that formulas predict.
+#[derive(Clone, Copy, Debug)]
+struct Predicted {
+    /// With finite counts, without the value that means empty, and with each query counted once.
+    refined: f64,
+    /// As 003 section 3.1 prints it; unknown for filters that have no formula there.
+    printed: f64,
+}
 
 const LOAD: f64 = 0.95;
 
@@ -205,7 +225,7 @@ impl Run {
         cells: u64,
         effort: Effort,
         planted: Planted,
-        known: &[OnceLock<f64>],
+        known: &[OnceLock<Predicted>],
         seed: u64,
     ) -> Result<Vec<Line>, TaskError> {
         let At { bits, ratio, .. } = self.at;
@@ -226,32 +246,38 @@ impl Run {
         for (((per_key, queries), wrong), known) in per_key.iter().zip(&queries).zip(wrong).zip(known) {
             let model = match (known.get(), self.kind) {
                 (Some(model), _) => *model,
-                (None, Kind::Swapping) => self.sampled(cells, absent, *queries, effort.samples, seed)?,
+                (None, Kind::Swapping) => {
+                    let refined = self.sampled(cells, absent, *queries, effort.samples, seed)?;
+                    Predicted { refined, printed: f64::NAN }
+                }
                 (None, _) => {
                     let model = self.formula(cells, absent, *queries)?;
                     *known.get_or_init(|| model)
                 }
             };
             let rate = wrong / *queries as f64;
-            let (label, model) = (self.kind.label(), planted.model(model));
-            lines.push(line![label, bits, *per_key, ratio, cells, allocated, *queries, wrong, rate, model]);
+            let (label, refined, printed) =
+                (self.kind.label(), planted.model(model.refined), planted.model(model.printed));
+            lines.push(line![label, bits, *per_key, ratio, cells, allocated, *queries, wrong, rate, refined, printed]);
         }
         Ok(lines)
     }
 
-    /// The rate that a formula predicts. 0 for Swapping, which has none.
-    fn formula(self, cells: u64, absent: u64, queries: u64) -> Result<f64, TaskError> {
+    /// The rates that formulas predict; unknown for Swapping, which has none.
+    fn formula(self, cells: u64, absent: u64, queries: u64) -> Result<Predicted, TaskError> {
         let (per_table, bits) = (cells / self.kind.tables(), self.at.bits);
-        let cyclic = |model: Result<CyclicModel, _>| {
-            let counted = model.map_err(TaskError::new)?.rate_finite(per_table, absent, queries);
+        let cyclic = |of: &dyn Fn(EmptyCell) -> Result<CyclicModel, ModelError>| {
+            let counted = of(EmptyCell::Reserved).map_err(TaskError::new)?.rate_finite(per_table, absent, queries);
             // The model adds up the cells, and counts a query twice that collides in two of its four.
-            Ok(1.0 - (1.0 - counted / 4.0).powi(4))
+            let refined = 1.0 - (1.0 - counted / 4.0).powi(4);
+            let printed = of(EmptyCell::Ignored).map_err(TaskError::new)?.rate(per_table, absent, queries);
+            Ok(Predicted { refined, printed })
         };
         match self.kind {
-            Kind::Plain => Ok(cuckoo_rate(LOAD, (1 << bits) - 1, 4)),
-            Kind::Cyclic { s } => cyclic(CyclicModel::equal_ranges(4, LOAD, bits - s, s, EmptyCell::Reserved)),
-            Kind::Unequal { r, s } => cyclic(CyclicModel::unequal_ranges(4, LOAD, bits, s, r, EmptyCell::Reserved)),
-            Kind::Swapping => Ok(0.0),
+            Kind::Plain => Ok(Predicted { refined: cuckoo_rate(LOAD, (1 << bits) - 1, 4), printed: f64::NAN }),
+            Kind::Cyclic { s } => cyclic(&|empty| CyclicModel::equal_ranges(4, LOAD, bits - s, s, empty)),
+            Kind::Unequal { r, s } => cyclic(&|empty| CyclicModel::unequal_ranges(4, LOAD, bits, s, r, empty)),
+            Kind::Swapping => Ok(Predicted { refined: 0.0, printed: f64::NAN }),
         }
     }
 
@@ -265,7 +291,18 @@ impl Run {
 
     /// Its lines in a table.
     pub(super) fn of(self, table: &Table) -> Table {
-        table.only("point", self.point_name()).only("per_key", self.at.per_key)
+        // By its values, since a point with few trials has another name.
+        let own = table.only("filter", self.kind.label()).only("cell_bits", self.at.bits);
+        own.only("ratio", self.at.ratio).only("per_key", self.at.per_key)
+    }
+
+    /// How the rate of one compares with that of another here, over how they compare at another point.
+    pub(super) fn shifted(self, other: Kind, to: At, table: &Table) -> Evidence {
+        let fpr = |run: Run| run.of(table).sample("fpr");
+        let [here, there] = [self.at, to].map(|at| [Run { at, ..self }, Run { kind: other, at }].map(fpr));
+        let product = |one: &Sample, other: &Sample| one.with(other, |one, other| one * other);
+        let label = format!("{} over {}, over the same at {to}", self.name(), other.label());
+        Evidence::ratio(label, &product(&here[0], &there[1]), &product(&here[1], &there[0]))
     }
 
     /// The rate of one over the rate of another.
@@ -276,21 +313,23 @@ impl Run {
     }
 }
 
-/// That the filters have the same memory at each of these points.
-pub(super) fn equal_memory(table: &Table, grid: &[At], kinds: &[Kind]) -> Statement {
-    let worst = |at: &At| {
-        let of = |kind: &Kind| Run { kind: *kind, at: *at }.of(table).sample("bits_per_key").values();
-        let all: Vec<Vec<f64>> = kinds.iter().map(of).collect();
-        let bits = if all.iter().any(Vec::is_empty) { Vec::new() } else { all.concat() };
-        let most = bits.iter().copied().reduce(f64::max).unwrap_or(f64::NAN);
-        let least = bits.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
-        Evidence::exact(at.to_string(), most / least).below(1.01)
-    };
+/// The most memory of some filters at a point over the least.
+pub(super) fn memory(table: &Table, at: At, kinds: &[Kind]) -> Evidence {
+    let of = |kind: &Kind| Run { kind: *kind, at }.of(table).sample("bits_per_key").values();
+    let all: Vec<Vec<f64>> = kinds.iter().map(of).collect();
+    let bits = if all.iter().any(Vec::is_empty) { Vec::new() } else { all.concat() };
+    let most = bits.iter().copied().reduce(f64::max).unwrap_or(f64::NAN);
+    let least = bits.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
+    Evidence::exact(at.to_string(), most / least)
+}
+
+/// That the filters have the same memory at each of some points.
+pub(super) fn equal_memory(points: Vec<Evidence>) -> Statement {
     Statement::new(
         "This project: the filters of a point have the same memory",
         "the most bits a key over the fewest, as allocated, over all trials: at most 1.01",
     )
-    .every(grid.iter().map(worst).collect())
+    .every(points.into_iter().map(|it| it.below(1.01)).collect())
 }
 
 /// The false positives of a filter that does not learn, at these queries a key: every key is asked for equally often.

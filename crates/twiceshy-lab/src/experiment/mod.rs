@@ -11,22 +11,26 @@ mod evidence;
 mod finding;
 mod folder;
 mod journal;
+mod origin;
 mod picture;
 mod point;
 mod run;
 mod sample;
+mod series;
 mod statement;
 mod table;
 
-pub use contender::Contender;
+pub use contender::{Contender, SECOND_BROOM};
 pub use evidence::{Estimate, Evidence};
 pub use finding::{Finding, Verdict};
 pub(crate) use folder::write_whole;
 pub use folder::{Facts, Folder, FolderError};
+pub use origin::Origin;
 pub use picture::{Axis, Curve, Kind, Picture, Scale};
 pub use point::{Budget, Point};
 pub use run::{Event, RunError, run, work_ahead};
 pub use sample::Sample;
+pub use series::Series;
 #[cfg(test)]
 pub(crate) use statement::STATEMENTS;
 pub use statement::Statement;

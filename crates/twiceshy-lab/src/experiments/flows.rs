@@ -31,8 +31,8 @@ pub(super) fn method(size: Size, scaled: &str) -> Vec<String> {
              filters.",
             size.pick(scaled, "In full size.")
         ),
-        "A few flows have most of the packets, so the mean over trials says little: statements are about the median trial. Pictures \
-         show means. Real flows also come in bursts and end early, about which nothing is published. \
+        "A few flows have most of the packets, so the mean over trials says little: statements and pictures are about the median \
+         trial. Real flows also come in bursts and end early, about which nothing is published. \
          `twiceshy replay --workload trace:FILE` takes a real capture."
             .into(),
     ]

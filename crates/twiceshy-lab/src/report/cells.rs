@@ -4,8 +4,8 @@ use super::number::{grouped, plain, scientific};
 use crate::experiment::{Table, Value};
 use maud::{Markup, html};
 
-/// The most lines shown on the page. More would make it slow to open; the CSV file has them all.
-const MOST_LINES: usize = 2000;
+/// The most lines shown on the page, which is kept small enough to be sent around; the CSV file has them all.
+const MOST_LINES: usize = 200;
 
 /// The table as markup, for a box that scrolls.
 pub(super) fn table(table: &Table) -> Markup {
@@ -27,7 +27,7 @@ pub(super) fn table(table: &Table) -> Markup {
 /// A note about lines that are left out of the page, if there are any.
 pub(super) fn left_out(table: &Table) -> Option<String> {
     let rest = table.len().checked_sub(MOST_LINES).filter(|rest| *rest > 0)?;
-    Some(format!("{} further lines are in the CSV file only.", grouped(rest as u64)))
+    Some(format!("These are the first {MOST_LINES}. {} further lines are in the CSV file only.", grouped(rest as u64)))
 }
 
 /// The number format of a column: the same for all its values, so that they can be compared.
@@ -112,7 +112,10 @@ mod tests {
         (0..MOST_LINES as u64).for_each(|i| long.push(line![i]));
         assert_eq!(left_out(&long), None);
         (0..1500u64).for_each(|i| long.push(line![i]));
-        assert_eq!(left_out(&long).as_deref(), Some("1,500 further lines are in the CSV file only."));
+        assert_eq!(
+            left_out(&long).as_deref(),
+            Some("These are the first 200. 1,500 further lines are in the CSV file only.")
+        );
         assert_eq!(table(&long).into_string().matches("<tr>").count(), MOST_LINES + 1);
     }
 }

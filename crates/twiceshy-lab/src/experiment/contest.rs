@@ -174,11 +174,7 @@ pub fn pictures(experiment: &str, table: &Table, contenders: impl Fn(u32) -> Vec
             for (part, contenders) in parts(contenders) {
                 pictures.push(Picture {
                     name: file_name(&format!("{experiment} {workload} {bits} bits {part}")),
-                    title: [format!("{workload}, {bits} bits a cell"), part.to_owned()].join(if part.is_empty() {
-                        ""
-                    } else {
-                        ": "
-                    }),
+                    title: title(&workload.to_string(), &bits.to_string(), part),
                     x: Axis::log("A/S: absent keys asked for over stored keys"),
                     y: Axis::log("false-positive rate, median over trials"),
                     lines: contenders.iter().map(|contender| curve(&group, contender)).collect(),
@@ -187,6 +183,13 @@ pub fn pictures(experiment: &str, table: &Table, contenders: impl Fn(u32) -> Vec
         }
     }
     pictures
+}
+
+fn title(workload: &str, bits: &str, part: &str) -> String {
+    let mut letters = workload.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let all = format!("{first}{}, {bits} bits a cell", letters.as_str());
+    if part.is_empty() { all } else { format!("{all}: {part}") }
 }
 
 /// The filters of each picture, with its name. The best of the other part is in both, to compare with.

@@ -10,8 +10,8 @@ pub(super) const HEADING: &str = "All statements of this run that differ";
 
 /// The statements that differ, by paper and experiment.
 pub(super) fn section(report: &Report) -> Markup {
-    let by_author: Vec<(Author, Vec<(&Section, Vec<Finding>)>)> =
-        Author::all().map(|author| (author, of(report, author))).filter(|(_, all)| !all.is_empty()).collect();
+    let by_author = Author::all().map(|author| (author, of(report, author)));
+    let by_author: Vec<_> = by_author.filter(|(_, all)| !all.is_empty()).collect();
     html! {
         section #differing {
             h2 { (HEADING) }

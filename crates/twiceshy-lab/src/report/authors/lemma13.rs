@@ -26,12 +26,12 @@ pub(super) fn topic(report: &Report) -> Topic {
             ),
             (
                 "cargo test --release -p twiceshy-lab --test broom_rules -- --nocapture".into(),
-                "plays each adversary with every rule, and with that rule switched off; prints the rates. Switching off the first \
-                 difference gives the ghosts of section 4.3 as printed, except that they keep their remainders",
+                "plays each adversary with every rule, and with that rule switched off, and prints the rates. Without `FirstDifference` a new key \
+                 takes the bits of the ghosts that it matches, as in section 4.3",
             ),
             (
                 "twiceshy attack --filter broom --adversary swap --keys 500 --fpr 0.01 --games 2000".into(),
-                "the game below against the filter with the cure",
+                "the game above against the filter with the cure, with ε = 1 %",
             ),
         ],
     }
@@ -67,7 +67,7 @@ fn told(section: &Section) -> Markup {
     let lines = games(&section.table);
     html! {
         p {
-            "The adversary " code { "swap" } " plays the game below. “Games won” is the share in which the key that it named was wrong; “keys it \
+            "The adversary " code { "swap" } " plays the game that is described under “Why”. “Games won” is the share in which the key that it named was wrong; “keys it \
              could name” is the share of wrong ones among all keys that it had equal reason to name. A rate of ε is what Lemma 13 allows. The broom \
              filter here has the cure; the others are filters that keep nothing of a deleted key."
         }

@@ -79,7 +79,7 @@ fn section_markup(topic: &Topic) -> Markup {
             h3 { "Why" }
             (topic.why)
             h3 { "See it" }
-            dl.commands { @for (command, what) in &topic.commands { dt { code { (command) } } dd { (what) } } }
+            dl.commands { @for (command, what) in &topic.commands { dt { code { (command) } } dd { (words(what)) } } }
         }
     }
 }

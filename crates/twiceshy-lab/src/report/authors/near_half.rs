@@ -24,7 +24,7 @@ pub(super) fn topic() -> Topic {
         ),
         commands: vec![(
             "cargo test --release -p twiceshy-lab --lib models::selectors".into(),
-            "see the_theorem_holds_up_to_a_rate_of_one_quarter_and_not_near_one_half",
+            "see `the_theorem_holds_up_to_a_rate_of_one_quarter_and_not_near_one_half`",
         )],
     }
 }

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub struct Drawn {
     /// The page.
     pub page: PathBuf,
+    /// The page of findings, for the papers' authors.
+    pub findings: PathBuf,
     /// Its content.
     pub sections: Vec<Section>,
 }
@@ -67,6 +69,7 @@ pub fn draw(folder: &Folder, experiments: &[&dyn Experiment]) -> Result<Drawn, R
     let report = Report { version: facts.version.clone(), seed: facts.seed, size: facts.size, sections, absent };
     let path = folder.path().join("report.html");
     write_whole(&path, page(&report).as_bytes())?;
-    write_whole(&folder.path().join("findings.html"), findings_page(&report).as_bytes())?;
-    Ok(Drawn { page: path, sections: report.sections })
+    let findings = folder.path().join("findings.html");
+    write_whole(&findings, findings_page(&report).as_bytes())?;
+    Ok(Drawn { page: path, findings, sections: report.sections })
 }

@@ -45,7 +45,7 @@ fn why() -> Markup {
         }
         p {
             "The excess matters where selectors are large, so for small remainders and for many queries per key. It changes little in the \
-             filter itself: our code chooses its arithmetic codes by the moments E[K^k]."
+             filter itself: our code chooses its arithmetic codes by the exact law."
         }
     }
 }

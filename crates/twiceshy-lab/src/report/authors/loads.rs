@@ -15,7 +15,7 @@ pub(super) fn topic(report: &Report) -> Topic {
         ),
         measured: measured(report, EXPERIMENT, told),
         why: paragraph(
-            "The numbers are those of experiments with a bounded search, so they are true as lower bounds. What limits a large table is the \
+            "The printed loads are what experiments reached, so they are true as lower bounds. What limits a large table is the \
              threshold of the random hypergraph: below it all keys have room with high probability, above it they do not. For two functions and \
              buckets of two cells that threshold is above what is printed. A reader may take the printed load for the limit.",
         ),

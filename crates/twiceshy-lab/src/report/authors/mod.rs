@@ -137,7 +137,11 @@ fn shown(number: f64) -> String {
         size if !size.is_finite() => "–".into(),
         0.0 => "0".into(),
         size if size < 1e-3 => scientific(number),
-        size => plain(number, (2.0 - size.log10().floor()).clamp(0.0, 5.0) as usize),
+        size => {
+            // Rounded first: 0.9999 has the decimals of 1.
+            let rounded = format!("{size:.2e}").parse().unwrap_or(size);
+            plain(number, (2.0 - rounded.log10().floor()).clamp(0.0, 5.0) as usize)
+        }
     }
 }
 

@@ -13,6 +13,7 @@ struct Summary<'a> {
     facts: Facts,
     folder: PathBuf,
     report: PathBuf,
+    findings: PathBuf,
     experiments: Vec<Measured<'a>>,
 }
 
@@ -20,6 +21,7 @@ struct Summary<'a> {
 struct Measured<'a> {
     name: &'a str,
     source: &'a str,
+    measures: &'a str,
     claim: &'a str,
     csv: String,
     pictures: Vec<String>,
@@ -35,7 +37,8 @@ pub(super) fn draw_and_print(folder: &Folder, json: bool) -> anyhow::Result<bool
     if json {
         let experiments = sections.iter().map(measured).collect();
         let folder_path = folder.path().to_owned();
-        print_json(&Summary { facts: folder.facts(), folder: folder_path, report: drawn.page.clone(), experiments })?;
+        let (report, findings) = (drawn.page.clone(), drawn.findings.clone());
+        print_json(&Summary { facts: folder.facts(), folder: folder_path, report, findings, experiments })?;
     } else {
         let mut rows = vec![["", "agree", "differ", "open", "unexplained"].map(String::from).to_vec()];
         rows.extend(sections.iter().map(row));
@@ -43,7 +46,12 @@ pub(super) fn draw_and_print(folder: &Folder, json: bool) -> anyhow::Result<bool
             .iter()
             .flat_map(|section| section.findings.iter().filter(is_unexplained).map(|it| line(section, it)));
         let unexplained: String = unexplained.collect();
-        print(&format!("{}\n{unexplained}The report: {}\n", columns(&rows), drawn.page.display()))?;
+        print(&format!(
+            "{}\n{unexplained}The report: {}\nFor the papers' authors: {}\n",
+            columns(&rows),
+            drawn.page.display(),
+            drawn.findings.display()
+        ))?;
     }
     Ok(!sections.iter().any(|section| section.findings.iter().any(|finding| is_unexplained(&finding))))
 }
@@ -52,6 +60,7 @@ fn measured(section: &Section) -> Measured<'_> {
     Measured {
         name: &section.name,
         source: &section.source,
+        measures: &section.measures,
         claim: &section.claim,
         csv: format!("{}.csv", section.name),
         pictures: section.pictures.iter().map(|picture| format!("{}.svg", picture.name)).collect(),

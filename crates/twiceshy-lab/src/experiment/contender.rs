@@ -5,6 +5,9 @@ use crate::replay::{FilterName, FilterSpec, RemoteName};
 use twiceshy::Kind;
 use twiceshy::hash::HashKind;
 
+/// The look of a second broom filter beside the first, such as an older one.
+pub const SECOND_BROOM: usize = 19;
+
 /// A filter in a comparison.
 #[derive(Clone, Debug)]
 pub struct Contender {
@@ -58,7 +61,7 @@ impl Contender {
             selector_bits: Some(selector_bits),
             ..FilterSpec::new(Kind::Cyclic, bits)
         };
-        let look = 13 + range_split as usize;
+        let look = 15 + range_split.clamp(1, 3) as usize;
         Contender::new(format!("cyclic, r = {range_split}, s = {selector_bits}"), look, spec)
     }
 
@@ -90,7 +93,7 @@ impl Contender {
     /// Telescoping with the same remainders and a byte for each selector: no block is ever reset. It takes more memory.
     pub fn roomy(bits: u32) -> Contender {
         let spec = FilterSpec::new(Kind::TelescopingPlain, remainder(bits, 3));
-        Contender::new("telescoping, a byte a selector", 2, spec)
+        Contender::new("telescoping, a byte a selector", 15, spec)
     }
 
     /// The extension filter, likewise.
@@ -128,4 +131,35 @@ impl Contender {
 /// The remainder of a slot of `bits` bits, after `overhead` bits of other content; at least 2 bits.
 fn remainder(bits: u32, overhead: u32) -> u32 {
     bits.saturating_sub(overhead).max(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_contenders_share_a_look() {
+        let cyclic = (1..=3).map(|s| Contender::cyclic(12, s));
+        let unequal = (1..=3).map(|r| Contender::unequal(12, r, 1));
+        let others = [
+            Contender::cuckoo,
+            Contender::swapping,
+            Contender::cuckooing,
+            Contender::remembering,
+            Contender::quotient,
+            Contender::telescoping,
+            Contender::roomy,
+            Contender::extension,
+            Contender::broom,
+            Contender::bloom,
+            Contender::blocked_bloom,
+            Contender::cached,
+            Contender::listed,
+        ];
+        let all = cyclic.chain(unequal).chain(others.map(|of| of(12)));
+        let looks = all.map(|contender| crate::report::look(contender.look)).chain([crate::report::look(SECOND_BROOM)]);
+        let looks: Vec<_> = looks.collect();
+        let distinct: std::collections::HashSet<_> = looks.iter().copied().collect();
+        assert_eq!((looks.len(), distinct.len()), (20, 20));
+    }
 }

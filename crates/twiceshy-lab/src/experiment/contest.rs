@@ -3,8 +3,9 @@
 use super::{
     Axis, Contender, Curve, Evidence, Line, Picture, Planted, Point, Sample, Setup, Statement, Table, TaskError, line,
 };
-use crate::replay::{Comparison, Memory, Recorded, Report};
+use crate::replay::{Comparison, FilterName, Memory, Recorded, Report};
 use crate::workload::Workload;
+use twiceshy::Kind;
 
 /// The columns of a contest's table: one line for each filter and trial.
 pub const COLUMNS: &[&str] = &[
@@ -165,42 +166,61 @@ pub fn equal_memory(table: &Table, filters: &[&str]) -> Statement {
     .every(evidence)
 }
 
-/// The rates of a contest over A/S: one picture for each workload and cell size.
+/// More lines than this are hard to tell apart, so the picture is split.
+const READABLE: usize = 8;
+
+/// The rates of a contest over A/S: a picture for each workload and cell size, or two if there are many filters.
 pub fn pictures(experiment: &str, table: &Table, contenders: impl Fn(u32) -> Vec<Contender>) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for workload in table.values("workload") {
         let of_workload = table.only("workload", workload.clone());
         for bits in of_workload.values("cell_bits") {
             let group = of_workload.only("cell_bits", bits.clone());
-            let contenders = contenders(bits.number().unwrap_or(0.0) as u32);
-            pictures.push(Picture {
-                name: file_name(&format!("{experiment} {workload} {bits} bits")),
-                title: format!("{workload}, {bits} bits a cell"),
-                x: Axis::linear(format!("A/S: absent keys asked for over stored keys; {bits} bits a cell")),
-                y: Axis::log("false-positive rate"),
-                lines: contenders.iter().filter_map(|contender| curve(&group, contender)).collect(),
-            });
+            let measured = group.values("filter");
+            let mut contenders = contenders(bits.number().unwrap_or(0.0) as u32);
+            contenders.retain(|contender| measured.contains(&contender.label.as_str().into()));
+            for (part, contenders) in parts(contenders) {
+                pictures.push(Picture {
+                    name: file_name(&format!("{experiment} {workload} {bits} bits {part}")),
+                    title: title(&workload.to_string(), &bits.to_string(), part),
+                    x: Axis::log("A/S: absent keys asked for over stored keys"),
+                    y: Axis::log("false-positive rate, median over trials"),
+                    lines: contenders.iter().map(|contender| curve(&group, contender)).collect(),
+                });
+            }
         }
     }
     pictures
 }
 
-/// A filter's rates over A/S, with its memory in the label.
-fn curve(group: &Table, contender: &Contender) -> Option<Curve> {
-    let own = group.only("filter", contender.label.as_str());
-    let label = format!("{}, {}", contender.label, bits_per_key_label(&own)?);
-    Some(Curve::measured(label, contender.look, own.means("ratio", "fpr")))
+fn title(workload: &str, bits: &str, part: &str) -> String {
+    let mut letters = workload.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let all = format!("{first}{}, {bits} bits a cell", letters.as_str());
+    if part.is_empty() { all } else { format!("{all}: {part}") }
 }
 
-/// The bits per key over the lines of a table, for a legend. A filter's fixed overhead weighs more in small tables.
-pub fn bits_per_key_label(table: &Table) -> Option<String> {
-    let bits = || table.rows().filter_map(|row| row.number("bits_per_key"));
-    let (least, most) = (bits().reduce(f64::min)?, bits().reduce(f64::max)?);
-    Some(if most < 1.05 * least {
-        format!("{least:.2} bits a key")
-    } else {
-        format!("{least:.2} bits a key, up to {most:.1} in small tables")
-    })
+/// The filters of each picture, with its name. The best of the other part is in both, to compare with.
+fn parts(contenders: Vec<Contender>) -> Vec<(&'static str, Vec<Contender>)> {
+    if contenders.len() <= READABLE {
+        return vec![("", contenders)];
+    }
+    let of_cuckoo = |contender: &&Contender| FilterName::OVER_BUCKETS.contains(&contender.spec.name);
+    let [cuckoo, telescoping] = [Kind::Cuckooing, Kind::Telescoping].map(FilterName::from);
+    let part = |wanted: bool, guest: FilterName| -> Vec<Contender> {
+        let here = |contender: &&Contender| of_cuckoo(contender) == wanted || contender.spec.name == guest;
+        contenders.iter().filter(here).cloned().collect()
+    };
+    vec![
+        ("cuckoo filters, and telescoping", part(true, telescoping)),
+        ("the others, and Cuckooing", part(false, cuckoo)),
+    ]
+}
+
+/// A filter's rates over A/S. A few popular keys decide a trial, so the statements are about the median one.
+fn curve(group: &Table, contender: &Contender) -> Curve {
+    let own = group.only("filter", contender.label.as_str());
+    Curve::measured(contender.label.as_str(), contender.look, own.medians("ratio", "fpr"))
 }
 
 /// A name suitable for a column of a table: printable, of moderate length, and not a number, which would be read back as one.
@@ -236,6 +256,17 @@ mod tests {
     #[test]
     fn names_of_files_are_plain() {
         assert_eq!(file_name("Uniform, s = 1 (8 bits)"), "uniform-s-1-8-bits");
+    }
+
+    #[test]
+    fn many_filters_are_split_into_pictures_that_can_be_read() {
+        let some = [Contender::cuckoo, Contender::swapping, Contender::cuckooing, Contender::remembering];
+        let others = [Contender::telescoping, Contender::extension, Contender::broom, Contender::bloom];
+        let few: Vec<Contender> = some.into_iter().chain(others).map(|of| of(11)).collect();
+        assert_eq!(parts(few.clone()).len(), 1);
+        let split = parts([few, vec![Contender::cached(11)]].concat());
+        let counts: Vec<usize> = split.iter().map(|(_, contenders)| contenders.len()).collect();
+        assert_eq!(counts, [5, 6], "each has a filter of the other");
     }
 
     fn table(planted: Planted) -> Table {

@@ -16,10 +16,11 @@ mod picture;
 mod point;
 mod run;
 mod sample;
+mod series;
 mod statement;
 mod table;
 
-pub use contender::Contender;
+pub use contender::{Contender, SECOND_BROOM};
 pub use evidence::{Estimate, Evidence};
 pub use finding::{Finding, Verdict};
 pub(crate) use folder::write_whole;
@@ -29,6 +30,7 @@ pub use picture::{Axis, Curve, Kind, Picture, Scale};
 pub use point::{Budget, Point};
 pub use run::{Event, RunError, run, work_ahead};
 pub use sample::Sample;
+pub use series::Series;
 #[cfg(test)]
 pub(crate) use statement::STATEMENTS;
 pub use statement::Statement;

@@ -1,5 +1,7 @@
 //! A picture before it is drawn: lines over two axes.
 
+use super::Series;
+
 /// A chart: lines over a horizontal and a vertical axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
@@ -55,7 +57,7 @@ impl Axis {
 /// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Its name in the legend; for a filter, with the bits per key it really used.
+    /// Its name in the legend.
     pub label: String,
     /// The index of its look (colour, dash and marker together). A filter has the same look in all pictures.
     pub look: usize,
@@ -63,8 +65,8 @@ pub struct Curve {
     pub kind: Kind,
     /// Its points, by rising x.
     pub points: Vec<(f64, f64)>,
-    /// The interval around each point; empty if there are none.
-    pub intervals: Option<Vec<(f64, f64)>>,
+    /// The interval around each point that has one; may be shorter than the points.
+    pub intervals: Vec<Option<(f64, f64)>>,
 }
 
 /// Where a line comes from.
@@ -77,20 +79,22 @@ pub enum Kind {
 }
 
 impl Curve {
-    /// A measured line.
-    pub fn measured(label: impl Into<String>, look: usize, points: Vec<(f64, f64)>) -> Curve {
-        Curve { label: label.into(), look, kind: Kind::Measured, points, intervals: None }
+    /// A measured line, with the intervals that its points have.
+    pub fn measured(label: impl Into<String>, look: usize, series: impl Into<Series>) -> Curve {
+        let Series { points, intervals } = series.into();
+        Curve { label: label.into(), look, kind: Kind::Measured, points, intervals }
     }
 
-    /// A line computed by a formula.
-    pub fn model(label: impl Into<String>, look: usize, points: Vec<(f64, f64)>) -> Curve {
-        Curve { label: label.into(), look, kind: Kind::Model, points, intervals: None }
+    /// A line computed by a formula: it has no intervals.
+    pub fn model(label: impl Into<String>, look: usize, series: impl Into<Series>) -> Curve {
+        let Series { points, .. } = series.into();
+        Curve { label: label.into(), look, kind: Kind::Model, points, intervals: Vec::new() }
     }
 
-    /// The same line with an interval around each point.
+    /// The same line with another interval around each point.
     #[must_use]
     pub fn within(mut self, intervals: Vec<(f64, f64)>) -> Curve {
-        self.intervals = Some(intervals);
+        self.intervals = intervals.into_iter().map(Some).collect();
         self
     }
 }

@@ -53,6 +53,13 @@ impl Point {
         self
     }
 
+    /// The same point under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Point {
+        self.name = name.into();
+        self
+    }
+
     /// Measures one trial of a run.
     pub fn trial(&self, seed: u64, trial: u64) -> Result<Vec<Line>, TaskError> {
         (self.measure)(Rng::stream(seed, trial).word())

@@ -86,19 +86,6 @@ impl Table {
         let values = trials.iter().filter_map(|(trial, rows)| Some((*trial, of(rows)?))).collect();
         Sample { points, values }
     }
-
-    /// The means of a column over another, for curves: each x once, in ascending order.
-    pub fn means(&self, x: &str, y: &str) -> Vec<(f64, f64)> {
-        let mut sums: Vec<(f64, f64, f64)> = Vec::new();
-        for (at, value) in self.pairs(x, y) {
-            match sums.iter_mut().find(|(known, ..)| *known == at) {
-                Some((_, sum, count)) => (*sum, *count) = (*sum + value, *count + 1.0),
-                None => sums.push((at, value, 1.0)),
-            }
-        }
-        sums.sort_by(|a, b| a.0.total_cmp(&b.0));
-        sums.into_iter().map(|(at, sum, count)| (at, sum / count)).collect()
-    }
 }
 
 #[cfg(test)]
@@ -121,10 +108,5 @@ mod tests {
         assert_eq!(a.pairs(&b), [(3.0, 2.0)]);
         let both = a.with(&b, |a, b| a - b);
         assert_eq!((both.values(), both.points().join(" ")), (vec![1.0], "a b".to_owned()));
-    }
-
-    #[test]
-    fn a_curve_goes_through_the_means_in_order() {
-        assert_eq!(table().means("x", "y"), [(1.0, 4.0), (2.0, 2.0)]);
     }
 }

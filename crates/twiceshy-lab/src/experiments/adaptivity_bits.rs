@@ -202,10 +202,9 @@ fn halves(own: &Table) -> (Sample, Sample) {
 fn curves(table: &Table, column: &str) -> Vec<Curve> {
     let sizes = table.values("keys").into_iter().enumerate();
     sizes
-        .filter_map(|(look, keys)| {
+        .map(|(look, keys)| {
             let own = table.only("keys", keys.clone());
-            let bits = crate::experiment::contest::bits_per_key_label(&own)?;
-            Some(Curve::measured(format!("{keys} keys, {bits}"), look, own.means("adapts_per_key", column)))
+            Curve::measured(format!("{keys} keys"), look, own.means("adapts_per_key", column))
         })
         .collect()
 }

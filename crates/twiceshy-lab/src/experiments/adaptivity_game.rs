@@ -1,7 +1,9 @@
 //! 001 section 2: the adaptivity game, all filters against adversaries that ask, and against those that insert mistakes.
 
 use super::games::{self, MARGIN, Match, matches, pool_no_worse, wins_more, wins_no_more, won};
-use crate::experiment::{Axis, Budget, Contender, Experiment, Picture, Point, Setup, Size, Statement, Table};
+use crate::experiment::{
+    Axis, Budget, Contender, Experiment, Picture, Point, SECOND_BROOM, Setup, Size, Statement, Table,
+};
 use crate::game::AdversaryName;
 use crate::replay::FilterSpec;
 use twiceshy::Kind;
@@ -40,7 +42,7 @@ fn set_changers(size: Size) -> Vec<AdversaryName> {
 
 /// Filters with fingerprints or remainders of `bits` bits, and the number of phases before the games.
 pub(super) fn contenders(bits: u32) -> Vec<(Contender, u64)> {
-    let used = Contender { label: "broom, 3 phases old".into(), look: 13, ..Contender::broom(bits + 6) };
+    let used = Contender { label: "broom, 3 phases old".into(), look: SECOND_BROOM, ..Contender::broom(bits + 6) };
     vec![
         (Contender::broom(bits + 6), 0),
         (used, 3),
@@ -55,7 +57,11 @@ pub(super) fn contenders(bits: u32) -> Vec<(Contender, u64)> {
 
 /// Telescoping with a byte for each selector: room for every one.
 fn roomy(bits: u32) -> Contender {
-    Contender { label: ROOMY.into(), look: 2, spec: FilterSpec::new(Kind::TelescopingPlain, bits) }
+    Contender {
+        label: ROOMY.into(),
+        look: Contender::roomy(bits).look,
+        spec: FilterSpec::new(Kind::TelescopingPlain, bits),
+    }
 }
 
 const ROOMY: &str = "telescoping, plain selectors";

@@ -396,6 +396,6 @@ fn with_intervals(label: String, look: usize, table: &Table, of: impl Fn(&Table)
         let high = if high.is_finite() { high } else { found.estimate };
         ((own.first("keys").unwrap_or(f64::NAN), found.estimate), (low.min(found.estimate), high))
     };
-    let (points, intervals) = table.values("keys").into_iter().map(at).unzip();
+    let (points, intervals): (Vec<_>, Vec<_>) = table.values("keys").into_iter().map(at).unzip();
     Curve::measured(label, look, points).within(intervals)
 }

@@ -221,7 +221,7 @@ impl Experiment for CuckooGraphs {
                 let own = table.only("keys", keys);
                 (own.first("keys").unwrap_or(f64::NAN), own.sample(column).sum() / own.sample("tables").sum())
             };
-            Curve::measured(label, look, table.values("keys").into_iter().map(share).collect())
+            Curve::measured(label, look, table.values("keys").into_iter().map(share).collect::<Vec<_>>())
         };
         let kinds = [
             ("(a), a path longer than Max", "long_paths"),

@@ -442,7 +442,7 @@ fn counts(table: &Table) -> Picture {
     .into();
     lines.push(Curve::model("Lemma 7's bound for Criterion 1", 1, own.means("n", "bound_1")));
     let squares = own.means("n", "n").into_iter().map(|(n, _)| (n, n.log2().powi(2)));
-    lines.push(Curve::model("log2² n", 2, squares.collect()));
+    lines.push(Curve::model("log2² n", 2, squares.collect::<Vec<_>>()));
     Picture {
         name: "cuckooing-paths-criteria".into(),
         title: "False positives of n distinct queries, by criterion".into(),

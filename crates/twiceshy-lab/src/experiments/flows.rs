@@ -31,8 +31,9 @@ pub(super) fn method(size: Size, scaled: &str) -> Vec<String> {
              filters.",
             size.pick(scaled, "In full size.")
         ),
-        "A few flows have most of the packets, so the mean over trials says little: statements are about the median trial, or with \
-         fewer than 22 trials about the geometric mean. Pictures show means. Real flows also come in bursts and end early, about which nothing is published. \
+        "A few flows have most of the packets, so the mean over trials says little: pictures show the median trial, and statements are \
+         about it, or with fewer than 22 trials about the geometric mean. Real flows also come in bursts and end early, about \
+         which nothing is published. \
          `twiceshy replay --workload trace:FILE` takes a real capture."
             .into(),
     ]

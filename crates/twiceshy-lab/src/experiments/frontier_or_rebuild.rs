@@ -143,8 +143,7 @@ impl Experiment for FrontierOrRebuild {
         let lines = |column: &str| -> Vec<Curve> {
             let curve = |(look, way): (usize, &&str)| {
                 let own = table.only("way", *way).only("keys", largest);
-                let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
-                Curve::measured(format!("{way}, {bits}"), look, own.means("adapts_per_key", column))
+                Curve::measured(*way, look, own.means("adapts_per_key", column))
             };
             WAYS.iter().enumerate().map(curve).collect()
         };

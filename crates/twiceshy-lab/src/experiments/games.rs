@@ -144,15 +144,14 @@ pub(super) fn picture(
     let mut lines: Vec<Curve> = Vec::new();
     for contender in looks {
         let own = table.only("filter", contender.label.as_str());
-        if own.is_empty() || lines.iter().any(|line| line.label.starts_with(&contender.label)) {
+        if own.is_empty() || lines.iter().any(|line| line.label == contender.label) {
             continue;
         }
-        let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
-        let (points, intervals) = win_rates(&own, along).into_iter().unzip();
-        let curve = Curve::measured(format!("{}, {bits}", contender.label), contender.look, points);
+        let (points, intervals): (Vec<_>, Vec<_>) = win_rates(&own, along).into_iter().unzip();
+        let curve = Curve::measured(contender.label.as_str(), contender.look, points);
         lines.push(curve.within(intervals));
     }
-    Picture { name, title, x, y: Axis::linear("games won, with 95 % intervals"), lines }
+    Picture { name, title, x, y: Axis::linear("share of the games won, with Wilson's 95 % intervals"), lines }
 }
 
 /// The share of games won at each value of a column, by rising values, and its 95 % interval.

@@ -5,8 +5,8 @@ mod adaptivity_bits;
 mod adaptivity_bits_with_removals;
 mod adaptivity_game;
 mod alternating_insertion;
-mod cuckoo_graph;
 mod birthday_suspects;
+mod cuckoo_graph;
 mod cuckooing_on_flows;
 mod cuckooing_paths;
 mod cyclic_attack;
@@ -94,7 +94,8 @@ pub struct NoSuchExperiment(String);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{STATEMENTS, Setup, Size, Statement, Table, Verdict, contest::file_name};
+    use crate::experiment::{Kind, STATEMENTS, Scale, Setup, Size, Statement, Table, Verdict, contest::file_name};
+    use std::collections::HashSet;
 
     #[test]
     fn names_of_experiments_and_of_their_points_are_plain_and_unique() {
@@ -126,6 +127,39 @@ mod tests {
             }
         }
         assert!(vacuous.is_empty(), "{vacuous:#?}");
+    }
+
+    /// One trial of every point.
+    fn one_trial(experiment: &dyn Experiment) -> Table {
+        let mut table = Table::new(experiment.columns().iter().copied().chain(["point", "trial"]));
+        for point in experiment.points(&Setup::new(Size::Tiny, 1)) {
+            for mut line in point.trial(1, 0).expect("a trial") {
+                line.resize(experiment.columns().len(), "".into());
+                line.extend(crate::line![point.name.as_str(), 0u64]);
+                table.push(line);
+            }
+        }
+        table
+    }
+
+    #[test]
+    fn lines_of_a_picture_differ_in_look_and_name_and_ratios_are_logarithmic() {
+        let mut faults = Vec::new();
+        for experiment in ALL {
+            for picture in experiment.pictures(&one_trial(*experiment)) {
+                let measured = || picture.lines.iter().filter(|line| line.kind == Kind::Measured);
+                let looks: HashSet<_> = measured().map(|line| crate::report::look(line.look)).collect();
+                let names: HashSet<_> = picture.lines.iter().map(|line| &line.label).collect();
+                if looks.len() < measured().count() || names.len() < picture.lines.len() {
+                    faults.push(format!("{}: two lines look alike", picture.name));
+                }
+                let is_ratio = ["A/S", "|Q|"].iter().any(|ratio| picture.x.label.contains(ratio));
+                if is_ratio && picture.x.scale != Scale::Log {
+                    faults.push(format!("{}: a ratio on a linear axis", picture.name));
+                }
+            }
+        }
+        assert!(faults.is_empty(), "{faults:#?}");
     }
 
     #[test]

@@ -23,9 +23,10 @@ pub(super) fn fits(paper: &str, table: &Table, model: &str, wanted: impl Fn(&str
         let at_point = table.only("point", point.clone());
         for per_key in at_point.values("per_key") {
             let own = at_point.only("per_key", per_key.clone());
-            let expected = own.rows().next().and_then(|row| {
-                Some((row.text("filter"), row.number("model")? * row.number("queries")?))
-            });
+            let expected = own
+                .rows()
+                .next()
+                .and_then(|row| Some((row.text("filter"), row.number("model")? * row.number("queries")?)));
             if expected.is_some_and(|(filter, count)| wanted(&filter) && count >= ENOUGH) {
                 evidence.push(fit(&own, &format!("{point}, {per_key} queries a key"), model));
             }

@@ -267,7 +267,7 @@ impl Experiment for ShortFingerprints {
                     let own = own.only("bits", bits.clone());
                     lines.push(failures(&own, format!("f = {bits}"), look));
                     let chance = |(keys, groups): (f64, f64)| (keys, -f64::exp_m1(-groups));
-                    let model = own.means("keys", "expected_groups").into_iter().map(chance).collect();
+                    let model = own.means("keys", "expected_groups").into_iter().map(chance).collect::<Vec<_>>();
                     lines.push(Curve::model(format!("f = {bits}, a group by Lemma 2"), look, model));
                 }
                 Picture {
@@ -346,6 +346,6 @@ fn failures(table: &Table, label: String, look: usize) -> Curve {
         let share = (own.first("keys").unwrap_or(f64::NAN), yes as f64 / of as f64);
         (share, crate::interval::wilson(yes, of, crate::interval::Z95))
     };
-    let (points, intervals) = table.values("keys").into_iter().map(at).unzip();
+    let (points, intervals): (Vec<_>, Vec<_>) = table.values("keys").into_iter().map(at).unzip();
     Curve::measured(label, look, points).within(intervals)
 }

@@ -5,7 +5,6 @@ use crate::experiment::{
     Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Setup, Size, Statement, Table, TaskError,
     line,
 };
-use crate::statistics;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use twiceshy::CuckooFilter;
@@ -212,11 +211,5 @@ impl Experiment for SimplifiedFilters {
 
 /// The mean loads over the bits, with 95 % intervals.
 fn loads(table: &Table, column: &str, label: String, look: usize) -> Curve {
-    let at = |(bits, mean): (f64, f64)| {
-        let found = statistics::mean(&table.only("bits", bits).sample(column).values(), 0.05);
-        let ends = (found.low, found.high);
-        ((bits, mean), if found.low.is_finite() { ends } else { (mean, mean) })
-    };
-    let (points, intervals) = table.means("bits", column).into_iter().map(at).unzip();
-    Curve::measured(label, look, points).within(intervals)
+    Curve::measured(label, look, table.means("bits", column))
 }

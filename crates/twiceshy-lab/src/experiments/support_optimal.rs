@@ -204,8 +204,7 @@ impl Experiment for SupportOptimal {
         let table = &table.only("bits", BITS);
         let curve = |(look, filter): (usize, &str)| {
             let own = table.only("filter", filter);
-            let bits = crate::experiment::contest::bits_per_key_label(&own).unwrap_or_default();
-            Curve::measured(format!("{filter}, {bits}"), look, own.means("support", "false_positives"))
+            Curve::measured(filter, look, own.means("support", "false_positives"))
         };
         let own = table.only("filter", FILTERS[0]);
         let mut lines: Vec<Curve> = [(5, FILTERS[0]), (1, FILTERS[1])].map(curve).into();

@@ -193,7 +193,7 @@ impl Experiment for Throughput {
             name: format!("throughput-{what}"),
             title: format!("Million {what} per second"),
             x: Axis::own_range("load: keys over cells or slots"),
-            y: Axis::linear(format!("million {what} per second")),
+            y: Axis::linear(format!("million {what} per second, median over trials")),
             lines: FILTERS.iter().map(|(filter, look, ..)| curve(table, filter, *look, column)).collect(),
         };
         vec![picture("insertions", "million_insertions_per_second"), picture("queries", "million_queries_per_second")]
@@ -263,6 +263,5 @@ impl Experiment for Throughput {
 
 fn curve(table: &Table, filter: &str, look: usize, column: &str) -> Curve {
     let own = table.only("filter", filter);
-    let full = own.rows().last().and_then(|row| row.number("bits_per_key")).unwrap_or(f64::NAN);
-    Curve::measured(format!("{filter}, {full:.2} bits a key when full"), look, own.means("load", column))
+    Curve::measured(filter, look, own.medians("load", column))
 }

@@ -132,7 +132,10 @@ impl Experiment for UnequalRanges {
         let of = |(at, kinds): (At, Vec<Kind>)| kinds.into_iter().map(move |kind| Run { kind, at });
         let (long, others): (Vec<Run>, Vec<Run>) =
             points(setup.size).into_iter().flat_map(of).partition(|run| is_long(run.at));
-        let few = |point: Point| Point { name: format!("{}, long", point.name), ..point.at_most(2) };
+        let few = |point: Point| {
+            let name = format!("{}, long", point.name);
+            point.at_most(2).named(name)
+        };
         let long = Run::points(&long, setup).into_iter().map(few);
         Run::points(&others, setup).into_iter().chain(long).collect()
     }

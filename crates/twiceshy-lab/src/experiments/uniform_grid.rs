@@ -396,7 +396,7 @@ pub(super) fn pictures(experiment: &str, table: &Table, kinds: &[Kind]) -> Vec<P
             pictures.push(Picture {
                 name: contest::file_name(&format!("{experiment} {bits} bits {per_key}")),
                 title: format!("{bits} bits a cell, {per_key} queries a key"),
-                x: Axis::linear(format!("A/S: absent keys asked for over stored keys; {bits} bits a cell")),
+                x: Axis::log("A/S: absent keys asked for over stored keys"),
                 y: Axis::log("false-positive rate"),
                 lines: kinds.iter().flat_map(|kind| curves(&own, kind.contender(width))).collect(),
             });
@@ -407,8 +407,10 @@ pub(super) fn pictures(experiment: &str, table: &Table, kinds: &[Kind]) -> Vec<P
 
 fn curves(table: &Table, contender: Contender) -> Vec<Curve> {
     let own = table.only("filter", contender.label.as_str());
-    let Some(bits) = contest::bits_per_key_label(&own) else { return Vec::new() };
-    let measured = Curve::measured(format!("{}, {bits}", contender.label), contender.look, own.means("ratio", "fpr"));
+    if own.is_empty() {
+        return Vec::new();
+    }
+    let measured = Curve::measured(contender.label.as_str(), contender.look, own.means("ratio", "fpr"));
     let model = Curve::model(format!("{}, model", contender.label), contender.look, own.means("ratio", "model"));
     vec![measured, model]
 }

@@ -126,18 +126,14 @@ impl Experiment for WhittlingStream {
     fn pictures(&self, table: &Table) -> Vec<Picture> {
         let curve = |contender: Contender| {
             let own = table.only("filter", contender.label.as_str());
-            let bits = contest::bits_per_key_label(&own)?;
-            Some(Curve::measured(
-                format!("{}, {bits}", contender.label),
-                contender.look,
-                own.means("ratio", "final_rate"),
-            ))
+            let rates = own.medians("ratio", "final_rate");
+            (!own.is_empty()).then(|| Curve::measured(contender.label, contender.look, rates))
         };
         vec![Picture {
             name: self.name().into(),
             title: "What is left of a whittled stream".into(),
-            x: Axis::linear("|Q|/|S| at the beginning"),
-            y: Axis::linear("false-positive rate of the last round"),
+            x: Axis::log("|Q|/|S| at the beginning"),
+            y: Axis::linear("false-positive rate of the last round, median over trials"),
             lines: contenders(BITS).into_iter().filter_map(curve).collect(),
         }]
     }

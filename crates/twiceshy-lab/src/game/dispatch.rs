@@ -35,6 +35,11 @@ enum ListSize {
     Bytes(u64),
 }
 
+/// A filter from outside has no recipe.
+fn foreign() -> GameError {
+    GameError::Setting("a filter from outside cannot be attacked: choose one of this project's".into())
+}
+
 impl Recipe {
     /// The filter that a user gets for this many keys and this rate.
     pub fn named(name: impl Into<FilterName>, keys: u64, rate: f64) -> Result<Recipe, GameError> {
@@ -46,6 +51,7 @@ impl Recipe {
                 let (cells, width) = Kind::FullKey.geometry(keys, rate)?;
                 (cells, width + CACHE_BITS)
             }
+            FilterName::Foreign => return Err(foreign()),
             FilterName::Bloom | FilterName::BlockedBloom | FilterName::BloomListed => {
                 (Layout::Bits.cells(keys)?, bloom_bits(name, rate)?)
             }
@@ -57,6 +63,7 @@ impl Recipe {
     pub(super) fn of(spec: &FilterSpec, cells: u64, keys: u64) -> Result<Recipe, GameError> {
         match spec.name {
             FilterName::Ours(_) => Recipe::ours(spec, cells, keys),
+            FilterName::Foreign => Err(foreign()),
             FilterName::CuckooCache => {
                 let cache = spec.cache_bits.unwrap_or(CACHE_BITS);
                 let bits = spec.bits.checked_sub(cache).filter(|left| *left >= 2).ok_or_else(|| {

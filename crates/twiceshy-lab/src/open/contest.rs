@@ -1,17 +1,13 @@
 //! An experiment with any filters and any workloads.
 
 use super::{Foreign, ForeignTraffic, Traffic, Uniform};
-use crate::experiment::contest::{self, COLUMNS, bits_per_key_label, file_name};
+use crate::experiment::contest::{self, COLUMNS, file_name};
 use crate::experiment::{
     Axis, Budget, Contender, Curve, Evidence, Experiment, Picture, Point, Setup, Size, Statement, Table,
 };
 use crate::replay::{FilterName, Memory};
-use crate::statistics;
 use crate::workload::Workload;
 use twiceshy::Kind;
-
-/// The probability that an interval in a picture does not hold the mean.
-const DRAWN_ERROR: f64 = 0.05;
 
 /// Filters that are measured on the same keys and queries, over A/S: the experiment of the papers, for filters and
 /// workloads of any origin.
@@ -267,17 +263,10 @@ impl Experiment for OpenContest {
     }
 }
 
-/// A filter's rates over A/S with their intervals, and its memory in the label.
+/// A filter's rates over A/S with their intervals; `None` if it was not measured.
 fn curve(here: &Table, filter: &Contender) -> Option<Curve> {
     let own = here.only("filter", filter.label.as_str());
-    let label = format!("{}, {}", filter.label, bits_per_key_label(&own)?);
-    let points = own.means("ratio", "fpr");
-    let interval = |ratio: f64| {
-        let interval = statistics::mean(&own.only("ratio", ratio).sample("fpr").values(), DRAWN_ERROR);
-        (interval.low.max(0.0), interval.high)
-    };
-    let intervals = points.iter().map(|(ratio, _)| interval(*ratio)).collect();
-    Some(Curve::measured(label, filter.look, points).within(intervals))
+    (!own.is_empty()).then(|| Curve::measured(filter.label.as_str(), filter.look, own.means("ratio", "fpr")))
 }
 
 #[cfg(test)]

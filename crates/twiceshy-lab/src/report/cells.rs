@@ -4,19 +4,27 @@ use super::number::{grouped, plain, scientific};
 use crate::experiment::{Table, Value};
 use maud::{Markup, html};
 
-/// The most lines shown on the page. More would make it slow to open; the CSV file has them all.
-const MOST_LINES: usize = 2000;
+/// The most lines shown on the page, which is kept small enough to be sent around; the CSV file has them all.
+const MOST_LINES: usize = 100;
+
+/// The columns that are the same in every line of a run: the head of the page has them.
+const OF_RUN: [&str; 3] = ["size", "seed", "version"];
 
 /// The table as markup, for a box that scrolls.
 pub(super) fn table(table: &Table) -> Markup {
-    let styles: Vec<Style> = table.columns().iter().map(|column| Style::of(table, column)).collect();
+    let shown = |(_, column): &(usize, &String)| !OF_RUN.contains(&column.as_str());
+    let columns: Vec<(usize, &String, Style)> = table
+        .columns()
+        .iter()
+        .enumerate()
+        .filter(shown)
+        .map(|(at, column)| (at, column, Style::of(table, column)))
+        .collect();
     html! {
         table.data {
-            thead { tr { @for (column, style) in table.columns().iter().zip(&styles) {
-                th scope="col" class=[style.class()] { (column) }
-            } } }
+            thead { tr { @for (_, column, style) in &columns { th scope="col" class=[style.class()] { (column) } } } }
             tbody { @for row in table.rows().take(MOST_LINES) {
-                tr { @for (value, style) in row.values().iter().zip(&styles) {
+                tr { @for (value, style) in columns.iter().filter_map(|(at, _, style)| Some((row.values().get(*at)?, style))) {
                     td class=[style.class()] { (style.text(value)) }
                 } }
             } }
@@ -27,7 +35,7 @@ pub(super) fn table(table: &Table) -> Markup {
 /// A note about lines that are left out of the page, if there are any.
 pub(super) fn left_out(table: &Table) -> Option<String> {
     let rest = table.len().checked_sub(MOST_LINES).filter(|rest| *rest > 0)?;
-    Some(format!("{} further lines are in the CSV file only.", grouped(rest as u64)))
+    Some(format!("These are the first {MOST_LINES}. {} further lines are in the CSV file only.", grouped(rest as u64)))
 }
 
 /// The number format of a column: the same for all its values, so that they can be compared.
@@ -112,7 +120,21 @@ mod tests {
         (0..MOST_LINES as u64).for_each(|i| long.push(line![i]));
         assert_eq!(left_out(&long), None);
         (0..1500u64).for_each(|i| long.push(line![i]));
-        assert_eq!(left_out(&long).as_deref(), Some("1,500 further lines are in the CSV file only."));
+        assert_eq!(
+            left_out(&long).as_deref(),
+            Some("These are the first 100. 1,500 further lines are in the CSV file only.")
+        );
         assert_eq!(table(&long).into_string().matches("<tr>").count(), MOST_LINES + 1);
+    }
+
+    #[test]
+    fn what_is_the_same_for_a_whole_run_is_not_repeated_in_every_line() {
+        let mut of_run = Table::new(["rate", "size", "seed", "version", "trial"]);
+        of_run.push(line![0.5, "quick", 7u32, "0.1.0", 3u32]);
+        let text = table(&of_run).into_string();
+        assert!(
+            text.contains(">0.5<") && text.contains(">3<") && !text.contains("quick") && !text.contains("seed"),
+            "{text}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Draws the pictures and the page of a folder of data.
 
-use super::{DrawError, Report, Section, page, svg};
-use crate::experiment::{Experiment, Folder, FolderError, write_whole};
+use super::{DrawError, Report, Section, findings_page, gaps, page, svg};
+use crate::experiment::{Experiment, Folder, FolderError, Setup, write_whole};
 use std::path::PathBuf;
 
 /// The result of drawing.
@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub struct Drawn {
     /// The page.
     pub page: PathBuf,
+    /// The page of findings, for the papers' authors.
+    pub findings: PathBuf,
     /// Its content.
     pub sections: Vec<Section>,
 }
@@ -36,9 +38,13 @@ pub enum ReportError {
 /// Draws every experiment that the folder has data of.
 pub fn draw(folder: &Folder, experiments: &[&dyn Experiment]) -> Result<Drawn, ReportError> {
     let facts = folder.facts();
-    let mut sections = Vec::new();
+    let setup = Setup::new(facts.size, facts.seed);
+    let (mut sections, mut absent) = (Vec::new(), Vec::new());
     for experiment in experiments {
-        let Some(table) = folder.table(*experiment)? else { continue };
+        let Some(table) = folder.table(*experiment)?.filter(|table| !table.is_empty()) else {
+            absent.push(gaps::absent(folder, *experiment));
+            continue;
+        };
         let pictures = experiment.pictures(&table);
         for picture in &pictures {
             let drawing = svg(picture).map_err(|error| ReportError::Picture { name: picture.name.clone(), error })?;
@@ -46,20 +52,24 @@ pub fn draw(folder: &Folder, experiments: &[&dyn Experiment]) -> Result<Drawn, R
         }
         sections.push(Section {
             name: experiment.name().to_owned(),
+            measures: experiment.measures().to_owned(),
             claim: experiment.claim().to_owned(),
             source: experiment.source().to_owned(),
             method: experiment.method(facts.size),
             findings: experiment.findings(&table, facts.size),
             pictures,
+            gaps: gaps::of_table(*experiment, &setup, &table),
             table,
-            seconds: None,
+            origin: folder.origin(*experiment),
         });
     }
     if sections.is_empty() {
         return Err(ReportError::Nothing(folder.path().to_owned()));
     }
-    let report = Report { version: facts.version.clone(), seed: facts.seed, size: facts.size, sections };
+    let report = Report { version: facts.version.clone(), seed: facts.seed, size: facts.size, sections, absent };
     let path = folder.path().join("report.html");
     write_whole(&path, page(&report).as_bytes())?;
-    Ok(Drawn { page: path, sections: report.sections })
+    let findings = folder.path().join("findings.html");
+    write_whole(&findings, findings_page(&report).as_bytes())?;
+    Ok(Drawn { page: path, findings, sections: report.sections })
 }

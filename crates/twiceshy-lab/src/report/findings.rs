@@ -1,5 +1,6 @@
 //! The papers' statements next to the measurements, as markup.
 
+use super::shell::words;
 use crate::experiment::{Finding, Verdict};
 use maud::{Markup, html};
 
@@ -7,11 +8,11 @@ use maud::{Markup, html};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Score {
     pub(super) agree: usize,
-    /// With or without a reason.
+    /// They differ, with a reason.
     pub(super) differ: usize,
-    /// The differing ones without a reason.
-    pub(super) unexplained: usize,
     pub(super) open: usize,
+    /// They differ, without a reason.
+    pub(super) unexplained: usize,
 }
 
 impl Score {
@@ -21,14 +22,28 @@ impl Score {
             match finding.verdict {
                 Verdict::Agrees => score.agree += 1,
                 Verdict::Differs(_) => score.differ += 1,
-                Verdict::Unexplained => {
-                    score.differ += 1;
-                    score.unexplained += 1;
-                }
+                Verdict::Unexplained => score.unexplained += 1,
                 Verdict::Open(_) => score.open += 1,
             }
         }
         score
+    }
+
+    /// How many there are of each, in words: "3 agree, 1 is open".
+    pub(super) fn told(self) -> String {
+        let part = |count: usize, one: &str, many: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            count => Some(format!("{count} {many}")),
+        };
+        let parts = [
+            part(self.agree, "agrees", "agree"),
+            part(self.differ, "differs, with a reason", "differ, with a reason"),
+            part(self.open, "is open", "are open"),
+            part(self.unexplained, "differs without a reason", "differ without a reason"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "none was tested".into() } else { parts.join(", ") }
     }
 }
 
@@ -42,10 +57,10 @@ pub(super) fn table(findings: &[Finding]) -> Markup {
             tbody { @for finding in findings {
                 tr {
                     td data-label="The paper" {
-                        (finding.paper)
-                        @if !finding.tested.is_empty() { " " span.tested { "Tested: " (finding.tested) "." } }
+                        (words(&finding.paper))
+                        @if !finding.tested.is_empty() { " " span.tested { "Tested: " (words(&finding.tested)) "." } }
                     }
-                    td data-label="Measured" { (finding.measured) }
+                    td data-label="Measured" { (words(&finding.measured)) }
                     td data-label="Verdict" { (verdict(&finding.verdict)) }
                 }
             } }
@@ -53,7 +68,8 @@ pub(super) fn table(findings: &[Finding]) -> Markup {
     }
 }
 
-fn verdict(verdict: &Verdict) -> Markup {
+/// A verdict with its reason.
+pub(super) fn verdict(verdict: &Verdict) -> Markup {
     let (class, word, why) = match verdict {
         Verdict::Agrees => ("agrees", "agrees", None),
         Verdict::Differs(why) => ("differs", "differs", Some(why)),
@@ -62,7 +78,7 @@ fn verdict(verdict: &Verdict) -> Markup {
     };
     html! {
         span class={ "verdict " (class) } { (word) }
-        @if let Some(why) = why { " " span.why { (why) } }
+        @if let Some(why) = why { " " span.why { (words(why)) } }
     }
 }
 
@@ -76,7 +92,8 @@ mod tests {
         let of = |value: f64| Statement::new("a", "b").every(vec![Evidence::exact("c", value).below(1.0)]);
         let reason = Statement::new("the table is fuller", "load").every(vec![Evidence::exact("", 0.5).below(1.0)]);
         let findings = [of(0.5), of(2.0).because(reason), of(2.0), of(f64::NAN)].map(|statement| statement.judge());
-        assert_eq!(Score::of(&findings), Score { agree: 1, differ: 2, unexplained: 1, open: 1 });
+        assert_eq!(Score::of(&findings), Score { agree: 1, differ: 1, open: 1, unexplained: 1 });
+        assert_eq!(Score::of(&findings[..2]).told(), "1 agrees, 1 differs, with a reason");
         let text = table(&findings).into_string();
         for words in [
             "agrees</span>",

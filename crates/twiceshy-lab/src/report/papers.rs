@@ -37,3 +37,46 @@ pub(super) const PAPERS: [Paper; 5] = [
         year: 2021,
     },
 ];
+
+/// Whose statement it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Author {
+    /// The paper with this place in [`PAPERS`].
+    Paper(usize),
+    /// This project.
+    Own,
+}
+
+impl Author {
+    /// All of them, in the order of the page.
+    pub(super) fn all() -> impl Iterator<Item = Author> {
+        (0..PAPERS.len()).map(Author::Paper).chain([Author::Own])
+    }
+
+    /// Whose statement this is: that of the paper that it names first, of this project if it says so, and otherwise that
+    /// of the paper in the experiment's source.
+    pub(super) fn of(statement: &str, source: &str) -> Author {
+        let lower = statement.to_lowercase();
+        if lower.starts_with("this project") || lower.starts_with("docs/") || lower.contains("(this project") {
+            return Author::Own;
+        }
+        let number = |text: &str| PAPERS.iter().position(|paper| text.starts_with(paper.number)).map(Author::Paper);
+        number(statement).or_else(|| number(source)).unwrap_or(Author::Own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_belongs_to_the_paper_that_it_names_or_that_of_its_source() {
+        let of = |statement| Author::of(statement, "001, section 2 and Lemma 13");
+        assert_eq!(of("Lemma 9: O(n) bits"), Author::Paper(1));
+        assert_eq!(of("004 Theorem 1: the rate is ε"), Author::Paper(4));
+        assert_eq!(of("This project's: it loses"), Author::Own);
+        assert_eq!(of("docs/broom.md, beyond 001: nor does it lose"), Author::Own);
+        assert_eq!(of("The exact law of selectors (this project's)"), Author::Own);
+        assert_eq!(Author::of("no filter is better", "this project: no paper has it"), Author::Own);
+    }
+}

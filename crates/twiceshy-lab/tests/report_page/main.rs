@@ -6,7 +6,7 @@ mod foreign;
 mod samples;
 
 use browser::{browser, look_at};
-use twiceshy_lab::report::page;
+use twiceshy_lab::report::{findings_page, page};
 
 #[test]
 fn the_page_is_correct_on_phones_and_desktops_in_light_and_dark() {
@@ -20,6 +20,14 @@ fn the_page_is_correct_on_phones_and_desktops_in_light_and_dark() {
 }
 
 #[test]
+fn the_page_of_findings_is_correct_on_phones_and_desktops_in_light_and_dark() {
+    let Some(browser) = browser() else { return println!("skipped: no Chromium; set CHROMIUM to its path") };
+    let seen = look_at(&browser, &findings_page(&samples::report()));
+    assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
+    assert!(seen.frames == 4 && seen.least_contrast >= 4.5, "{seen:?}");
+}
+
+#[test]
 fn a_report_named_in_the_environment_is_correct() {
     let Some(path) = std::env::var_os("TWICESHY_REPORT") else {
         return println!("skipped: TWICESHY_REPORT is not set");
@@ -27,7 +35,7 @@ fn a_report_named_in_the_environment_is_correct() {
     let Some(browser) = browser() else { return println!("skipped: no Chromium; set CHROMIUM to its path") };
     let seen = look_at(&browser, &std::fs::read_to_string(path).expect("the report at TWICESHY_REPORT"));
     assert!(seen.faults.is_empty(), "{:#?}", seen.faults);
-    assert!(seen.frames == 4 && seen.pictures > 0, "{seen:?}");
+    assert!(seen.frames == 4 && seen.texts > 0, "{seen:?}");
 }
 
 #[test]

@@ -274,7 +274,7 @@ fn curve(
         }
     }
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let drawn = points.iter().map(|(x, interval)| (*x, interval.estimate)).collect();
+    let drawn = points.iter().map(|(x, interval)| (*x, interval.estimate)).collect::<Vec<_>>();
     let finite = points.iter().all(|(_, interval)| interval.low.is_finite() && interval.high.is_finite());
     let curve = Curve::measured(label, look, drawn);
     if finite { curve.within(points.iter().map(|(_, it)| (it.low, it.high)).collect()) } else { curve }

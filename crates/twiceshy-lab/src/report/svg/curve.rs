@@ -26,7 +26,7 @@ pub(super) struct Placed {
 pub(super) fn placed(curve: &Curve, x_ruler: &Ruler, y_ruler: &Ruler) -> Placed {
     let mut placed = Placed::default();
     let mut run = Vec::new();
-    let intervals = curve.intervals.iter().flatten().map(Some).chain(std::iter::repeat(None));
+    let intervals = curve.intervals.iter().copied().chain(std::iter::repeat(None));
     for ((x, y), interval) in curve.points.iter().zip(intervals) {
         let spots = (x_ruler.spot(*x), y_ruler.spot(*y));
         if let (Some(Spot::On(x)), Some(Spot::On(y))) = spots {
@@ -41,7 +41,7 @@ pub(super) fn placed(curve: &Curve, x_ruler: &Ruler, y_ruler: &Ruler) -> Placed 
             _ => {}
         }
         if let Some((low, high)) = interval
-            && let (Some(low), Some(high)) = (y_ruler.end(*low), y_ruler.end(*high))
+            && let (Some(low), Some(high)) = (y_ruler.end(low), y_ruler.end(high))
         {
             placed.bars.push((x, low, high));
         }
@@ -60,7 +60,7 @@ pub(super) fn shapes(curve: &Curve, placed: &Placed, order: usize) -> Result<Str
         long.try_for_each(|run| pen.line(run, width))
     })?;
     let points = drawn(|pen| {
-        placed.bars.iter().try_for_each(|(x, low, high)| marks::bar(pen, *x, *low, *high))?;
+        thinned(&placed.bars).try_for_each(|(x, low, high)| marks::bar(pen, x, low, high))?;
         let runs = placed.runs.iter();
         // A model has no markers, except for a single point, which would otherwise be invisible.
         let marked = runs.filter(|run| curve.kind == Kind::Measured || run.len() == 1);
@@ -108,6 +108,18 @@ fn apart(points: impl Iterator<Item = Point>) -> impl Iterator<Item = Point> {
         let far = last.is_none_or(|(a, b)| (x - a).hypot(y - b) >= APART);
         if far {
             last = Some((*x, *y));
+        }
+        far
+    })
+}
+
+/// The intervals without those whose caps would touch those of the one before.
+fn thinned(bars: &[(f64, f64, f64)]) -> impl Iterator<Item = (f64, f64, f64)> {
+    let mut last = f64::NEG_INFINITY;
+    bars.iter().copied().filter(move |(x, ..)| {
+        let far = (x - last).abs() >= APART;
+        if far {
+            last = *x;
         }
         far
     })

@@ -6,6 +6,8 @@ use crate::report::looks::Marker;
 /// The distance from a marker's centre to its edge.
 pub(super) const REACH: f64 = 4.0;
 const STROKE: f64 = 1.5;
+/// Half the width of an interval's caps.
+const CAP: f64 = 2.5;
 
 /// Draws the marker of a look.
 pub(super) fn marker(pen: &Pen<'_>, shape: Marker, at: Point) -> Result<(), Fault> {
@@ -26,6 +28,12 @@ pub(super) fn marker(pen: &Pen<'_>, shape: Marker, at: Point) -> Result<(), Faul
         Marker::Right => pen.fill(&polygon(&RIGHT)),
         Marker::Left => pen.fill(&polygon(&RIGHT.map(|(x, y)| (-x, y)))),
         Marker::Hourglass => pen.fill(&polygon(&HOURGLASS)),
+        Marker::Pentagon => pen.fill(&polygon(&pentagon())),
+        Marker::HollowPentagon => pen.outline(&polygon(&pentagon()), STROKE),
+        Marker::Bar => pen.fill(&polygon(&BAR)),
+        Marker::Down => pen.fill(&polygon(&TRIANGLE.map(|(x, y)| (x, -y)))),
+        Marker::HollowHourglass => pen.outline(&polygon(&HOURGLASS), STROKE),
+        Marker::Dash => pen.fill(&polygon(&BAR.map(|(x, y)| (y, x)))),
     }
 }
 
@@ -37,8 +45,9 @@ pub(super) fn zero(pen: &Pen<'_>, at: Point, on_x: bool) -> Result<(), Fault> {
 
 /// An interval: a line with caps.
 pub(super) fn bar(pen: &Pen<'_>, x: f64, low: f64, high: f64) -> Result<(), Fault> {
-    pen.line(&[(x, low), (x, high)], 1.2)?;
-    [low, high].into_iter().try_for_each(|y| pen.line(&[(x - 3.0, y), (x + 3.0, y)], 1.2))
+    // One stroke, since a page has thousands of them.
+    let (left, right) = (x - CAP, x + CAP);
+    pen.line(&[(left, low), (right, low), (x, low), (x, high), (left, high), (right, high)], 1.0)
 }
 
 const SQUARE: [Point; 4] = [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)];
@@ -46,6 +55,7 @@ const TRIANGLE: [Point; 3] = [(0.0, -1.15), (1.05, 0.8), (-1.05, 0.8)];
 const DIAMOND: [Point; 4] = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
 const RIGHT: [Point; 3] = [(1.15, 0.0), (-0.85, 1.1), (-0.85, -1.1)];
 const HOURGLASS: [Point; 4] = [(-1.0, -1.15), (1.0, -1.15), (-1.0, 1.15), (1.0, 1.15)];
+const BAR: [Point; 4] = [(-0.4, -1.2), (0.4, -1.2), (0.4, 1.2), (-0.4, 1.2)];
 const UPRIGHT: [[Point; 2]; 2] = [[(-1.2, 0.0), (1.2, 0.0)], [(0.0, -1.2), (0.0, 1.2)]];
 const SLANTED: [[Point; 2]; 2] = [[(-0.9, -0.9), (0.9, 0.9)], [(-0.9, 0.9), (0.9, -0.9)]];
 
@@ -54,6 +64,14 @@ fn round(radius: f64) -> [Point; 16] {
     std::array::from_fn(|i| {
         let (sin, cos) = (i as f64 * std::f64::consts::PI / 8.0).sin_cos();
         (radius * cos, radius * sin)
+    })
+}
+
+/// Five corners, one of them on top.
+fn pentagon() -> [Point; 5] {
+    std::array::from_fn(|i| {
+        let (sin, cos) = (i as f64 * std::f64::consts::TAU / 5.0).sin_cos();
+        (1.1 * sin, -1.1 * cos)
     })
 }
 

@@ -93,8 +93,8 @@ pub(super) fn y_span(picture: &Picture) -> Span {
     // An interval that nearly reaches zero would extend the axis by many decades.
     let least = if scale == Scale::Log && positive.is_finite() { positive / 10.0 } else { f64::NEG_INFINITY };
     let ends = picture.lines.iter().flat_map(|line| {
-        let known = line.points.iter().zip(line.intervals.iter().flatten());
-        known.filter(|((x, y), _)| x.is_finite() && y.is_finite()).flat_map(|(_, (low, high))| [*low, *high])
+        let known = line.points.iter().zip(&line.intervals).filter(|((x, y), _)| x.is_finite() && y.is_finite());
+        known.filter_map(|(_, interval)| *interval).flat_map(|(low, high)| [low, high])
     });
     Span::over(scale, placed(picture).map(|(_, y)| y).chain(ends.filter(|end| *end >= least)))
 }

@@ -14,6 +14,8 @@ pub(super) struct Tick {
 
 /// About how many labels an axis has.
 const WANTED: f64 = 5.0;
+/// The most decades with labels for 2 and 5: A/S from 1 to 100 has them.
+const TWOS_AND_FIVES: f64 = 2.2;
 /// The most decades with lines for 2 to 9.
 const MINOR_DECADES: f64 = 9.0;
 
@@ -82,7 +84,7 @@ fn log(low: f64, high: f64) -> Vec<Tick> {
     let place = |exponent: f64| (exponent - low) / (high - low);
     let (first, last) = ((low - 1e-9).floor() as i32, (high + 1e-9).ceil() as i32);
     let (decades, stride) = (high - low, stride(high - low));
-    let between = decades < 1.5;
+    let between = decades < TWOS_AND_FIVES;
     let short = low > -3.001 && high < 4.001;
     let mut ticks = Vec::new();
     for power in first..=last {
@@ -137,8 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn a_log_axis_has_powers_of_ten_and_within_a_decade_twos_and_fives() {
-        assert_eq!(labels(Scale::Log, &[1.0, 100.0]), ["1", "10", "100"]);
+    fn a_log_axis_has_powers_of_ten_and_within_two_decades_twos_and_fives() {
+        assert_eq!(labels(Scale::Log, &[1.0, 100.0]), ["1", "2", "5", "10", "20", "50", "100"]);
+        assert_eq!(labels(Scale::Log, &[1.0, 1000.0]), ["1", "10", "100", "1,000"]);
         assert_eq!(labels(Scale::Log, &[3e-7, 0.02]), ["10⁻⁶", "10⁻⁵", "10⁻⁴", "10⁻³", "10⁻²"]);
         assert_eq!(labels(Scale::Log, &[0.3, 0.9]), ["0.2", "0.5", "1"]);
         let all = ticks(Span::over(Scale::Log, [1.0, 100.0].into_iter()));

@@ -2,18 +2,21 @@
 
 mod subject;
 
+use crate::baseline::Bloom;
 use crate::experiment::{
     Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Setup, Size, Statement, Table, TaskError,
     line,
 };
 use crate::fixed_set::FixedSet;
+use crate::replay::FilterSpec;
 use crate::workload::firehose::Firehose;
 use crate::workload::firehose::life::PowExp;
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use std::time::Instant;
-use subject::Make;
+use subject::{Make, Timed};
 use twiceshy::Kind;
+use twiceshy::cuckoo::CuckooFilter;
 use twiceshy::hash::HashKey;
 use twiceshy::remote::Key;
 
@@ -73,8 +76,25 @@ struct Run {
 
 impl Run {
     fn measure(&self, keys: &Keys, remote: FixedSet, asked: &[[u8; 8]], hash: HashKey) -> Result<Vec<Line>, TaskError> {
-        let most = self.loads.iter().copied().fold(0.0, f64::max);
-        let mut filter = self.make.build(self.slots, CELL, (self.slots as f64 * most) as u64, hash, remote)?;
+        match self.make {
+            Make::Ours(kind, bits) => {
+                let options =
+                    FilterSpec::new(kind, bits).options(self.slots).ok_or_else(|| TaskError::new("a rival"))?;
+                self.time(options.build(hash, remote).map_err(TaskError::new)?, keys, asked)
+            }
+            Make::PartialKey => {
+                let options = CuckooFilter::with_cells(self.slots, CELL).tables(2).cells_per_bucket(4);
+                self.time(options.build(hash).map_err(TaskError::new)?, keys, asked)
+            }
+            Make::Bloom => {
+                let most = self.loads.iter().copied().fold(0.0, f64::max);
+                let keys_when_full = (self.slots as f64 * most) as u64;
+                self.time(Bloom::new(self.slots, CELL, keys_when_full, hash), keys, asked)
+            }
+        }
+    }
+
+    fn time(&self, mut filter: impl Timed, keys: &Keys, asked: &[[u8; 8]]) -> Result<Vec<Line>, TaskError> {
         let (mut lines, mut filled) = (Vec::new(), 0);
         for &load in self.loads {
             let until = (self.slots as f64 * load) as u64;

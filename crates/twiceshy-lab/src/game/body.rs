@@ -28,7 +28,9 @@ impl Plan {
     /// An empty filter under a hash key.
     pub(super) fn build(&self, hash: HashKey) -> Result<Body, GameError> {
         match self {
-            Plan::Ours { options, remote } => Ok(Body::Ours(options.build(hash, remote.open())?, Arc::clone(options))),
+            Plan::Ours { options, remote } => {
+                Ok(Body::Ours(Box::new(options.build(hash, remote.open())?), Arc::clone(options)))
+            }
             &Plan::Bloom { cells, bits, keys, is_blocked: false } => {
                 Ok(Body::Bloom(Bloom::new(cells, bits, keys, hash)))
             }
@@ -48,7 +50,7 @@ impl Plan {
 #[derive(Clone)]
 pub(super) enum Body {
     /// With the options that recover it.
-    Ours(AnyFilter, Arc<dyn Make<AnyRemote>>),
+    Ours(Box<AnyFilter>, Arc<dyn Make<AnyRemote>>),
     Bloom(Bloom),
     Blocked(BlockedBloom),
 }

@@ -3,7 +3,6 @@
 use crate::open::Foreign;
 use crate::replay::{FilterName, FilterSpec, RemoteName};
 use twiceshy::Kind;
-use twiceshy::hash::HashKind;
 
 /// The look of a second broom filter beside the first, such as an older one.
 pub const SECOND_BROOM: usize = 19;
@@ -27,10 +26,8 @@ impl Contender {
 
     /// The same filter over the mirror of its cells, if it is of the cuckoo family. The mirror is filled fastest and
     /// knows the owners of the smallest fingerprints. The remote's cost is not part of the comparison.
-    /// Its keys are not chosen by an attacker, so the faster hash will do.
     #[must_use]
     pub fn over_mirror(mut self) -> Contender {
-        self.spec.hash = HashKind::Xxh3;
         // Only a remote by hash lets the remembering filter list exceptions.
         if FilterName::OVER_BUCKETS.contains(&self.spec.name) && self.spec.name != Kind::Remembering.into() {
             self.spec.remote = RemoteName::Mirror;
@@ -41,6 +38,14 @@ impl Contender {
     /// A filter from outside. Its memory is counted in cells of `bits` bits.
     pub fn foreign(foreign: Foreign, bits: u32) -> Contender {
         Contender::new(foreign.name().to_owned(), 13, FilterSpec::foreign(foreign, bits))
+    }
+
+    /// The same filter as streams are asked of it: over a mirror, and with the faster hash, since nobody attacks it.
+    #[must_use]
+    pub fn for_streams(self) -> Contender {
+        let mut contender = self.over_mirror();
+        contender.spec.hash = twiceshy::hash::HashKind::Xxh3;
+        contender
     }
 
     /// The plain cuckoo filter, 4 tables of 1 cell.

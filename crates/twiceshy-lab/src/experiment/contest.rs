@@ -70,7 +70,7 @@ impl Contest {
         };
         let numbered = self.contenders.iter().map(|(_, contender)| contender).enumerate();
         let comparison = Comparison {
-            filters: self.contenders.iter().map(|(_, contender)| contender.clone().over_mirror().spec).collect(),
+            filters: self.contenders.iter().map(|(_, contender)| contender.clone().for_streams().spec).collect(),
             memory: self.memory,
             ratio: self.ratio,
             queries: self.queries,

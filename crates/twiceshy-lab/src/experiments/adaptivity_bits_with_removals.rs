@@ -55,7 +55,7 @@ fn traffics(size: Size) -> &'static [Traffic] {
 
 /// The numbers of keys, and how many mistakes there are for each key.
 fn amounts(size: Size) -> (&'static [u64], f64) {
-    size.of((&[100, 800], 1.5), (&[500, 2_500], 1.25), (&[10_000, 100_000], 2.0))
+    size.of((&[100, 800], 1.5), (&[500, 2_500], 1.25), (&[10_000, 100_000], 1.25))
 }
 
 /// The adaptivity bits a key that Lemmas 9 and 15 allow: a mistake takes two on average, with c = 3 a phase has n/3 mistakes,
@@ -238,7 +238,7 @@ impl Experiment for AdaptivityBitsWithRemovals {
         let (sizes, a_key) = amounts(setup.size);
         let moves = setup.planted != Planted::WrongRule;
         let point = |(traffic, keys): (Traffic, u64)| {
-            let work = keys as f64 * (1.0 + a_key) * setup.size.pick(5e-5, 8e-5);
+            let work = keys as f64 * (1.0 + a_key) * setup.size.pick(2e-5, 5e-5);
             let settings = (traffic, keys, a_key, moves, (REMAINDER, LOOKS, REPLACED, AWAY));
             let name = format!("{}, {keys} keys", traffic.label());
             Point::new(name, work, &settings, move |seed| measure(traffic, keys, a_key, moves, seed))

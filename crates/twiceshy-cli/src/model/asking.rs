@@ -7,8 +7,8 @@ use std::num::NonZeroU64;
 /// The most absent keys for each stored one, and the most queries for each absent key: beyond them a model takes minutes.
 const MOST: f64 = 1_000.0;
 
-/// The most queries of all sampled buckets together.
-const MOST_SAMPLED: f64 = 2e9;
+/// The most steps of all sampled buckets together.
+const MOST_SAMPLED: f64 = 1e9;
 
 #[derive(clap::Args)]
 pub(super) struct Asking {
@@ -86,12 +86,13 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    /// The number of samples, if they do not take minutes.
-    pub(super) fn samples(&self, sizes: &Sizes) -> anyhow::Result<u64> {
-        let each = sizes.queries as f64 / sizes.buckets_per_table as f64;
+    /// The number of samples, if they do not take minutes. `rate` is about the share of the queries that are wrong before
+    /// anything is learned: each absent key is drawn, and each mistake is played.
+    pub(super) fn samples(&self, sizes: &Sizes, rate: f64) -> anyhow::Result<u64> {
+        let each = (sizes.absent as f64 + sizes.queries as f64 * rate) / sizes.buckets_per_table as f64;
         if self.samples.get() as f64 * each > MOST_SAMPLED {
             anyhow::bail!(
-                "--samples {} with {each:.0} queries for each bucket would take minutes: lower --samples, --ratio or --per-key",
+                "--samples {} with {each:.0} steps for each would take minutes: lower --samples, --ratio or --per-key, or raise --bits",
                 self.samples
             );
         }

@@ -64,8 +64,9 @@ struct Prediction {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let sizes = args.asking.sizes(args.cells.tables, 1)?;
-    let samples = args.sampling.samples(&sizes)?;
     let cyclic = args.cells.model(args.asking.load)?;
+    let first = cyclic.collision().first().copied().unwrap_or(1.0);
+    let samples = args.sampling.samples(&sizes, f64::from(args.cells.tables) * first)?;
     let (buckets, absent, queries, seed) = (sizes.buckets_per_table, sizes.absent, sizes.queries, args.sampling.seed);
     let equal = match args.law {
         Law::LongRun => cyclic.rate(buckets, absent, queries),

@@ -42,17 +42,18 @@ const MEASURED: u64 = 1 << 14;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let sizes = args.asking.sizes(2, 4)?;
-    let samples = args.sampling.samples(&sizes)?;
     if !(1..=62).contains(&args.bits) {
         anyhow::bail!("--bits must be from 1 to 62, not {}", args.bits);
     }
+    let values = (1u64 << args.bits) - 1;
+    let samples = args.sampling.samples(&sizes, 8.0 / values as f64)?;
     let load = args.asking.load;
     let occupancy = if load == 0.95 {
         Occupancy::two_by_four_at_95_percent()
     } else {
         Occupancy::measured(load, MEASURED, args.sampling.seed)?
     };
-    let model = SwappingModel::new(2, (1 << args.bits) - 1, occupancy)?;
+    let model = SwappingModel::new(2, values, occupancy)?;
     let estimate = model.rate(sizes.buckets_per_table, sizes.absent, sizes.queries, samples, args.sampling.seed);
     let prediction = Prediction {
         model: "swapping",

@@ -124,6 +124,8 @@ fn bad_numbers_for_a_model_are_refused_in_words() {
         ("swapping --load 1", "less load"),
         ("swapping --samples 0", "at least 1"),
         ("swapping --ratio 1000 --per-key 1000", "would take minutes"),
+        ("swapping --bits 2 --ratio 100", "would take minutes"),
+        ("flows --class 1:1 --bits 4 --ratio 1000", "would take minutes"),
         ("flows", "--class"),
         ("flows --class 1", "SHARE:RATE"),
         ("flows --class 0:1", "above 0"),

@@ -31,7 +31,7 @@ fn cuckooing(tables: u64) -> Contender {
         remote: RemoteName::Mirror,
         ..FilterSpec::new(Kind::Cuckooing, BITS)
     };
-    Contender { label: format!("cuckooing, {tables}×1"), look: 3 + tables as usize, spec }
+    Contender { label: format!("cuckooing, {tables}×1"), look: 10 + tables as usize, spec }
 }
 
 /// Adaptive filters that the theorem does not cover.

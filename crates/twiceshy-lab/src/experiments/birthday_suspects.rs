@@ -218,7 +218,7 @@ impl Experiment for BirthdaySuspects {
                     .collect(),
             ),
             Statement::new(
-                "Lemma 17, one half: every member of such a set is a suspect",
+                "This project: most keys of such a set are suspects (Lemma 17 does not say how many)",
                 "members that are suspects over members, with the fewest keys: at least 0.8",
             )
             .every(
@@ -236,7 +236,7 @@ impl Experiment for BirthdaySuspects {
     }
 }
 
-/// Lemma 17, the other half.
+/// Lemma 17.
 fn no_others(table: &Table, size: Size) -> Statement {
     let outsiders = |run: Option<&Run>| run.map_or_else(Sample::default, |run| run.sample(table, "outsiders"));
     let [at_half, at_quarter] = [HALF, QUARTER].map(|load| Run::of(size, 2, load));
@@ -246,7 +246,7 @@ fn no_others(table: &Table, size: Size) -> Statement {
         Evidence::ratio("2×1 with the most keys, half load over load 0.25", &most, &outsiders(at_quarter.last()));
     let half = Run::all(size).into_iter().filter(|run| run.load == HALF);
     Statement::new(
-        "Lemma 17, the other half: only members of mutually unfixable sets are suspects",
+        "Lemma 17: every suspect is in a mutually unfixable set",
         "members over suspects: at least 0.9",
     )
     .every(Run::all(size).iter().map(|run| run.over(table, "suspected_members", "suspects").above(0.9)).collect())

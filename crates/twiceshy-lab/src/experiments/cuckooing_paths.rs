@@ -247,7 +247,7 @@ impl Experiment for CuckooingPaths {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.of(Budget { first: 20, most: 40 }, Budget { first: 20, most: 40 }, Budget { first: 20, most: 80 })
+        size.of(Budget { first: 20, most: 40 }, Budget { first: 20, most: 80 }, Budget { first: 20, most: 80 })
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {

@@ -59,7 +59,7 @@ pub struct FolderOfTraces {
 }
 
 /// Looks through a folder. Every regular file is a trace if it can be read as one (see
-/// [`Recording`](super::recording::Recording)), has at least 1,000 requests, and repeats keys; else it is skipped with a
+/// [`Recording`]), has at least 1,000 requests, and repeats keys; else it is skipped with a
 /// note. Hidden files are skipped without. Of each file only the first `most` requests are read.
 ///
 /// A file is read once and its counts are kept, as long as its size and its time do not change.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use twiceshy_lab::experiment::{Facts, Finding, Folder, Verdict};
 use twiceshy_lab::experiments::ALL;
-use twiceshy_lab::report::{Section, draw};
+use twiceshy_lab::report::{Section, draw, markdown};
 
 #[derive(Serialize)]
 struct Summary<'a> {
@@ -29,12 +29,22 @@ struct Measured<'a> {
     findings: &'a [Finding],
 }
 
+/// How the summary is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Json,
+    Markdown,
+}
+
 /// Draws everything in a folder and prints a summary. Returns `true` if every difference from the papers is
 /// explained.
-pub(super) fn draw_and_print(folder: &Folder, json: bool) -> anyhow::Result<bool> {
+pub(super) fn draw_and_print(folder: &Folder, form: Form) -> anyhow::Result<bool> {
     let drawn = draw(folder, ALL)?;
     let sections = &drawn.sections;
-    if json {
+    if form == Form::Markdown {
+        print(&markdown(sections))?;
+    } else if form == Form::Json {
         let experiments = sections.iter().map(measured).collect();
         let folder_path = folder.path().to_owned();
         let (report, findings) = (drawn.page.clone(), drawn.findings.clone());

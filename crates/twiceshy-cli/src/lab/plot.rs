@@ -1,6 +1,6 @@
 //! `twiceshy lab plot`.
 
-use super::drawn;
+use super::drawn::{self, Form};
 use std::path::PathBuf;
 use twiceshy_lab::experiment::Folder;
 
@@ -12,9 +12,17 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Print the statements and verdicts as Markdown tables, one for each paper
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 /// `true` if every difference from the papers is explained.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
-    drawn::draw_and_print(&Folder::to_draw(&args.folder)?, args.json)
+    let form = match (args.json, args.markdown) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Markdown,
+        _ => Form::Text,
+    };
+    drawn::draw_and_print(&Folder::to_draw(&args.folder)?, form)
 }

@@ -1,6 +1,6 @@
 //! `twiceshy lab run`.
 
-use super::drawn;
+use super::drawn::{self, Form};
 use crate::numbers;
 use crate::output::progress_bar;
 use std::io::{IsTerminal as _, Write as _, stderr};
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let measured = measure(&experiments, &folder, &setup, jobs, &|event| progress.tell(event));
     progress.bar.finish_and_clear();
     measured?;
-    drawn::draw_and_print(&folder, args.json)
+    drawn::draw_and_print(&folder, if args.json { Form::Json } else { Form::Text })
 }
 
 /// Progress: a bar on a terminal, lines elsewhere.

@@ -10,6 +10,7 @@ mod facts;
 mod findings;
 mod gaps;
 mod looks;
+mod markdown;
 mod memory;
 mod number;
 mod page;
@@ -21,6 +22,7 @@ mod svg;
 pub use authors::findings_page;
 pub use draw::{Drawn, ReportError, draw};
 pub use looks::{Colour, Look, Marker, look};
+pub use markdown::markdown;
 pub use page::page;
 pub use svg::{DrawError, svg};
 

@@ -8,22 +8,27 @@ use crate::experiment::{Finding, Verdict};
 use maud::{Markup, html};
 
 /// The statements of one author, by experiment.
-struct Statements<'a> {
+pub(super) struct Statements<'a> {
     author: Author,
-    by_experiment: Vec<(&'a Section, Vec<&'a Finding>)>,
+    pub(super) by_experiment: Vec<(&'a Section, Vec<&'a Finding>)>,
 }
 
 impl<'a> Statements<'a> {
-    fn of(report: &'a Report, author: Author) -> Statements<'a> {
+    /// Those of each author, in the order of the page.
+    pub(super) fn all(sections: &'a [Section]) -> impl Iterator<Item = Statements<'a>> {
+        Author::all().map(|author| Statements::of(sections, author))
+    }
+
+    fn of(sections: &'a [Section], author: Author) -> Statements<'a> {
         let own = |section: &'a Section| {
             let is_own = |finding: &&Finding| Author::of(&finding.paper, &section.source) == author;
             (section, section.findings.iter().filter(is_own).collect::<Vec<_>>())
         };
-        let by_experiment = report.sections.iter().map(own).filter(|(_, findings)| !findings.is_empty()).collect();
+        let by_experiment = sections.iter().map(own).filter(|(_, findings)| !findings.is_empty()).collect();
         Statements { author, by_experiment }
     }
 
-    fn score(&self) -> Score {
+    pub(super) fn score(&self) -> Score {
         Score::of(self.by_experiment.iter().flat_map(|(_, findings)| findings.iter().copied()))
     }
 
@@ -31,6 +36,13 @@ impl<'a> Statements<'a> {
         match self.author {
             Author::Paper(at) => format!("paper-{}", PAPERS[at].number),
             Author::Own => "this-project".into(),
+        }
+    }
+
+    pub(super) fn title(&self) -> String {
+        match self.author {
+            Author::Paper(at) => format!("{} {}", PAPERS[at].number, PAPERS[at].title),
+            Author::Own => "This project's own statements".into(),
         }
     }
 
@@ -44,7 +56,7 @@ impl<'a> Statements<'a> {
 
 /// How many statements of each paper agree, differ and are open.
 pub(super) fn totals(report: &Report) -> Markup {
-    let all: Vec<Statements<'_>> = Author::all().map(|author| Statements::of(report, author)).collect();
+    let all: Vec<Statements<'_>> = Statements::all(&report.sections).collect();
     let total = Score::of(report.sections.iter().flat_map(|section| &section.findings));
     html! {
         table.summary {
@@ -79,7 +91,7 @@ fn counts(score: Score) -> Markup {
 
 /// A table of the statements of each paper.
 pub(super) fn by_paper(report: &Report) -> Markup {
-    let all = Author::all().map(|author| Statements::of(report, author));
+    let all = Statements::all(&report.sections);
     html! {
         section #statements {
             h2 { "The statements, paper by paper" }
@@ -125,7 +137,7 @@ fn short(verdict: &Verdict) -> Markup {
 }
 
 /// What was measured, with the first of the estimates: the one that decides, if one does.
-fn deciding(finding: &Finding) -> String {
+pub(super) fn deciding(finding: &Finding) -> String {
     match finding.measured.split_once("; ") {
         Some((first, _)) => format!("{first}; …"),
         None => finding.measured.clone(),

@@ -6,6 +6,7 @@ use crate::held::{Entry, FilterCounts, Held};
 use crate::output::warn;
 use std::collections::HashSet;
 use std::sync::{Mutex, Once, PoisonError};
+use std::time::Duration;
 use twiceshy_shared::{Blocking, Error, Opening, Stats};
 
 /// The exit status after an interruption.
@@ -27,10 +28,14 @@ struct Joined<'a> {
 pub(crate) fn with<T>(address: &Address, work: impl FnOnce(&dyn Held) -> anyhow::Result<T>) -> anyhow::Result<Done<T>> {
     let engine = address.engine()?;
     let longest_key = engine.longest_key();
-    let guard = Blocking::open_with(Opening::new(), engine).map_err(|error| address.refusal(error))?;
-    JOINED.lock().unwrap_or_else(PoisonError::into_inner).push(guard.clone());
-    // Without a signal handler, an interruption costs others the time of a lease.
+    // Without a signal handler, an interruption costs others the time of a lease. It must be there before others see this member.
     WATCH.call_once(|| drop(ctrlc::set_handler(interrupted)));
+    let guard = {
+        let mut joined = JOINED.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = Blocking::open_with(Opening::new(), engine).map_err(|error| address.refusal(error))?;
+        joined.push(guard.clone());
+        guard
+    };
     let joined = Joined { address, guard, longest_key };
     let worked = work(&joined);
     JOINED.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -44,10 +49,20 @@ pub(crate) fn with<T>(address: &Address, work: impl FnOnce(&dyn Held) -> anyhow:
     worked.map(|value| Done { value, warning })
 }
 
+/// How long an interruption waits for a set that is being joined, in tenths of a second. A silent server must not keep the
+/// user waiting.
+const PATIENCE: u32 = 30;
+
 fn interrupted() {
-    for guard in JOINED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // The process ends in any case.
-        let _ = guard.close();
+    for _ in 0..PATIENCE {
+        if let Ok(mut joined) = JOINED.try_lock() {
+            for guard in joined.drain(..) {
+                // The process ends in any case.
+                let _ = guard.close();
+            }
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
     }
     std::process::exit(INTERRUPTED);
 }

@@ -45,7 +45,7 @@ impl Traffic for Knocking {
 pub(crate) fn measure(place: &str) -> Result<Drawn, Box<dyn Error>> {
     let filters = |name| {
         let ours = OpenContest::new(name).enter(Contender::telescoping(11)).enter(Contender::cuckooing(11));
-        ours.foreign(Foreign::new("qfilter", theirs)).expect_fewer("cuckooing", "qfilter", 1.0).ratios(&[2.0, 5.0])
+        ours.foreign(Foreign::new("qfilter", theirs)).expect_fewer("cuckooing", "qfilter", 1.0).ratios(&[2.0, 3.0])
     };
     let uniform = filters("uniform").uniform(1_000, 20);
     let streams = filters("streams").on("synthetic flows", "flows:chicago-a/80".parse()?).traffic(Knocking);

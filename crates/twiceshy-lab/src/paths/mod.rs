@@ -1,7 +1,7 @@
 //! The proofs of 000, followed query by query. Theorem 1 ([`Stream`]): paths, loops, costly queries and the potential.
 //! Theorem 12 ([`Birthday`]): which keys are suspected.
 //!
-//! A real [`CuckooingFilter`] answers. Beside it a [`Shadow`] in plain vectors follows its configurations from C_0, which
+//! A real [`CuckooingFilter`] answers. Beside it a shadow in plain vectors follows its configurations from C_0, which
 //! it reads from the filter's mirror. A query is a false positive only if the filter says so, and after each one the
 //! shadow's keys must be where the filter has put them.
 //!

@@ -77,7 +77,7 @@ impl Experiment for FireHose {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.pick(Budget { first: 24, most: 48 }, Budget { first: 10, most: 10 })
+        size.pick(Budget { first: 24, most: 48 }, Budget { first: 10, most: 30 })
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {

@@ -36,8 +36,7 @@ impl Experiment for RepeatedQueries {
     fn method(&self, _: Size) -> Vec<String> {
         vec![format!(
             "The points of `uniform-queries` whose trials have up to 10⁹ false positives, measured in the same way, with {TRIALS} \
-             trials each. Such a trial is its own average over so many mistakes that the trials differ by less than 1 %; that is \
-             too few trials for a verdict, so no statement is tested here."
+             trials each. That is too few for a verdict, so no statement is tested here."
         )]
     }
 

@@ -121,7 +121,7 @@ type Seen = (PathBuf, u64, Option<SystemTime>, u64);
 
 static COUNTED: Mutex<Option<HashMap<Seen, Result<Counts, String>>>> = Mutex::new(None);
 
-/// The counts of a trace, or why the file is none.
+/// The counts of a trace, or why the file is not a trace.
 fn counted(path: &Path, most: u64) -> Result<Counts, String> {
     let facts = path.metadata().map_err(|error| error.to_string())?;
     let seen = (path.to_owned(), facts.len(), facts.modified().ok(), most);

@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// The folder for data, pictures and report [default: lab-results/SIZE-seed-SEED]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// The most trials of a point; statements that need more stay open [default: as many as each experiment plans]
+    #[arg(long, value_parser = numbers::count::<u64>)]
+    trials: Option<u64>,
     /// How many tasks to measure in parallel [default: one per processor]
     #[arg(long, value_parser = numbers::count::<usize>)]
     jobs: Option<usize>,
@@ -42,7 +45,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let experiments = named(&args.names)?;
     let size = if args.quick { Size::Quick } else { Size::Paper };
-    let setup = Setup { data: args.data.clone().or_else(recorded_data), ..Setup::new(size, args.seed) };
+    let data = args.data.clone().or_else(recorded_data);
+    let setup = Setup { data, trials: args.trials, ..Setup::new(size, args.seed) };
     let default = || PathBuf::from("lab-results").join(format!("{}-seed-{}", size.as_str(), args.seed));
     let folder = Folder::for_run(&args.out.clone().unwrap_or_else(default), &setup)?;
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));

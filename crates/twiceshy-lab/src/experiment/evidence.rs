@@ -1,6 +1,7 @@
 //! One estimate with its interval, and where a statement says that it lies.
 
 use super::Sample;
+use super::statement::Errors;
 use crate::statistics::{self, Interval};
 
 /// An estimate, how it is judged, and what a statement wants of it.
@@ -131,8 +132,19 @@ impl Evidence {
         &self.points
     }
 
-    /// The interval with this probability of an error, and where it lies.
-    pub(super) fn judge(&self, error: f64) -> (Estimate, Place) {
+    /// The estimate with the interval that decides where it lies. If none does, with one that crosses a border.
+    pub(super) fn judge(&self, errors: Errors) -> (Estimate, Place) {
+        let (inside, outside) = (self.at(errors.inside), self.at(errors.outside));
+        match (inside.1, outside.1) {
+            (Place::Inside, _) => inside,
+            (_, Place::Outside) => outside,
+            (Place::Unclear, _) => inside,
+            (Place::Outside, _) => (outside.0, Place::Unclear),
+        }
+    }
+
+    /// The estimate with an interval that has this probability of an error, and where that lies.
+    fn at(&self, error: f64) -> (Estimate, Place) {
         let interval = match &self.quantity {
             Quantity::Mean(values) => statistics::mean(values, error),
             Quantity::Median(values) => statistics::median(values, error),
@@ -230,7 +242,7 @@ mod tests {
     fn estimates_are_told_with_three_digits() {
         let told = [0.0, 0.123_45, 12.345, 1234.5, 1.5e6, 2.34e-5, f64::INFINITY, 0.5, 100.0].map(shown);
         assert_eq!(told, ["0", "0.123", "12.3", "1234", "1500000", "2.34e-5", "∞", "0.5", "100"]);
-        let (estimate, _) = Evidence::exact("bits", 2.0).below(3.0).judge(0.05);
+        let (estimate, _) = Evidence::exact("bits", 2.0).below(3.0).at(0.05);
         assert_eq!(estimate.to_string(), "bits: 2, wanted: at most 3");
     }
 }

@@ -83,6 +83,8 @@ pub struct Setup {
     pub seed: u64,
     /// The folder of recorded traces, if there is one.
     pub data: Option<PathBuf>,
+    /// The most trials of a point; `None` for as many as each experiment plans.
+    pub trials: Option<u64>,
     /// A deliberate error.
     pub planted: Planted,
 }
@@ -90,7 +92,13 @@ pub struct Setup {
 impl Setup {
     /// A setup without recorded traces and without a deliberate error.
     pub fn new(size: Size, seed: u64) -> Setup {
-        Setup { size, seed, data: None, planted: Planted::Nothing }
+        Setup { size, seed, data: None, trials: None, planted: Planted::Nothing }
+    }
+
+    /// How many trials a point of an experiment gets in this run.
+    pub(crate) fn budget(&self, experiment: &dyn Experiment) -> Budget {
+        let (Budget { first, most }, limit) = (experiment.budget(self.size), self.trials.unwrap_or(u64::MAX));
+        Budget { first: first.min(limit), most: most.min(limit) }
     }
 }
 

@@ -24,6 +24,9 @@ pub struct Origin {
     pub date: String,
     /// The total time of all tasks, in seconds; 0 while the experiment is not complete.
     pub seconds: f64,
+    /// The most trials of a point, if the run was limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trials: Option<u64>,
 }
 
 impl Origin {
@@ -39,6 +42,7 @@ impl Origin {
             cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
             date: today(),
             seconds: 0.0,
+            trials: None,
         }
     }
 }

@@ -156,7 +156,7 @@ fn open<'a>(experiment: &'a dyn Experiment, folder: &Folder, setup: &Setup) -> R
     let journal = Journal::open(&path).map_err(failed(path))?;
     let points: Vec<(Point, u64)> = experiment.points(setup).into_iter().map(|point| (point, 0)).collect();
     let mut open = Open { experiment, points, tasks: Vec::new(), journal };
-    let first = experiment.budget(setup.size).first;
+    let first = setup.budget(experiment).first;
     extend(&mut open, setup, |_| first);
     let mut names: Vec<&str> = open.tasks.iter().map(|task| task.name.as_str()).collect();
     names.sort_unstable();
@@ -192,7 +192,7 @@ fn complete_or_extend(
     let table = folder.table_of(experiment, lines);
     let statements = experiment.statements(&table, setup.size);
     let asked: Vec<String> = statements.iter().flat_map(|statement| statement.judge_and_ask().1).collect();
-    let most = experiment.budget(setup.size).most;
+    let most = setup.budget(experiment).most;
     let work = extend(
         open,
         setup,

@@ -12,8 +12,13 @@ pub(crate) const STATEMENTS: usize = 300;
 /// A statement of a paper, or of this project, with the evidence for it and against it.
 ///
 /// *Agrees* means that every interval needed lies wholly where the statement says; *differs*, that some lie wholly
-/// elsewhere; otherwise it is *open*. So the absence of a difference is never taken for agreement. The intervals of a
-/// statement are corrected for their number and for the number of statements.
+/// elsewhere; otherwise it is *open*. So the absence of a difference is never taken for agreement.
+///
+/// All statements of a run share its error, and each is wrong at most with the probability of its share. That does not mean
+/// that the share is divided by the number of points. If all of `n` points must hold, and one truly does not, *agrees* is
+/// wrong only if the interval of that one point is wrong: an intersection-union test (R. L. Berger, 1982), in which every
+/// interval may have the whole error. *Differs* is wrong if any of the `n` intervals is, so there the error is divided by
+/// `n`. [`Errors`] says the same of a share of the points.
 ///
 /// ```
 /// use twiceshy_lab::experiment::{Evidence, Statement, Verdict};
@@ -78,8 +83,7 @@ impl Statement {
     /// Compares it with its evidence, and names the points that more trials could decide it at.
     pub(super) fn judge_and_ask(&self) -> (Finding, Vec<String>) {
         let all: usize = self.parts.iter().map(|part| part.evidence.len()).sum();
-        let error = RUN_ERROR / STATEMENTS as f64 / all.max(1) as f64;
-        let parts: Vec<Judged> = self.parts.iter().map(|part| part.judge(error)).collect();
+        let parts: Vec<Judged> = self.parts.iter().map(|part| part.judge(part.errors(all))).collect();
         let nothing = parts.is_empty() || parts.iter().any(|part| part.estimates.is_empty());
         let places = || parts.iter().map(|part| part.place);
         let (verdict, mut asked) = if nothing {
@@ -119,11 +123,45 @@ struct Judged {
     unclear: Vec<String>,
 }
 
+/// The errors of the intervals of a part of which `needed` of `count` points must hold.
+///
+/// *Agrees* is wrong if fewer hold: `k ≥ count − needed + 1` points do not, and at least `k − (count − needed)` of their
+/// intervals are wrong. By Markov's inequality that has at most the probability `k·error/(k − (count − needed))`, which is
+/// largest for the fewest `k`: `(count − needed + 1)·error`. In the same way *differs* is wrong with at most `needed·error`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Errors {
+    /// Of the intervals by which a point is inside.
+    pub(super) inside: f64,
+    /// Of the intervals by which a point is outside.
+    pub(super) outside: f64,
+}
+
+impl Errors {
+    /// `share` is the part's share of the points of its statement: one part outside is enough for *differs*, so the parts
+    /// divide that error; *agrees* needs all of them.
+    fn new(needed: usize, count: usize, share: f64) -> Errors {
+        let error = RUN_ERROR / STATEMENTS as f64;
+        let may_fail = count.saturating_sub(needed) + 1;
+        Errors { inside: error / may_fail as f64, outside: error * share / needed.max(1) as f64 }
+    }
+}
+
 impl Part {
-    fn judge(&self, error: f64) -> Judged {
-        let estimates: Vec<(Estimate, Place)> = self.evidence.iter().map(|it| it.judge(error)).collect();
+    /// How many of its points must hold.
+    fn needed(&self) -> usize {
+        (self.share * self.evidence.len() as f64 - 1e-9).ceil() as usize
+    }
+
+    /// `all` is the number of points of all parts.
+    fn errors(&self, all: usize) -> Errors {
+        let count = self.evidence.len();
+        Errors::new(self.needed(), count, count as f64 / all.max(1) as f64)
+    }
+
+    fn judge(&self, errors: Errors) -> Judged {
+        let estimates: Vec<(Estimate, Place)> = self.evidence.iter().map(|it| it.judge(errors)).collect();
         let count = |wanted: Place| estimates.iter().filter(|(_, place)| *place == wanted).count();
-        let needed = (self.share * estimates.len() as f64 - 1e-9).ceil() as usize;
+        let needed = self.needed();
         let place = if count(Place::Inside) >= needed {
             Place::Inside
         } else if estimates.len() - count(Place::Outside) < needed {
@@ -225,6 +263,37 @@ mod tests {
         assert_eq!(asked, ["here"]);
         let (many, asked) = statement(200).judge_and_ask();
         assert_eq!((many.verdict, asked), (Verdict::Agrees, vec![]));
+    }
+
+    #[test]
+    fn agreement_at_all_points_costs_no_more_than_at_one_and_a_share_costs_what_may_fail() {
+        let error = RUN_ERROR / STATEMENTS as f64;
+        let errors = |needed, count| Errors::new(needed, count, 1.0);
+        assert_eq!(errors(1, 1), Errors { inside: error, outside: error });
+        assert_eq!(errors(585, 585), Errors { inside: error, outside: error / 585.0 });
+        assert_eq!(errors(90, 100), Errors { inside: error / 11.0, outside: error / 90.0 });
+        assert_eq!(Errors::new(2, 2, 0.5).outside, error / 4.0, "two parts divide it");
+        let many = |trials| (0..585).map(|seed| Evidence::mean("", &sample(0.8, trials, seed)).below(1.0)).collect();
+        assert_eq!(Statement::new("", "").every(many(24)).judge().verdict, Verdict::Agrees);
+    }
+
+    /// Values on one side of a border by so little that an interval is wrong as often as it may be.
+    #[test]
+    fn one_bad_point_among_many_is_taken_for_agreement_no_more_often_than_allowed() {
+        // Of 20 points 18 must hold, and 17 do: two of them by far, so that all depends on the others.
+        let errors = Errors { inside: 0.05 / 3.0, outside: 0.05 / 18.0 };
+        assert_eq!(errors.inside * RUN_ERROR / STATEMENTS as f64 / 0.05, Errors::new(18, 20, 1.0).inside);
+        let mut agreed = 0;
+        for run in 0..400u64 {
+            let point = |number: u64| {
+                let mean = if number < 3 { 1.0 } else { 0.5 };
+                Evidence::mean("", &sample(mean, 30, 1_000 * run + number)).below(1.0)
+            };
+            let part = Part { share: 0.9, evidence: (0..20).map(point).collect() };
+            agreed += u32::from(part.judge(errors).place == Place::Inside);
+        }
+        // 5 % of 400, and four standard deviations of chance.
+        assert!((1..=20 + 18).contains(&agreed), "{agreed}");
     }
 
     #[test]

@@ -143,10 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_picture_differ_in_look_and_name_and_ratios_are_logarithmic() {
+    fn statements_find_their_evidence_lines_differ_in_look_and_name_and_ratios_are_logarithmic() {
         let mut faults = Vec::new();
         for experiment in ALL {
-            for picture in experiment.pictures(&one_trial(*experiment)) {
+            let table = one_trial(*experiment);
+            let without = experiment.findings(&table, Size::Tiny).into_iter().filter(|it| it.estimates.is_empty());
+            faults.extend(without.map(|it| format!("{}: nothing was measured for: {}", experiment.name(), it.paper)));
+            for picture in experiment.pictures(&table) {
                 let measured = || picture.lines.iter().filter(|line| line.kind == Kind::Measured);
                 let looks: HashSet<_> = measured().map(|line| crate::report::look(line.look)).collect();
                 let names: HashSet<_> = picture.lines.iter().map(|line| &line.label).collect();

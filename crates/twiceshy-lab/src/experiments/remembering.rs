@@ -3,9 +3,9 @@
 use super::recorded_traces;
 use crate::experiment::{
     Axis, Budget, Contender, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size,
-    Statement, Table, TaskError, contest, line,
+    Statement, Table, TaskError, Value, contest, line,
 };
-use crate::replay::{FilterSpec, Report, Settings, run, widest_within};
+use crate::replay::{Comparison, FilterSpec, Memory, Recorded, Report, Settings, run, widest_within};
 use crate::workload::Workload;
 use crate::workload::folder::FoundTrace;
 
@@ -37,12 +37,12 @@ fn others() -> [ByBits; 8] {
 }
 
 fn ratios(size: Size) -> &'static [u64] {
-    size.of(&[10], &[1, 5, 20, 50, 100], &[1, 2, 5, 10, 20, 50, 100])
+    size.of(&[10], &[1, 5, 20], &[1, 2, 5, 10, 20, 50, 100])
 }
 
 /// The stored keys where the workload does not fix them, and the queries for each absent key.
 fn amounts(size: Size) -> (u64, u64) {
-    size.of((4_000, 20), (4_000, 20), (50_000, 100))
+    size.of((4_000, 20), (4_000, 10), (50_000, 100))
 }
 
 /// A workload with its name.
@@ -82,42 +82,49 @@ struct Trial {
     keys: u64,
     per_key: u64,
     is_planted: bool,
+    /// The trace, read once for all trials and ratios.
+    recorded: Recorded,
 }
 
 impl Trial {
-    fn settings(&self, filter: FilterSpec, seed: u64) -> Settings {
-        let generated = matches!(self.workload, Workload::Generated(_));
-        let queries = (self.workload.to_string() == "active-set").then_some(1_000_000);
-        Settings {
-            filter,
-            ratio: self.ratio as f64,
-            per_key: generated.then_some(self.per_key),
-            queries,
-            seed,
-            workload: self.workload.clone(),
-            ..Settings::empty()
+    /// A filter under the workload, with this many cells at this load. Without them it is planned for [`LOAD`].
+    fn ask(&self, filter: FilterSpec, size: Option<(u64, f64)>, seed: u64) -> Result<Report, TaskError> {
+        if matches!(self.workload, Workload::Generated(_)) {
+            let (cells, load) = size.unwrap_or(((self.keys as f64 / LOAD) as u64, LOAD));
+            let settings = Settings {
+                filter,
+                cells: Some(cells),
+                load,
+                ratio: self.ratio as f64,
+                per_key: Some(self.per_key),
+                seed,
+                workload: self.workload.clone(),
+                ..Settings::empty()
+            };
+            return Ok(run(&settings, &|_| ())?);
         }
+        let stream = Comparison {
+            filters: vec![filter],
+            memory: size.map_or(Memory::Load(LOAD), |(cells, _)| Memory::Cells(cells)),
+            ratio: self.ratio as f64,
+            queries: (self.workload.to_string() == "active-set").then_some(1_000_000),
+            workload: self.workload.clone(),
+            deaf: Vec::new(),
+        };
+        let report = stream.run_again(seed, &self.recorded)?.pop();
+        report.ok_or_else(|| TaskError::new("no report of a filter"))
     }
 
     fn measure(&self, seed: u64) -> Result<Vec<Line>, TaskError> {
         // The planted wrong rule: it does not learn.
         let own = if self.is_planted { Contender::cuckoo(BITS) } else { Contender::remembering(BITS) };
-        let mut settings = self.settings(own.spec, seed);
-        settings.load = LOAD;
-        if matches!(self.workload, Workload::Generated(_)) {
-            settings.cells = Some((self.keys as f64 / LOAD) as u64);
-        }
-        let own = run(&settings, &|_| ())?;
+        let own = self.ask(own.spec, None, seed)?;
         let mut lines = vec![self.line(OWN, &own)];
         for (label, contender) in others() {
             let by_bits = |bits| contender(bits).over_mirror().spec;
             let Some((spec, cells)) = widest_within(by_bits, own.keys, own.bits_per_key)? else { continue };
-            let mut settings = self.settings(spec, seed);
-            settings.load = own.keys as f64 / cells as f64;
-            if matches!(self.workload, Workload::Generated(_)) {
-                settings.cells = Some(cells);
-            }
-            lines.push(self.line(label, &run(&settings, &|_| ())?));
+            let size = (cells, own.keys as f64 / cells as f64);
+            lines.push(self.line(label, &self.ask(spec, Some(size), seed)?));
         }
         Ok(lines)
     }
@@ -201,8 +208,8 @@ impl Experiment for Remembering {
         ]
     }
 
-    fn budget(&self, size: Size) -> Budget {
-        size.of(Budget { first: 12, most: 24 }, Budget { first: 12, most: 24 }, Budget { first: 12, most: 24 })
+    fn budget(&self, _: Size) -> Budget {
+        Budget { first: 12, most: 24 }
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {
@@ -210,18 +217,17 @@ impl Experiment for Remembering {
         let is_planted = setup.planted == Planted::WrongRule;
         let mut points = Vec::new();
         for Stream { label, workload, trace } in streams(setup) {
+            let recorded = Recorded::default();
             let allowed = |ratio: &&u64| trace.as_ref().is_none_or(|trace| trace.allows(**ratio as f64));
-            // A trace is asked whole at every ratio: two are enough for a quick run.
-            let few = |ratio: &&u64| setup.size == Size::Paper || trace.is_none() || [5, 20].contains(*ratio);
+            // A trace is asked whole at every ratio: one is enough for a quick run.
+            let few = |ratio: &&u64| setup.size == Size::Paper || trace.is_none() || **ratio == 20;
             for &ratio in ratios(setup.size).iter().filter(allowed).filter(few) {
-                let trial =
-                    Trial { label: label.clone(), workload: workload.clone(), ratio, keys, per_key, is_planted };
-                let settings = format!("{workload}, {ratio}, {keys}, {per_key}, {is_planted}");
+                let (label, workload) = (label.clone(), workload.clone());
+                let trial = Trial { label, workload, ratio, keys, per_key, is_planted, recorded: recorded.clone() };
+                let settings = format!("{}, {ratio}, {keys}, {per_key}, {is_planted}", trial.workload);
                 let queries = trace.as_ref().map_or(keys * ratio * per_key, |trace| trace.requests);
-                let work = queries as f64 * 4e-7;
-                points.push(Point::new(format!("{label}, A/S {ratio}"), work, &settings, move |seed| {
-                    trial.measure(seed)
-                }));
+                let name = format!("{}, A/S {ratio}", trial.label);
+                points.push(Point::new(name, queries as f64 * 4e-7, &settings, move |seed| trial.measure(seed)));
             }
         }
         points
@@ -251,16 +257,15 @@ impl Experiment for Remembering {
     }
 }
 
-fn sample(table: &Table, workload: &str, ratio: &str, filter: &str, column: &str) -> Sample {
-    table.only("workload", workload).only("ratio", ratio).only("filter", filter).sample(column)
+fn sample(table: &Table, workload: &str, ratio: &Value, filter: &str, column: &str) -> Sample {
+    table.only("workload", workload).only("ratio", ratio.clone()).only("filter", filter).sample(column)
 }
 
 fn of_workload(table: &Table, workload: &str) -> Vec<Statement> {
     let here = table.only("workload", workload);
-    let ratios: Vec<String> = here.values("ratio").into_iter().map(|ratio| ratio.to_string()).collect();
-    let of = |ratio: &str, filter: &str, column: &str| sample(table, workload, ratio, filter, column);
+    let of = |ratio: &Value, filter: &str, column: &str| sample(table, workload, ratio, filter, column);
     let (mut lowest, mut once, mut cheap) = (Vec::new(), Vec::new(), Vec::new());
-    for ratio in &ratios {
+    for ratio in &here.values("ratio") {
         let own = of(ratio, OWN, "false_positives");
         for (other, _) in others() {
             let theirs = of(ratio, other, "false_positives");
@@ -268,7 +273,7 @@ fn of_workload(table: &Table, workload: &str) -> Vec<Statement> {
                 lowest.push(Evidence::ratio(format!("{OWN} / {other}, A/S {ratio}"), &own, &theirs).below(1.0));
             }
         }
-        if ratio.parse().is_ok_and(|ratio: u64| ratio <= 50) {
+        if ratio.number().is_some_and(|ratio| ratio <= 50.0) {
             once.push(Evidence::mean(format!("A/S {ratio}"), &of(ratio, OWN, "regret")).below(1.1));
         }
         let plain = of(ratio, "cuckoo, plain", "cost");

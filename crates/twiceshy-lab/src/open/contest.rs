@@ -206,6 +206,7 @@ impl Experiment for OpenContest {
                 format!("Every filter has the memory that {first} allocates at a load of {load}.")
             }
             Memory::Load(load) => format!("Every filter has a load of {load}."),
+            Memory::Cells(cells) => format!("Every filter has {cells} cells."),
         };
         vec![
             format!("Filters: {}. {memory} In each trial all have the same keys and the same queries.", names.join("; ")),

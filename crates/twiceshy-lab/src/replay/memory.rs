@@ -12,6 +12,8 @@ pub enum Memory {
     /// The first filter at this load. The others allocate as many bits as it does, at a lower load if their cells are
     /// narrower.
     LikeFirst(f64),
+    /// All filters with this many cells.
+    Cells(u64),
 }
 
 /// The highest load of a table that is sized by its memory. Fuller tables of four hash functions cannot be filled.
@@ -23,6 +25,7 @@ impl Memory {
         let at = |settings: &Settings, load: f64| settings.filter.layout().cells((keys as f64 / load).ceil() as u64);
         match self {
             Memory::Load(load) => all.iter().map(|settings| Ok(at(settings, load)?)).collect(),
+            Memory::Cells(cells) => Ok(vec![cells; all.len()]),
             Memory::LikeFirst(load) => {
                 let Some(first) = all.first() else { return Ok(Vec::new()) };
                 let cells = at(first, load)?;

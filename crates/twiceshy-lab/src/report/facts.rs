@@ -58,6 +58,9 @@ pub(super) fn of_section(report: &Report, section: &Section) -> Option<String> {
         differing.map(|(name, of)| format!("{} {}", name.to_lowercase(), told(section, *of))).collect();
     let time = section.origin.as_ref().and_then(|origin| duration(origin.seconds));
     parts.extend(time.map(|time| format!("measured in {time}")));
+    let limit = section.origin.as_ref().and_then(|origin| origin.trials);
+    parts
+        .extend(limit.map(|most| format!("no more than {most} trials a point, so statements that need more are open")));
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 

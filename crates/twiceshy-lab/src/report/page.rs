@@ -177,6 +177,7 @@ pub(super) mod tests {
         let mut table = Table::new(["filter <x>", "rate"]);
         table.push(line!["<script>alert(1)</script>", 1.5e-7]);
         let origin = Origin {
+            trials: None,
             version: "0.1.0".into(),
             build: "0123456789ab".into(),
             commit: "74cbff3".into(),

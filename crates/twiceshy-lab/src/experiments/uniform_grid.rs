@@ -42,6 +42,9 @@ struct Predicted {
 
 const LOAD: f64 = 0.95;
 
+/// The A/S above 10 at which filters of 8 bits are asked 100 times for each key: 0.5 µs for each of up to 10⁸ false positives.
+pub(super) const FAR_RATIOS: [u64; 3] = [20, 50, 100];
+
 /// In smaller tables the few hundred bits that a filter has besides its cells are more than 1 % of the memory.
 const FEWEST: u64 = 8_400;
 
@@ -128,9 +131,15 @@ impl At {
         At { bits, per_key, ratio }
     }
 
-    /// `true` if a trial has hundreds of millions of false positives.
-    pub(super) fn is_long(self) -> bool {
-        self.bits <= 8 && self.per_key >= 1_000 && self.ratio >= 20
+    /// `true` if a trial has so many false positives that the point is left out: with 8 bits and 1,000 queries a key, where
+    /// they may be 10⁹ ([`repeated-queries`](super::repeated_queries)), and with 100 at most A/S between 20 and 100.
+    fn is_left_out(self) -> bool {
+        let far = match self.per_key {
+            0..100 => false,
+            100..1_000 => self.ratio > 10 && !FAR_RATIOS.contains(&self.ratio),
+            _ => self.ratio > 10,
+        };
+        self.bits <= 8 && far
     }
 
     /// The points of these widths, queries per key and ratios whose tables are large enough to mean anything.
@@ -141,8 +150,7 @@ impl At {
                 grid.extend(ratios.iter().map(|ratio| At::new(*bits, *per_key, *ratio)));
             }
         }
-        // With 8 bits and 1,000 queries a key a trial has up to 10^9 false positives: `repeated-queries` measures those.
-        grid.retain(|at| Effort::of(size, at.bits).cells(*at).is_some() && !at.is_long());
+        grid.retain(|at| Effort::of(size, at.bits).cells(*at).is_some() && !at.is_left_out());
         grid
     }
 }

@@ -71,8 +71,8 @@ impl Experiment for UniformQueries {
         ];
         if size == Size::Paper {
             method.push(
-                "8 bits with 1,000 queries a key at A/S 20 and more, where a trial has up to 10⁹ false positives, are an experiment \
-                 of their own: `repeated-queries`."
+                "With 8 bits and A/S above 10 a trial has up to 10⁸ false positives for 100 queries a key, so there A/S are 20, 50 and 100 only; \
+                 with 1,000 queries, up to 10⁹: they are an experiment of their own, `repeated-queries`."
                     .into(),
             );
         }

@@ -107,7 +107,7 @@ impl Match {
             universe.keys,
             universe.epsilon_0(),
             universe.bound(),
-            if budget.is_nan() { String::new() } else { budget.to_string() },
+            budget,
             found.bits_at_start,
             found.bits,
             found.original_share,

@@ -204,13 +204,17 @@ mod tests {
     }
 
     fn counted<R: Rule>(filter: &Filled<R>, functions: u8, seed: u64) -> (Collisions, Vec<u32>) {
+        counted_of(filter, functions, seed, ABSENT)
+    }
+
+    fn counted_of<R: Rule>(filter: &Filled<R>, functions: u8, seed: u64, absent: u32) -> (Collisions, Vec<u32>) {
         let (keys, mut numbers) = (keys(seed), Vec::new());
         let table = filter.remote().table().expect("a table");
         let collisions = Collisions::counted(
             filter.filter(),
             table,
             functions,
-            ABSENT,
+            absent,
             |number| keys.absent(number.into()),
             |number| {
                 numbers.push(number);
@@ -240,6 +244,25 @@ mod tests {
                 wrong[numbers[query as usize] as usize] = uniform.colliding(query).len() > 0;
             }
             assert!((0..ABSENT).all(|number| filter.contains(&key(number)) == wrong[number as usize]));
+        }
+    }
+
+    #[test]
+    fn the_first_of_many_absent_keys_are_replayed_as_if_there_were_no_others() {
+        let (few, queries) = (ABSENT / 3, [20_000, 40_000]);
+        for seed in 0..5 {
+            let (one, other) = (cyclic(seed), swapping(seed));
+            let both = |absent| [counted_of(&one, 4, seed, absent), counted_of(&other, 4, seed, absent)];
+            for ((of_all, numbers), (alone, way)) in
+                both(ABSENT).iter().zip(both(few).iter().zip([Way::Next, Way::Swap]))
+            {
+                let first = of_all.of_first(numbers.partition_point(|number| *number < few));
+                let replayed = |collisions: &Collisions| {
+                    Uniform::new(collisions, way).false_positives(few.into(), &queries, &mut Rng::new(seed))
+                };
+                let counts = replayed(&first);
+                assert!(counts[1] > 50 && counts == replayed(&alone.0), "{counts:?}");
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod cyclic_attack;
 mod firehose;
 mod flows;
 mod frontier_or_rebuild;
+mod full_table;
 mod games;
 mod insertion_cost;
 mod load_thresholds;

@@ -21,14 +21,16 @@ pub(super) fn fits(paper: &str, table: &Table, model: &str, wanted: impl Fn(&str
     let mut evidence = Vec::new();
     for point in table.values("point") {
         let at_point = table.only("point", point.clone());
-        for per_key in at_point.values("per_key") {
-            let own = at_point.only("per_key", per_key.clone());
+        let all = at_point.values("per_key");
+        for (ratio, per_key) in at_point.values("ratio").iter().flat_map(|ratio| all.iter().map(move |it| (ratio, it)))
+        {
+            let own = at_point.only("ratio", ratio.clone()).only("per_key", per_key.clone());
             let expected = own
                 .rows()
                 .next()
                 .and_then(|row| Some((row.text("filter"), row.number("model")? * row.number("queries")?)));
             if expected.is_some_and(|(filter, count)| wanted(&filter) && count >= ENOUGH) {
-                evidence.push(fit(&own, &format!("{point}, {per_key} queries a key"), model));
+                evidence.push(fit(&own, &format!("{point}, A/S {ratio}, {per_key} queries a key"), model));
             }
         }
     }

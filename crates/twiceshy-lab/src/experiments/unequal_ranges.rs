@@ -48,11 +48,6 @@ fn quick() -> Vec<(At, Vec<Kind>)> {
     ]
 }
 
-/// `true` if a trial has so many false positives that it gets few trials: with 8 bits the later functions have up to 4 values.
-fn is_long(at: At) -> bool {
-    at.bits == 8 && at.per_key > 10 && at.ratio > 10
-}
-
 /// Figure 4 in full, and all (r, s) for the queries a key of Figures 1 to 3, with 8 bits only for 10.
 fn paper() -> Vec<(At, Vec<Kind>)> {
     let mut points = Vec::new();
@@ -132,14 +127,8 @@ impl Experiment for UnequalRanges {
 
     fn points(&self, setup: &Setup) -> Vec<Point> {
         let of = |(at, kinds): (At, Vec<Kind>)| kinds.into_iter().map(move |kind| Run { kind, at });
-        let (long, others): (Vec<Run>, Vec<Run>) =
-            points(setup.size).into_iter().flat_map(of).partition(|run| is_long(run.at));
-        let few = |point: Point| {
-            let name = format!("{}, long", point.name);
-            point.at_most(2).named(name)
-        };
-        let long = Run::points(&long, setup).into_iter().map(few);
-        Run::points(&others, setup).into_iter().chain(long).collect()
+        let runs: Vec<Run> = points(setup.size).into_iter().flat_map(of).collect();
+        Run::points(&runs, setup)
     }
 
     fn pictures(&self, table: &Table) -> Vec<Picture> {
@@ -205,12 +194,12 @@ impl Data<'_> {
             "section 4.1: with 8 bits there is no benefit",
             "rate over Swapping's, of every (r, s) at every point that has ten trials: above 1",
         )
-        .every(self.above(|run| run.at.bits == 8 && !is_long(run.at)))
+        .every(self.above(|run| run.at.bits == 8 && !run.at.is_long()))
     }
 
     fn gets_worse(&self) -> Statement {
         let from = |run: &Run| Run { at: At { ratio: 20, ..run.at }, ..*run };
-        let at = |run: &Run| run.at.bits == 8 && run.at.ratio == 50 && shares(run).1 == 2 && !is_long(run.at);
+        let at = |run: &Run| run.at.bits == 8 && run.at.ratio == 50 && shares(run).1 == 2 && !run.at.is_long();
         let known = |run: &Run| self.runs.iter().any(|other| other.kind == run.kind && other.at == from(run).at);
         let grows = |run: Run| run.over(from(&run), self.table).above(1.0);
         Statement::new(
@@ -275,6 +264,6 @@ impl Data<'_> {
             "section 4.1: the relative performance shows little dependence on n_e",
             "r = 2, s = 2, 8 and 12 bits: the rate over Swapping's with 100 (or 1,000) queries a key over the same with 10, 0.8 to 1.25",
         )
-        .every(self.some(|run| of_both(run) && !is_long(run.at)).into_iter().map(shifted).collect())
+        .every(self.some(|run| of_both(run) && !run.at.is_long()).into_iter().map(shifted).collect())
     }
 }

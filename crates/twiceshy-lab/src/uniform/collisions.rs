@@ -42,12 +42,7 @@ impl Collisions {
         let per_bucket = usize::from(filter.shape().cells_per_bucket());
         let watched = watched(filter, per_bucket, count, &absent);
         let values = values(filter, table, functions, &watched, per_bucket);
-        let mut collisions = Collisions {
-            functions: functions.into(),
-            cells,
-            starts: vec![0; cells * usize::from(functions) + 1],
-            ..Collisions::default()
-        };
+        let mut collisions = Collisions { functions: functions.into(), cells, ..Collisions::default() };
         for number in 0..count {
             let key = absent(number);
             let mut own = [0u32; 32];
@@ -63,7 +58,6 @@ impl Collisions {
                 let stored = &values[first..first + usize::from(functions)];
                 for (function, _) in stored.iter().zip(&own).enumerate().filter(|(_, (stored, own))| stored == own) {
                     collisions.pairs.push((first + function) as u32);
-                    collisions.starts[first + function + 1] += 1;
                 }
             }
             if collisions.pairs.len() > before {
@@ -74,8 +68,17 @@ impl Collisions {
         collisions.sorted()
     }
 
+    /// The collisions of the first of these absent keys alone.
+    pub fn of_first(&self, keys: usize) -> Collisions {
+        let ends = self.ends[..keys.min(self.ends.len())].to_vec();
+        let pairs = self.pairs[..ends.last().copied().unwrap_or(0) as usize].to_vec();
+        Collisions { functions: self.functions, cells: self.cells, ends, pairs, ..Collisions::default() }.sorted()
+    }
+
     /// Turns the pairs by absent key around.
     fn sorted(mut self) -> Collisions {
+        self.starts = vec![0; self.cells * self.functions + 1];
+        self.pairs.iter().for_each(|pair| self.starts[*pair as usize + 1] += 1);
         for at in 1..self.starts.len() {
             self.starts[at] += self.starts[at - 1];
         }

@@ -139,11 +139,23 @@ pub fn ratio(table: &Table, at: At<'_>, top: &str, bottom: &str) -> Evidence {
     let counts = |filter: &str| sample(table, at, filter, "false_positives");
     let label =
         format!("{top} / {bottom}, {}, A/S {}", at.workload.trim_start_matches("synthetic flows like "), at.ratio);
-    let (top, bottom) = (counts(top), counts(bottom));
+    compared(label, &counts(top), &counts(bottom))
+}
+
+/// The ratio of two counts in the median trial, or with fewer trials than medians need their geometric mean over trials.
+pub fn compared(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
     if top.len() < FOR_MEDIANS {
-        return Evidence::geometric_ratio(format!("{label}, geometric mean"), &top, &bottom);
+        return Evidence::geometric_ratio(format!("{}, geometric mean", label.into()), top, bottom);
     }
-    Evidence::median_ratio(label, &top, &bottom)
+    Evidence::median_ratio(label, top, bottom)
+}
+
+/// A quantity in the median trial, or with fewer trials than medians need its mean.
+pub fn typical(label: impl Into<String>, sample: &Sample) -> Evidence {
+    if sample.len() < FOR_MEDIANS {
+        return Evidence::mean(format!("{}, mean", label.into()), sample);
+    }
+    Evidence::median(label, sample)
 }
 
 /// That the filters of every point have the same memory, within 1 % and a block of a quotient filter, of which a table has a

@@ -109,7 +109,12 @@ impl Statement {
         let Some(reason) = &self.reason else { return (Verdict::Unexplained, Vec::new()) };
         let (finding, asked) = reason.judge_and_ask();
         match finding.verdict {
-            Verdict::Agrees => (Verdict::Differs(format!("{} ({})", finding.paper, finding.measured)), Vec::new()),
+            Verdict::Agrees => {
+                // Its other estimates are in the data.
+                let first = finding.measured.split("; ").next().unwrap_or_default();
+                let more = if finding.measured.len() > first.len() { "; …" } else { "" };
+                (Verdict::Differs(format!("{} ({first}{more})", finding.paper)), Vec::new())
+            }
             _ => (Verdict::Unexplained, asked),
         }
     }

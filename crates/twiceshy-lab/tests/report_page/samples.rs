@@ -35,6 +35,7 @@ fn rate(filter: usize, ratio: f64) -> f64 {
 
 fn origin(date: &str, seconds: f64) -> Origin {
     Origin {
+        trials: None,
         version: "0.1.0".into(),
         build: "0123456789ab".into(),
         commit: "74cbff39c4e244250a12bc82b3402b78f22f571b".into(),

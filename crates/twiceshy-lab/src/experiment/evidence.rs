@@ -143,6 +143,11 @@ impl Evidence {
         }
     }
 
+    /// `true` if it surely contradicts the statement, with this probability of an error: there a reason is looked for.
+    pub fn contradicts(&self, error: f64) -> bool {
+        self.at(error).1 == Place::Outside
+    }
+
     /// The estimate with an interval that has this probability of an error, and where that lies.
     fn at(&self, error: f64) -> (Estimate, Place) {
         let interval = match &self.quantity {

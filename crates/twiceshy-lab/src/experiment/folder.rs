@@ -97,6 +97,8 @@ pub enum FolderError {
 pub struct Folder {
     path: PathBuf,
     facts: Mutex<Facts>,
+    /// The most trials of a point in this run, if it is limited.
+    trials: Option<u64>,
     /// Held while the folder is written to. The system releases it when the process ends.
     _lock: Option<File>,
 }
@@ -126,14 +128,15 @@ impl Folder {
             Err(FolderError::NoRun(_)) => {}
             Err(error) => return Err(error),
         }
-        let folder = Folder { path: path.to_owned(), facts: Mutex::new(facts), _lock: Some(lock) };
+        let folder =
+            Folder { path: path.to_owned(), facts: Mutex::new(facts), trials: setup.trials, _lock: Some(lock) };
         folder.write_facts()?;
         Ok(folder)
     }
 
     /// A folder that already holds a run, for drawing.
     pub fn to_draw(path: &Path) -> Result<Folder, FolderError> {
-        Ok(Folder { path: path.to_owned(), facts: Mutex::new(read_facts(path)?), _lock: None })
+        Ok(Folder { path: path.to_owned(), facts: Mutex::new(read_facts(path)?), trials: None, _lock: None })
     }
 
     /// What all its experiments have in common.
@@ -227,7 +230,7 @@ impl Folder {
         table.write(&mut bytes).map_err(|error| FolderError::Damaged { path: path.clone(), why: error.to_string() })?;
         write_whole(&path, &bytes)?;
         let origin = self.origin(experiment).unwrap_or_else(Origin::here);
-        self.note(experiment, Origin { seconds, ..origin })
+        self.note(experiment, Origin { seconds, trials: self.trials, ..origin })
     }
 }
 

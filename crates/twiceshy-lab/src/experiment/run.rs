@@ -431,4 +431,16 @@ mod tests {
         let verdicts: Vec<Verdict> = Coins.findings(&table, setup.size).into_iter().map(|it| it.verdict).collect();
         assert!(matches!(&verdicts[..], [Verdict::Agrees, Verdict::Agrees | Verdict::Open(_), Verdict::Unexplained]));
     }
+    #[test]
+    fn a_limit_of_trials_ends_the_budget_and_is_recorded() {
+        let place = tempfile::tempdir().expect("a folder");
+        let setup = Setup { trials: Some(4), ..Setup::new(Size::Quick, 3) };
+        let folder = Folder::for_run(place.path(), &setup).expect("a folder");
+        run(&[&Coins], &folder, &setup, 2, &|_| ()).expect("a run");
+        let table = folder.table(&Coins).expect("a table").expect("complete");
+        assert!(CHANCES.iter().all(|(name, _)| table.only("point", *name).len() == 4));
+        let verdicts: Vec<Verdict> = Coins.findings(&table, setup.size).into_iter().map(|it| it.verdict).collect();
+        assert!(matches!(verdicts[0], Verdict::Open(_)), "{verdicts:?}");
+        assert_eq!(folder.origin(&Coins).and_then(|origin| origin.trials), Some(4));
+    }
 }

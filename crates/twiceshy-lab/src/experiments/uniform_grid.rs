@@ -196,15 +196,11 @@ impl Run {
             let effort = Effort::of(setup.size, at.bits);
             let Some(cells) = effort.cells(*at) else { continue };
             let table = FullTable::new(*kind, at.bits, cells, effort.samples);
-            match tables.iter_mut().find(|other| other.is_like(&table)) {
-                Some(other) => other.ask(at.ratio, at.per_key),
-                None => {
-                    tables.push(table);
-                    if let Some(table) = tables.last_mut() {
-                        table.ask(at.ratio, at.per_key);
-                    }
-                }
-            }
+            let same = tables.iter().position(|other| other.is_like(&table)).unwrap_or_else(|| {
+                tables.push(table);
+                tables.len() - 1
+            });
+            tables[same].ask(at.ratio, at.per_key);
         }
         tables.into_iter().map(|table| table.point(setup.planted)).collect()
     }

@@ -57,7 +57,7 @@ fn grid(size: Size) -> Grid {
     Grid {
         traces: size.of(vec![0], vec![0], vec![0, 1, 2]),
         contenders: contest::of_width(BITS, chosen(size)),
-        // Fourteen filters on 70 million packets take two minutes at each A/S: half as many as in the figures.
+        // Fourteen filters on 70 million packets take most of a minute at each A/S: half as many as in the figures.
         ratios: size.pick(vec![1, 5], vec![1, 3, 5, 10, 20, 50, 100]),
         memory: MEMORY,
         scale: size.of(Scale::Storing(2_000), Scale::Storing(8_000), Scale::Divided(1)),

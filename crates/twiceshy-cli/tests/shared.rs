@@ -224,9 +224,12 @@ fn a_command_leaves_the_set_also_after_an_error_and_when_it_is_interrupted() {
     while members() == 0 {
         assert!(begin.elapsed() < Duration::from_secs(20), "it does not join");
     }
+    // Waiting would close its input, and the end of the input ends the command too.
+    let input = child.stdin.take();
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     assert!(status.success());
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    drop(input);
     set.assert_left();
     let begin = Instant::now();
     set.yes("insert @", b"d\n");

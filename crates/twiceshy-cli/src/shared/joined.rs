@@ -5,6 +5,7 @@ use crate::guarded::Done;
 use crate::held::{Entry, FilterCounts, Held};
 use crate::output::warn;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 use twiceshy_shared::{Blocking, Error, Opening, Stats};
@@ -15,6 +16,9 @@ const INTERRUPTED: i32 = 130;
 /// The sets that this process is a member of.
 static JOINED: Mutex<Vec<Blocking>> = Mutex::new(Vec::new());
 static WATCH: Once = Once::new();
+
+/// `true` as soon as the process was interrupted: it ends with [`INTERRUPTED`], whatever the work returns then.
+static STOPPING: AtomicBool = AtomicBool::new(false);
 
 /// A set, joined.
 struct Joined<'a> {
@@ -38,6 +42,10 @@ pub(crate) fn with<T>(address: &Address, work: impl FnOnce(&dyn Held) -> anyhow:
     };
     let joined = Joined { address, guard, longest_key };
     let worked = work(&joined);
+    // The handler leaves the set under the work, which then fails. It ends the process itself.
+    while STOPPING.load(Ordering::Acquire) {
+        std::thread::park();
+    }
     JOINED.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let left = joined.guard.close().err();
     // If the work has failed as well, this is mostly the same error again.
@@ -54,6 +62,7 @@ pub(crate) fn with<T>(address: &Address, work: impl FnOnce(&dyn Held) -> anyhow:
 const PATIENCE: u32 = 30;
 
 fn interrupted() {
+    STOPPING.store(true, Ordering::Release);
     for _ in 0..PATIENCE {
         if let Ok(mut joined) = JOINED.try_lock() {
             for guard in joined.drain(..) {

@@ -18,7 +18,7 @@ pub(crate) const STATEMENTS: usize = 300;
 /// that the share is divided by the number of points. If all of `n` points must hold, and one truly does not, *agrees* is
 /// wrong only if the interval of that one point is wrong: an intersection-union test (R. L. Berger, 1982), in which every
 /// interval may have the whole error. *Differs* is wrong if any of the `n` intervals is, so there the error is divided by
-/// `n`. [`Errors`] says the same of a share of the points.
+/// `n`. The same holds for a share of the points, with other divisors.
 ///
 /// ```
 /// use twiceshy_lab::experiment::{Evidence, Statement, Verdict};

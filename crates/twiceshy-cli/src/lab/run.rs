@@ -30,6 +30,10 @@ pub(crate) struct Args {
     /// The most trials of a point; statements that need more stay open [default: as many as each experiment plans]
     #[arg(long, value_parser = numbers::count::<u64>)]
     trials: Option<u64>,
+    /// Add trials to complete experiments whose statements are open. Data of another build are continued too: a trial of each
+    /// point is measured again, and must be the same
+    #[arg(long)]
+    more: bool,
     /// How many tasks to measure in parallel [default: one per processor]
     #[arg(long, value_parser = numbers::count::<usize>)]
     jobs: Option<usize>,
@@ -46,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let experiments = named(&args.names)?;
     let size = if args.quick { Size::Quick } else { Size::Paper };
     let data = args.data.clone().or_else(recorded_data);
-    let setup = Setup { data, trials: args.trials, ..Setup::new(size, args.seed) };
+    let setup = Setup { data, trials: args.trials, more: args.more, ..Setup::new(size, args.seed) };
     let default = || PathBuf::from("lab-results").join(format!("{}-seed-{}", size.as_str(), args.seed));
     let folder = Folder::for_run(&args.out.clone().unwrap_or_else(default), &setup)?;
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));

@@ -130,32 +130,12 @@ pub fn sample(table: &Table, at: At<'_>, filter: &str, column: &str) -> Sample {
     here.only("cell_bits", at.cell_bits).sample(column)
 }
 
-/// The fewest trials of which the median says anything, among all statements of a run.
-const FOR_MEDIANS: usize = 22;
-
-/// The false positives of one filter over those of another, in the median trial: a few popular keys decide a trial. With
-/// fewer trials than medians need, as in the papers, the geometric mean.
+/// The false positives of one filter over those of another, in the typical trial: a few popular keys decide a trial.
 pub fn ratio(table: &Table, at: At<'_>, top: &str, bottom: &str) -> Evidence {
     let counts = |filter: &str| sample(table, at, filter, "false_positives");
     let label =
         format!("{top} / {bottom}, {}, A/S {}", at.workload.trim_start_matches("synthetic flows like "), at.ratio);
-    compared(label, &counts(top), &counts(bottom))
-}
-
-/// The ratio of two counts in the median trial, or with fewer trials than medians need their geometric mean over trials.
-pub fn compared(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
-    if top.len() < FOR_MEDIANS {
-        return Evidence::geometric_ratio(format!("{}, geometric mean", label.into()), top, bottom);
-    }
-    Evidence::median_ratio(label, top, bottom)
-}
-
-/// A quantity in the median trial, or with fewer trials than medians need its mean.
-pub fn typical(label: impl Into<String>, sample: &Sample) -> Evidence {
-    if sample.len() < FOR_MEDIANS {
-        return Evidence::mean(format!("{}, mean", label.into()), sample);
-    }
-    Evidence::median(label, sample)
+    Evidence::typical_ratio(label, &counts(top), &counts(bottom))
 }
 
 /// That the filters of every point have the same memory, within 1 % and a block of a quotient filter, of which a table has a
@@ -312,7 +292,10 @@ mod tests {
         let [right, wrong] = [Planted::Nothing, Planted::WrongRule].map(|planted| {
             let table = table(planted);
             let below = Statement::new("", "").every(vec![ratio(&table, at, "cuckooing", "cuckoo, plain").below(0.9)]);
-            (below.judge().verdict, equal_memory(&table, &["cuckooing", "cuckoo, plain"]).judge().verdict)
+            (
+                below.judge(crate::statistics::Looks::from(10)).verdict,
+                equal_memory(&table, &["cuckooing", "cuckoo, plain"]).judge(crate::statistics::Looks::from(10)).verdict,
+            )
         });
         assert_eq!(right, (Verdict::Agrees, Verdict::Agrees));
         assert_ne!(wrong.0, Verdict::Agrees);

@@ -2,7 +2,7 @@
 
 use super::Sample;
 use super::statement::Errors;
-use crate::statistics::{self, Interval};
+use crate::statistics::{self, Interval, Looks};
 
 /// An estimate, how it is judged, and what a statement wants of it.
 #[derive(Clone, Debug)]
@@ -18,8 +18,11 @@ pub struct Evidence {
 enum Quantity {
     Mean(Vec<f64>),
     Median(Vec<f64>),
-    /// The mean of these logarithms, as a power of e.
-    Geometric(Vec<f64>),
+    /// The median, or the mean if few trials were planned; of logarithms, as a power of e.
+    Typical {
+        values: Vec<f64>,
+        is_log: bool,
+    },
     Ratio(Vec<(f64, f64)>),
     Share {
         yes: u64,
@@ -88,11 +91,17 @@ impl Evidence {
         Evidence::median(label, &top.with(bottom, |top, bottom| (top + 0.5) / (bottom + 0.5)))
     }
 
-    /// The geometric mean over the trials of the ratio of two counts, each half an event higher. For fewer trials than a
-    /// median needs, if the logarithms are nearly normal.
-    pub fn geometric_ratio(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
+    /// The median over the trials, or the mean if the run planned too few trials for medians, as the papers do.
+    pub fn typical(label: impl Into<String>, sample: &Sample) -> Evidence {
+        let quantity = Quantity::Typical { values: sample.values(), is_log: false };
+        Evidence::new(label, sample.points(), sample.len(), quantity)
+    }
+
+    /// The same of the ratio of two counts, each half an event higher: the median, or the geometric mean.
+    pub fn typical_ratio(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
         let logs = top.with(bottom, |top, bottom| ((top + 0.5) / (bottom + 0.5)).ln());
-        Evidence::new(label, logs.points(), logs.len(), Quantity::Geometric(logs.values()))
+        let quantity = Quantity::Typical { values: logs.values(), is_log: true };
+        Evidence::new(label, logs.points(), logs.len(), quantity)
     }
 
     /// A probability: `yes` of `of` over all trials, each an independent yes or no.
@@ -133,8 +142,8 @@ impl Evidence {
     }
 
     /// The estimate with the interval that decides where it lies. If none does, with one that crosses a border.
-    pub(super) fn judge(&self, errors: Errors) -> (Estimate, Place) {
-        let (inside, outside) = (self.at(errors.inside), self.at(errors.outside));
+    pub(super) fn judge(&self, errors: Errors, looks: Looks) -> (Estimate, Place) {
+        let (inside, outside) = (self.at(errors.inside, looks), self.at(errors.outside, looks));
         match (inside.1, outside.1) {
             (Place::Inside, _) => inside,
             (_, Place::Outside) => outside,
@@ -143,26 +152,51 @@ impl Evidence {
         }
     }
 
-    /// `true` if it surely contradicts the statement, with this probability of an error: there a reason is looked for.
+    /// `true` if it contradicts the statement, with this probability of an error in a run of one look: there a reason is
+    /// looked for.
     pub fn contradicts(&self, error: f64) -> bool {
-        self.at(error).1 == Place::Outside
+        self.at(error, Looks::from(self.trials)).1 == Place::Outside
     }
 
-    /// The estimate with an interval that has this probability of an error, and where that lies.
-    fn at(&self, error: f64) -> (Estimate, Place) {
+    /// The estimate with an interval that has this probability of an error over all looks, and where that lies.
+    fn at(&self, error: f64, looks: Looks) -> (Estimate, Place) {
+        let at_this_look = error * looks.share(self.trials);
         let interval = match &self.quantity {
-            Quantity::Mean(values) => statistics::mean(values, error),
-            Quantity::Median(values) => statistics::median(values, error),
-            Quantity::Geometric(logs) => statistics::mean(logs, error).map(f64::exp),
-            Quantity::Ratio(pairs) => statistics::ratio(pairs, error),
+            Quantity::Mean(values) => statistics::mean(values, at_this_look),
+            Quantity::Median(values) => statistics::median(values, at_this_look),
+            Quantity::Typical { values, is_log } => {
+                let center = if is_for_medians(looks) { statistics::median } else { statistics::mean };
+                let interval = center(values, at_this_look);
+                if *is_log { interval.map(f64::exp) } else { interval }
+            }
+            Quantity::Ratio(pairs) => statistics::ratio(pairs, at_this_look),
             Quantity::Share { yes, of } => statistics::share(*yes, *of, error),
             Quantity::Exact(value) => Interval::exact(*value),
         };
         let is_sampled = !matches!(self.quantity, Quantity::Exact(_));
         let place = self.wanted.place(interval, is_sampled);
         let wanted = self.wanted.to_string();
-        (Estimate { label: self.label.clone(), interval, wanted, trials: self.trials }, place)
+        (Estimate { label: self.label(looks), interval, wanted, trials: self.trials }, place)
     }
+
+    /// What was estimated, and how, if that depends on the plan.
+    fn label(&self, looks: Looks) -> String {
+        match self.quantity {
+            Quantity::Typical { is_log, .. } if !is_for_medians(looks) => {
+                format!("{}, {}", self.label, if is_log { "geometric mean" } else { "mean" })
+            }
+            _ => self.label.clone(),
+        }
+    }
+}
+
+/// The fewest trials of which the median says anything, among all statements of a run.
+const FOR_MEDIANS: usize = 22;
+
+/// `true` if a run plans enough trials for medians. The plan decides, not the number of trials so far: else a run that looks
+/// twice would have two chances.
+fn is_for_medians(looks: Looks) -> bool {
+    looks.first() >= FOR_MEDIANS
 }
 
 impl Region {
@@ -202,7 +236,9 @@ impl std::fmt::Display for Estimate {
             write!(f, "{}: ", self.label)?;
         }
         f.write_str(&shown(estimate))?;
-        if low != high {
+        if !(low.is_finite() || high.is_finite()) || (low, high) == (0.0, f64::INFINITY) {
+            f.write_str(" (no interval yet)")?;
+        } else if low != high {
             write!(f, " ({} to {})", shown(low), shown(high))?;
         }
         write!(f, ", wanted: {}", self.wanted)
@@ -247,7 +283,7 @@ mod tests {
     fn estimates_are_told_with_three_digits() {
         let told = [0.0, 0.123_45, 12.345, 1234.5, 1.5e6, 2.34e-5, f64::INFINITY, 0.5, 100.0].map(shown);
         assert_eq!(told, ["0", "0.123", "12.3", "1234", "1500000", "2.34e-5", "∞", "0.5", "100"]);
-        let (estimate, _) = Evidence::exact("bits", 2.0).below(3.0).at(0.05);
+        let (estimate, _) = Evidence::exact("bits", 2.0).below(3.0).at(0.05, Looks::from(1));
         assert_eq!(estimate.to_string(), "bits: 2, wanted: at most 3");
     }
 }

@@ -57,7 +57,8 @@ pub enum FolderError {
     /// It holds data of an experiment that another program has measured.
     #[error(
         "{folder} holds data of {experiment} by another build ({found}): remove {experiment}.csv and \
-         unfinished/{experiment}.jsonl there to measure it again, or name another folder with --out",
+         unfinished/{experiment}.jsonl there to measure it again, add trials to complete data with --more, or name another \
+         folder with --out",
         folder = .folder.display()
     )]
     OtherBuild {
@@ -104,7 +105,7 @@ pub struct Folder {
 }
 
 /// The columns of a trial, behind an experiment's own.
-const OF_TRIAL: [&str; 2] = ["point", "trial"];
+pub(super) const OF_TRIAL: [&str; 2] = ["point", "trial"];
 
 const FACTS: &str = "run.json";
 const LOCK: &str = ".lock";
@@ -173,6 +174,20 @@ impl Folder {
         }
     }
 
+    /// Notes that this program adds trials to the complete data of an experiment. An error if another program has begun to.
+    pub(super) fn claim_more(&self, experiment: &dyn Experiment, is_begun: bool) -> Result<(), FolderError> {
+        match self.origin(experiment) {
+            Some(found) if found.build == build() => Ok(()),
+            Some(_) if is_begun => self.claim(experiment),
+            Some(mut found) => {
+                let mut earlier = std::mem::take(&mut found.earlier);
+                earlier.push(found);
+                self.note(experiment, Origin { earlier, ..Origin::here() })
+            }
+            None => self.note(experiment, Origin::here()),
+        }
+    }
+
     fn note(&self, experiment: &dyn Experiment, origin: Origin) -> Result<(), FolderError> {
         self.lock().origins.insert(experiment.name().to_owned(), origin);
         self.write_facts()
@@ -223,13 +238,15 @@ impl Folder {
         table
     }
 
-    /// Writes an experiment's data, whose tasks took this long together.
+    /// Writes an experiment's data. The tasks of this run took so long together.
     pub(super) fn keep(&self, experiment: &dyn Experiment, table: &Table, seconds: f64) -> Result<(), FolderError> {
         let path = self.csv(experiment);
         let mut bytes = Vec::new();
         table.write(&mut bytes).map_err(|error| FolderError::Damaged { path: path.clone(), why: error.to_string() })?;
         write_whole(&path, &bytes)?;
         let origin = self.origin(experiment).unwrap_or_else(Origin::here);
+        // The time of an earlier run of the same build is in `origin.seconds`.
+        let seconds = seconds + origin.seconds;
         self.note(experiment, Origin { seconds, trials: self.trials, ..origin })
     }
 }

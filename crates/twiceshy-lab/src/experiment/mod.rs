@@ -11,6 +11,7 @@ mod evidence;
 mod finding;
 mod folder;
 mod journal;
+mod kept;
 mod origin;
 mod picture;
 mod point;
@@ -23,6 +24,7 @@ mod table;
 pub use contender::{Contender, SECOND_BROOM};
 pub use evidence::{Estimate, Evidence};
 pub use finding::{Finding, Verdict};
+use folder::OF_TRIAL;
 pub(crate) use folder::write_whole;
 pub use folder::{Facts, Folder, FolderError};
 pub use origin::Origin;
@@ -36,6 +38,7 @@ pub(crate) use statement::STATEMENTS;
 pub use statement::Statement;
 pub use table::{Line, Row, Table, TableError, Value, line};
 
+use crate::statistics::Looks;
 use std::path::PathBuf;
 
 /// How much is measured.
@@ -85,6 +88,9 @@ pub struct Setup {
     pub data: Option<PathBuf>,
     /// The most trials of a point; `None` for as many as each experiment plans.
     pub trials: Option<u64>,
+    /// `true` to add trials to complete data whose statements are open, also to data of another build if its trials can be
+    /// measured again with the same result.
+    pub more: bool,
     /// A deliberate error.
     pub planted: Planted,
 }
@@ -92,7 +98,7 @@ pub struct Setup {
 impl Setup {
     /// A setup without recorded traces and without a deliberate error.
     pub fn new(size: Size, seed: u64) -> Setup {
-        Setup { size, seed, data: None, trials: None, planted: Planted::Nothing }
+        Setup { size, seed, data: None, trials: None, more: false, planted: Planted::Nothing }
     }
 
     /// How many trials a point of an experiment gets in this run.
@@ -162,7 +168,14 @@ pub trait Experiment: Sync {
 
     /// The paper's statements, compared with a table.
     fn findings(&self, table: &Table, size: Size) -> Vec<Finding> {
-        self.statements(table, size).iter().map(Statement::judge).collect()
+        let looks = self.looks(table, size);
+        self.statements(table, size).iter().map(|statement| statement.judge(looks)).collect()
+    }
+
+    /// When a run looks at its data: first after the planned trials, or after fewer if the run was limited to them.
+    fn looks(&self, table: &Table, size: Size) -> Looks {
+        let measured = table.rows().filter_map(|row| row.number("trial")).fold(0.0, f64::max) as u64 + 1;
+        Looks::from(self.budget(size).first.min(measured) as usize)
     }
 
     /// `true` if it measures time and must have the machine to itself.

@@ -27,9 +27,17 @@ pub struct Origin {
     /// The most trials of a point, if the run was limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trials: Option<u64>,
+    /// Of data that other builds measured before, the earliest first. They were continued after a check.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Origin>,
 }
 
 impl Origin {
+    /// The time of all tasks, those of earlier builds included, in seconds.
+    pub fn all_seconds(&self) -> f64 {
+        self.seconds + self.earlier.iter().map(|origin| origin.seconds).sum::<f64>()
+    }
+
     /// The origin of what this program measures now.
     pub fn here() -> Origin {
         static FIXED: OnceLock<(String, String)> = OnceLock::new();
@@ -43,6 +51,7 @@ impl Origin {
             date: today(),
             seconds: 0.0,
             trials: None,
+            earlier: Vec::new(),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::folder::failed;
 use super::journal::Journal;
-use super::{Experiment, Folder, FolderError, Point, Setup, Task, TaskError};
+use super::kept::Kept;
+use super::{Budget, Experiment, Folder, FolderError, Point, Setup, Table, Task, TaskError};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -73,6 +74,17 @@ pub enum RunError {
         /// The cause.
         error: TaskError,
     },
+    /// An experiment measures something else than its data say, so that no trials can be added.
+    #[error(
+        "{experiment}: {point} was measured again and gives other data than before: remove {experiment}.csv and \
+         unfinished/{experiment}.jsonl to measure all of it again"
+    )]
+    Changed {
+        /// The experiment.
+        experiment: String,
+        /// The point.
+        point: String,
+    },
     /// Two tasks of an experiment have the same name: a bug in the experiment.
     #[error("{0} has two tasks with the same name")]
     TwoAlike(String),
@@ -85,12 +97,34 @@ struct Open<'a> {
     points: Vec<(Point, u64)>,
     tasks: Vec<Task>,
     journal: Journal,
+    /// What was measured before, if trials are added to it.
+    kept: Kept,
 }
 
 impl Open<'_> {
+    /// All tasks, with those that measure trials again.
+    fn all(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().chain(self.kept.tasks())
+    }
+
     /// The tasks that are not in the journal.
     fn missing(&self) -> impl Iterator<Item = &Task> {
-        self.tasks.iter().filter(|task| !self.journal.has(task))
+        self.all().filter(|task| !self.journal.has(task))
+    }
+
+    /// Adds tasks for the points that an open statement asks for, if they can get more trials. Returns their work.
+    fn ask(&mut self, table: &Table, setup: &Setup) -> f64 {
+        let experiment = self.experiment;
+        let looks = experiment.looks(table, setup.size);
+        let statements = experiment.statements(table, setup.size);
+        let asked: Vec<String> = statements.iter().flat_map(|statement| statement.judge_and_ask(looks).1).collect();
+        let Budget { first, most } = setup.budget(experiment);
+        let wanted = |(point, trials): &(Point, u64)| {
+            let more = if asked.contains(&point.name) { (trials * 2).min(most) } else { *trials };
+            // A point that the plan did not have before begins like the others.
+            more.max(first)
+        };
+        extend(self, setup, wanted)
     }
 }
 
@@ -122,11 +156,11 @@ pub fn run(
                 for note in experiment.notes(setup) {
                     tell(Event::Note { experiment: experiment.name(), note: &note });
                 }
-                if open.tasks.is_empty() {
+                if open.all().next().is_none() {
                     tell(Event::Nothing { experiment: experiment.name() });
                     continue;
                 }
-                let (tasks, missing) = (open.tasks.len(), open.missing().count());
+                let (tasks, missing) = (open.all().count(), open.missing().count());
                 tell(Event::Begun { experiment: experiment.name(), tasks, measured: tasks - missing });
                 open_ones.push(open);
             }
@@ -148,20 +182,57 @@ pub fn run(
 
 /// `None` if the experiment's table is complete.
 fn open<'a>(experiment: &'a dyn Experiment, folder: &Folder, setup: &Setup) -> Result<Option<Open<'a>>, RunError> {
+    let table = folder.table(experiment)?;
+    if let Some(table) = &table
+        && setup.more
+        && !experiment.is_timed()
+    {
+        return open_again(experiment, table, folder, setup);
+    }
     folder.claim(experiment)?;
-    if folder.table(experiment)?.is_some() {
+    if table.is_some() {
         return Ok(None);
     }
     let path = folder.journal(experiment);
     let journal = Journal::open(&path).map_err(failed(path))?;
     let points: Vec<(Point, u64)> = experiment.points(setup).into_iter().map(|point| (point, 0)).collect();
-    let mut open = Open { experiment, points, tasks: Vec::new(), journal };
+    let mut open = Open { experiment, points, tasks: Vec::new(), journal, kept: Kept::default() };
     let first = setup.budget(experiment).first;
     extend(&mut open, setup, |_| first);
     let mut names: Vec<&str> = open.tasks.iter().map(|task| task.name.as_str()).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(RunError::TwoAlike(experiment.name().to_owned()));
+    }
+    Ok(Some(open))
+}
+
+/// A complete experiment with the tasks that an open statement asks for, and a trial of each of these points that is measured
+/// again. `None` if there are none.
+fn open_again<'a>(
+    experiment: &'a dyn Experiment,
+    table: &Table,
+    folder: &Folder,
+    setup: &Setup,
+) -> Result<Option<Open<'a>>, RunError> {
+    let columns = experiment.columns().len();
+    let points = Kept::points(experiment, setup, table);
+    let before: Vec<u64> = points.iter().map(|(_, trials)| *trials).collect();
+    let path = folder.journal(experiment);
+    let is_begun = path.exists();
+    let journal = Journal::open(&path).map_err(failed(path.clone()))?;
+    let mut open = Open { experiment, points, tasks: Vec::new(), journal, kept: Kept::new(table, columns) };
+    if open.ask(table, setup) == 0.0 {
+        if !is_begun {
+            std::fs::remove_file(&path).map_err(failed(path))?;
+        }
+        return Ok(None);
+    }
+    folder.claim_more(experiment, is_begun)?;
+    for ((point, trials), before) in open.points.iter().zip(before) {
+        if *trials > before {
+            open.kept.check(point, before, setup, columns);
+        }
     }
     Ok(Some(open))
 }
@@ -187,19 +258,15 @@ fn complete_or_extend(
     setup: &Setup,
     tell: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<bool, RunError> {
-    let Some((lines, seconds)) = open.journal.all(&open.tasks) else { return Ok(false) };
+    let Some((new, seconds)) = open.journal.all(&open.tasks) else { return Ok(false) };
     let experiment = open.experiment;
-    let table = folder.table_of(experiment, lines);
-    let statements = experiment.statements(&table, setup.size);
-    let asked: Vec<String> = statements.iter().flat_map(|statement| statement.judge_and_ask().1).collect();
-    let most = setup.budget(experiment).most;
-    let work = extend(
-        open,
-        setup,
-        |(point, trials)| {
-            if asked.contains(&point.name) { (trials * 2).min(most) } else { *trials }
-        },
-    );
+    let again = |task: &Task| open.journal.all(std::slice::from_ref(task)).map(|(lines, _)| lines);
+    if let Some(point) = open.kept.changed(again) {
+        let (experiment, point) = (experiment.name().to_owned(), point.to_owned());
+        return Err(RunError::Changed { experiment, point });
+    }
+    let table = folder.table_of(experiment, [open.kept.lines(), new].concat());
+    let work = open.ask(&table, setup);
     if work > 0.0 {
         let missing = open.missing().map(|task| task.work).sum();
         tell(Event::More { experiment: experiment.name(), work: missing });
@@ -259,7 +326,7 @@ fn measure(open: &Open<'_>, task: &Task, folder: &Folder, tell: &(dyn Fn(Event<'
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Budget, Evidence, Picture, Size, Statement, Table, Verdict, line};
+    use super::super::{Evidence, Picture, Size, Statement, Verdict, line};
     use super::*;
     use std::sync::atomic::AtomicU32;
 
@@ -367,6 +434,60 @@ mod tests {
         again(&other).expect("another experiment");
         std::fs::remove_file(place.path().join("coins.csv")).expect("a table");
         again(&Coins).expect("measured anew");
+    }
+
+    /// Coins measured up to ten trials by another build, and what happens if a run adds more.
+    fn continued(change: impl Fn(String) -> String) -> (tempfile::TempDir, Result<(), RunError>) {
+        let place = tempfile::tempdir().expect("a folder");
+        let of = |trials: Option<u64>, more: bool| {
+            let setup = Setup { trials, more, ..Setup::new(Size::Quick, 3) };
+            run(&[&Coins], &Folder::for_run(place.path(), &setup).expect("the folder"), &setup, 2, &|_| ())
+        };
+        of(Some(10), false).expect("measured");
+        let facts = std::fs::read_to_string(place.path().join("run.json")).expect("facts");
+        let build = Folder::to_draw(place.path()).expect("a run").origin(&Coins).expect("an origin").build;
+        std::fs::write(place.path().join("run.json"), facts.replace(&build, "another")).expect("facts");
+        let csv = place.path().join("coins.csv");
+        std::fs::write(&csv, change(std::fs::read_to_string(&csv).expect("data"))).expect("data");
+        let outcome = of(None, true);
+        (place, outcome)
+    }
+
+    #[test]
+    fn trials_are_added_to_data_of_another_build_as_if_it_had_gone_on() {
+        let (place, outcome) = continued(|csv| csv);
+        outcome.expect("more trials");
+        let folder = Folder::to_draw(place.path()).expect("a run");
+        let origin = folder.origin(&Coins).expect("an origin");
+        assert_eq!((origin.earlier.len(), origin.earlier[0].build.as_str(), origin.trials), (1, "another", None));
+        assert!(!folder.journal(&Coins).exists());
+        let whole = tempfile::tempdir().expect("a folder");
+        let setup = Setup::new(Size::Quick, 3);
+        let in_one_go = Folder::for_run(whole.path(), &setup).expect("a folder");
+        run(&[&Coins], &in_one_go, &setup, 2, &|_| ()).expect("a run");
+        let [again, once] = [&folder, &in_one_go].map(|folder| std::fs::read(folder.csv(&Coins)).expect("data"));
+        assert_eq!(String::from_utf8_lossy(&again), String::from_utf8_lossy(&once));
+        // Nothing more can be added.
+        drop(in_one_go);
+        let more = Setup { more: true, ..setup };
+        let folder = Folder::for_run(place.path(), &more).expect("the folder");
+        assert_eq!(work_ahead(&[&Coins], &folder, &more).expect("work"), 0.0);
+        run(&[&Coins], &folder, &more, 2, &|_| ()).expect("nothing to do");
+        assert!(!folder.journal(&Coins).exists());
+    }
+
+    #[test]
+    fn no_trials_are_added_to_data_that_come_out_otherwise() {
+        let is_of_check = |line: &str| line.starts_with("fair,") && line.contains(",fair,9,");
+        let forged = |csv: String| -> String {
+            let line =
+                |line: &str| if is_of_check(line) { line.replacen("fair,", "fair,1", 1) } else { line.to_owned() };
+            csv.lines().map(|it| line(it) + "\n").collect()
+        };
+        let (place, outcome) = continued(forged);
+        assert!(matches!(&outcome, Err(RunError::Changed { point, .. }) if point == "fair"), "{outcome:?}");
+        let kept = std::fs::read_to_string(place.path().join("coins.csv")).expect("data");
+        assert!(kept.lines().any(|line| line.starts_with("fair,1")), "left as it was");
     }
 
     /// Coins: one is fair, the others are not; the statement says that all of them are about as likely to fall on heads.

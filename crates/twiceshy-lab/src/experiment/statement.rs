@@ -2,6 +2,7 @@
 
 use super::evidence::{Estimate, Evidence, Place};
 use super::finding::{Finding, Verdict};
+use crate::statistics::Looks;
 
 /// The probability that any verdict of a run is wrong, *agrees* or *differs*.
 const RUN_ERROR: f64 = 0.01;
@@ -20,12 +21,15 @@ pub(crate) const STATEMENTS: usize = 300;
 /// interval may have the whole error. *Differs* is wrong if any of the `n` intervals is, so there the error is divided by
 /// `n`. The same holds for a share of the points, with other divisors.
 ///
+/// A statement is judged at the planned [`Looks`] of its run.
+///
 /// ```
 /// use twiceshy_lab::experiment::{Evidence, Statement, Verdict};
+/// use twiceshy_lab::statistics::Looks;
 ///
 /// let statement = Statement::new("Theorem 4: at most a bit a key", "bits of the selectors found")
 ///     .every(vec![Evidence::exact("b = 2", 0.7).below(1.0)]);
-/// assert_eq!(statement.judge().verdict, Verdict::Agrees);
+/// assert_eq!(statement.judge(Looks::from(10)).verdict, Verdict::Agrees);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Statement {
@@ -76,20 +80,20 @@ impl Statement {
     }
 
     /// Compares it with its evidence.
-    pub fn judge(&self) -> Finding {
-        self.judge_and_ask().0
+    pub fn judge(&self, looks: Looks) -> Finding {
+        self.judge_and_ask(looks).0
     }
 
     /// Compares it with its evidence, and names the points that more trials could decide it at.
-    pub(super) fn judge_and_ask(&self) -> (Finding, Vec<String>) {
+    pub(super) fn judge_and_ask(&self, looks: Looks) -> (Finding, Vec<String>) {
         let all: usize = self.parts.iter().map(|part| part.evidence.len()).sum();
-        let parts: Vec<Judged> = self.parts.iter().map(|part| part.judge(part.errors(all))).collect();
+        let parts: Vec<Judged> = self.parts.iter().map(|part| part.judge(all, looks)).collect();
         let nothing = parts.is_empty() || parts.iter().any(|part| part.estimates.is_empty());
         let places = || parts.iter().map(|part| part.place);
         let (verdict, mut asked) = if nothing {
             (Verdict::Unexplained, Vec::new())
         } else if places().any(|place| place == Place::Outside) {
-            self.explained()
+            self.explained(looks)
         } else if places().all(|place| place == Place::Inside) {
             (Verdict::Agrees, Vec::new())
         } else {
@@ -105,9 +109,9 @@ impl Statement {
     }
 
     /// The verdict where the data differ: with the reason, if that is supported.
-    fn explained(&self) -> (Verdict, Vec<String>) {
+    fn explained(&self, looks: Looks) -> (Verdict, Vec<String>) {
         let Some(reason) = &self.reason else { return (Verdict::Unexplained, Vec::new()) };
-        let (finding, asked) = reason.judge_and_ask();
+        let (finding, asked) = reason.judge_and_ask(looks);
         match finding.verdict {
             Verdict::Agrees => {
                 // Its other estimates are in the data.
@@ -128,11 +132,7 @@ struct Judged {
     unclear: Vec<String>,
 }
 
-/// The errors of the intervals of a part of which `needed` of `count` points must hold.
-///
-/// *Agrees* is wrong if fewer hold: `k ≥ count − needed + 1` points do not, and at least `k − (count − needed)` of their
-/// intervals are wrong. By Markov's inequality that has at most the probability `k·error/(k − (count − needed))`, which is
-/// largest for the fewest `k`: `(count − needed + 1)·error`. In the same way *differs* is wrong with at most `needed·error`.
+/// The errors of the intervals of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Errors {
     /// Of the intervals by which a point is inside.
@@ -141,13 +141,50 @@ pub(super) struct Errors {
     pub(super) outside: f64,
 }
 
-impl Errors {
-    /// `share` is the part's share of the points of its statement: one part outside is enough for *differs*, so the parts
-    /// divide that error; *agrees* needs all of them.
-    fn new(needed: usize, count: usize, share: f64) -> Errors {
+/// How a part of `count` points, of which `needed` must hold, is decided.
+///
+/// It is inside if at least `inside` intervals are, `inside ≥ needed`. That is wrong if fewer than `needed` points hold: then
+/// `k ≥ count − needed + 1` do not, and the intervals of at least `inside − (count − k)` of these are wrong. By Markov's
+/// inequality the probability is at most `k·error/(inside − count + k)`, which is largest for the fewest `k`:
+/// `(count − needed + 1)·error/(inside − needed + 1)`. So who asks for more intervals inside than must hold may take narrower
+/// ones. In the same way it is outside if more than `count − needed` intervals are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rule {
+    /// So many intervals must be inside.
+    inside: usize,
+    /// So many must be outside.
+    outside: usize,
+    errors: Errors,
+}
+
+impl Rule {
+    /// The rule that wants `more` intervals inside than must hold, and so many more outside than may fail.
+    fn new((needed, count): (usize, usize), more: (usize, usize), error: Errors) -> Rule {
+        let may_fail = count - needed;
+        let part = |error: f64, of: usize, more: usize| error * (more + 1) as f64 / of.max(1) as f64;
+        Rule {
+            inside: needed + more.0,
+            outside: may_fail + 1 + more.1,
+            errors: Errors {
+                inside: part(error.inside, may_fail + 1, more.0),
+                outside: part(error.outside, needed, more.1),
+            },
+        }
+    }
+
+    /// The rules of a part; any of them may decide. If a part of the points may fail there are two, which divide the error:
+    /// for points that nearly all clearly hold (or do not), and for just enough of them. `share` is the part's share of
+    /// the points of its statement: one part outside is enough for *differs*, so the parts divide that error; *agrees* needs
+    /// all of them.
+    fn all(needed: usize, count: usize, share: f64) -> Vec<Rule> {
         let error = RUN_ERROR / STATEMENTS as f64;
-        let may_fail = count.saturating_sub(needed) + 1;
-        Errors { inside: error / may_fail as f64, outside: error * share / needed.max(1) as f64 }
+        let of = |divisor: f64| Errors { inside: error / divisor, outside: error * share / divisor };
+        let (may_fail, is_all) = (count - needed, needed == count);
+        if is_all {
+            return vec![Rule::new((needed, count), (0, 0), of(1.0))];
+        }
+        let half = (may_fail / 2, needed.saturating_sub(1) / 2);
+        vec![Rule::new((needed, count), half, of(2.0)), Rule::new((needed, count), (0, 0), of(2.0))]
     }
 }
 
@@ -158,18 +195,25 @@ impl Part {
     }
 
     /// `all` is the number of points of all parts.
-    fn errors(&self, all: usize) -> Errors {
+    fn judge(&self, all: usize, looks: Looks) -> Judged {
         let count = self.evidence.len();
-        Errors::new(self.needed(), count, count as f64 / all.max(1) as f64)
+        let mut judged = None;
+        for rule in Rule::all(self.needed().min(count), count, count as f64 / all.max(1) as f64) {
+            let by_rule = self.judge_by(rule, looks);
+            if by_rule.place != Place::Unclear {
+                return by_rule;
+            }
+            judged.get_or_insert(by_rule);
+        }
+        judged.unwrap_or(Judged { place: Place::Unclear, estimates: Vec::new(), unclear: Vec::new() })
     }
 
-    fn judge(&self, errors: Errors) -> Judged {
-        let estimates: Vec<(Estimate, Place)> = self.evidence.iter().map(|it| it.judge(errors)).collect();
+    fn judge_by(&self, rule: Rule, looks: Looks) -> Judged {
+        let estimates: Vec<(Estimate, Place)> = self.evidence.iter().map(|it| it.judge(rule.errors, looks)).collect();
         let count = |wanted: Place| estimates.iter().filter(|(_, place)| *place == wanted).count();
-        let needed = self.needed();
-        let place = if count(Place::Inside) >= needed {
+        let place = if count(Place::Inside) >= rule.inside {
             Place::Inside
-        } else if estimates.len() - count(Place::Outside) < needed {
+        } else if count(Place::Outside) >= rule.outside {
             Place::Outside
         } else {
             Place::Unclear
@@ -216,12 +260,14 @@ mod tests {
     use crate::experiment::{Table, line};
     use crate::workload::rng::Rng;
 
+    const LOOKS: Looks = Looks::from(10);
+
     fn exact(values: &[f64]) -> Vec<Evidence> {
         values.iter().map(|value| Evidence::exact("value", *value).below(1.0)).collect()
     }
 
     fn of(share: f64, values: &[f64]) -> Verdict {
-        Statement::new("", "").most(share, exact(values)).judge().verdict
+        Statement::new("", "").most(share, exact(values)).judge(LOOKS).verdict
     }
 
     #[test]
@@ -238,12 +284,12 @@ mod tests {
     #[test]
     fn a_reason_counts_only_if_its_own_evidence_supports_it() {
         let reason = |value: f64| Statement::new("too full", "load").every(exact(&[value]));
-        let differing = |value| Statement::new("", "").every(exact(&[2.0])).because(reason(value)).judge().verdict;
+        let differing = |value| Statement::new("", "").every(exact(&[2.0])).because(reason(value)).judge(LOOKS).verdict;
         assert!(matches!(differing(0.5), Verdict::Differs(why) if why.starts_with("too full")));
         assert_eq!(differing(2.0), Verdict::Unexplained, "the reason is refuted");
         assert_eq!(differing(f64::NAN), Verdict::Unexplained, "the reason is not shown");
         let agreeing = Statement::new("", "").every(exact(&[0.5])).because(reason(0.5));
-        assert_eq!((agreeing.judge().verdict, agreeing.count()), (Verdict::Agrees, 2));
+        assert_eq!((agreeing.judge(LOOKS).verdict, agreeing.count()), (Verdict::Agrees, 2));
     }
 
     /// Draws around a mean, at the point `here`.
@@ -263,10 +309,10 @@ mod tests {
             let evidence = Evidence::mean("mean", &sample(0.9, trials, 1)).within(0.8, 1.0);
             Statement::new("", "").every(vec![evidence, Evidence::exact("sure", 0.9).below(1.0)])
         };
-        let (few, asked) = statement(10).judge_and_ask();
+        let (few, asked) = statement(10).judge_and_ask(LOOKS);
         assert!(matches!(few.verdict, Verdict::Open(_)), "{few:?}");
         assert_eq!(asked, ["here"]);
-        let (many, asked) = statement(200).judge_and_ask();
+        let (many, asked) = statement(200).judge_and_ask(LOOKS);
         assert_eq!((many.verdict, asked), (Verdict::Agrees, vec![]));
     }
 
@@ -277,40 +323,61 @@ mod tests {
     #[test]
     fn agreement_at_all_points_costs_no_more_than_at_one_and_a_share_costs_what_may_fail() {
         let error = RUN_ERROR / STATEMENTS as f64;
-        for (needed, count, share, inside, outside) in
-            [(1, 1, 1.0, 1.0, 1.0), (585, 585, 1.0, 1.0, 585.0), (90, 100, 1.0, 11.0, 90.0), (2, 2, 0.5, 1.0, 4.0)]
-        {
-            let errors = Errors::new(needed, count, share);
-            assert!(close(errors.inside, error / inside) && close(errors.outside, error / outside), "{errors:?}");
-        }
+        let rules = |needed, count, share| -> Vec<(usize, f64, usize, f64)> {
+            let told = |rule: Rule| {
+                let of = |error_of_rule: f64| error / error_of_rule;
+                (rule.inside, of(rule.errors.inside), rule.outside, of(rule.errors.outside))
+            };
+            Rule::all(needed, count, share).into_iter().map(told).collect()
+        };
+        let is_near = |found: &[(usize, f64, usize, f64)], wanted: &[(usize, f64, usize, f64)]| {
+            found.len() == wanted.len()
+                && found.iter().zip(wanted).all(|(found, wanted)| {
+                    (found.0, found.2) == (wanted.0, wanted.2) && close(found.1, wanted.1) && close(found.3, wanted.3)
+                })
+        };
+        assert!(is_near(&rules(1, 1, 1.0), &[(1, 1.0, 1, 1.0)]));
+        assert!(is_near(&rules(585, 585, 1.0), &[(585, 1.0, 1, 585.0)]));
+        assert!(is_near(&rules(2, 2, 0.5), &[(2, 1.0, 1, 4.0)]));
+        // 90 of 100: 95 inside with 6/11 of half of the error, or 90 with 1/11 of it.
+        let of_90 = [(95, 2.0 * 11.0 / 6.0, 55, 2.0 * 90.0 / 45.0), (90, 22.0, 11, 180.0)];
+        assert!(is_near(&rules(90, 100, 1.0), &of_90), "{:?}", rules(90, 100, 1.0));
         let many = |trials| (0..585).map(|seed| Evidence::mean("", &sample(0.8, trials, seed)).below(1.0)).collect();
-        assert_eq!(Statement::new("", "").every(many(60)).judge().verdict, Verdict::Agrees);
+        assert_eq!(Statement::new("", "").every(many(60)).judge(LOOKS).verdict, Verdict::Agrees);
+    }
+
+    /// How many of a hundred runs agree that 18 of 20 points hold, if `failing` of them lie on the border, where an interval
+    /// is wrong most often, and the others surely hold. Each rule has this error.
+    fn agreed(failing: u64, error: f64, rule: impl Fn(Errors) -> Rule) -> usize {
+        let errors = Errors { inside: error, outside: error };
+        let agreed_at = |run: u64, trials: u64| {
+            let point = |number: u64| {
+                let mean = if number < failing { 1.0 } else { 0.5 };
+                Evidence::mean("", &sample(mean, trials, 1_000 * run + number)).below(1.0)
+            };
+            let part = Part { share: 0.9, evidence: (0..20).map(point).collect() };
+            part.judge_by(rule(errors), LOOKS).place == Place::Inside
+        };
+        (0..100).filter(|run| [10, 20, 40, 80].iter().any(|trials| agreed_at(*run, *trials))).count()
     }
 
     #[test]
     fn points_that_fail_are_seldom_taken_for_enough_that_hold() {
-        // Of 20 points 18 must hold, and 17 do. The other three lie on the border, where an interval is wrong most often.
-        let error = 0.5;
-        let errors = Errors { inside: error / 3.0, outside: error / 18.0 };
-        let agreed_at = |run: u64, trials: u64| {
-            let point = |number: u64| {
-                let mean = if number < 3 { 1.0 } else { 0.5 };
-                Evidence::mean("", &sample(mean, trials, 1_000 * run + number)).below(1.0)
-            };
-            let part = Part { share: 0.9, evidence: (0..20).map(point).collect() };
-            part.judge(errors).place == Place::Inside
-        };
-        let runs = 100;
-        let agreed = (0..runs).filter(|run| [10, 20, 40, 80].iter().any(|trials| agreed_at(*run, *trials))).count();
-        let most = error * runs as f64 + 4.0 * (error * (1.0 - error) * runs as f64).sqrt();
-        assert!((1..=most as usize).contains(&agreed), "{agreed} of {runs}");
+        let error = 0.2;
+        let most = (error * 100.0 + 4.0 * (error * (1.0 - error) * 100.0f64).sqrt()) as usize;
+        let just = agreed(3, error, |errors| Rule::new((18, 20), (0, 0), errors));
+        let nearly_all = agreed(3, error, |errors| Rule::new((18, 20), (1, 0), errors));
+        assert!((1..=most).contains(&just) && nearly_all <= most, "{just}, {nearly_all}");
+        // If each interval had much of the error for itself, this would go wrong too often.
+        let careless = agreed(3, 0.5, |errors| Rule { errors, ..Rule::new((18, 20), (0, 0), errors) });
+        assert!(careless > most, "{careless}");
     }
 
     #[test]
     fn the_absence_of_a_difference_is_not_agreement() {
         // Three trials that happen to lie near 1 say nothing.
         let evidence = Evidence::mean("mean", &sample(1.0, 3, 2)).within(0.99, 1.01);
-        assert!(matches!(Statement::new("", "").every(vec![evidence]).judge().verdict, Verdict::Open(_)));
+        assert!(matches!(Statement::new("", "").every(vec![evidence]).judge(LOOKS).verdict, Verdict::Open(_)));
     }
 
     #[test]
@@ -318,7 +385,7 @@ mod tests {
         for (mean, wrong) in [(0.9, false), (1.1, true), (1.0, true), (1.0, false)] {
             for seed in 0..40 {
                 let evidence = Evidence::mean("mean", &sample(mean, 40, seed)).below(1.0);
-                let verdict = Statement::new("", "").every(vec![evidence]).judge().verdict;
+                let verdict = Statement::new("", "").every(vec![evidence]).judge(LOOKS).verdict;
                 let unwanted = if wrong { Verdict::Agrees } else { Verdict::Unexplained };
                 assert_ne!(verdict, unwanted, "mean {mean}, seed {seed}");
             }

@@ -2,7 +2,7 @@
 
 use super::telescoping_on_flows::{MEMORY, contenders, equal_memory, of_the_paper};
 use crate::experiment::contest::{self, At, Contest};
-use crate::experiment::{Budget, Contender, Experiment, Picture, Point, Setup, Size, Statement, Table};
+use crate::experiment::{Budget, Contender, Evidence, Experiment, Picture, Point, Setup, Size, Statement, Table};
 use crate::workload::Workload;
 
 /// On the active set telescoping has the fewest false positives for moderate A/S, and extension has more.
@@ -61,7 +61,7 @@ impl Experiment for FireHose {
                 "{} as this project reads FireHose's description, with \
                  POW_EXP = −0.5 (the paper says 0.5 and 57 repeats per key in 10 million queries; −0.5 gives 54, 0.5 gives 76); |A| \
                  is what the stream has, and the stored set of other keys is |A| divided by the ratio. Each trial has another \
-                 stream, the same for all filters. Statements are about the median trial, or with fewer than 22 trials about the \
+                 stream, the same for all filters. Statements are about the median trial, or if fewer than 22 were planned about the \
                  (geometric) mean.",
                 size.pick(
                     "A million queries of the active-set generator (the power law has too few keys for the quick size),",
@@ -140,7 +140,8 @@ fn first_mistakes(table: &Table, at: At<'_>) -> Statement {
     let of = |filter, column| contest::sample(table, at, filter, column);
     let wrong = of(TELESCOPING, "false_positives").with(&of(TELESCOPING, "regret"), |all, for_each| all / for_each);
     let all = of("cuckooing", "false_positives");
-    let again = contest::typical("false positives for a key that TAF was ever wrong about", &of(TELESCOPING, "regret"));
+    let again =
+        Evidence::typical("false positives for a key that TAF was ever wrong about", &of(TELESCOPING, "regret"));
     Statement::new(
         "TAF repeats hardly any mistake, and its first ones alone are more than all mistakes of Cuckooing, whose cells have neither \
          selectors nor metadata",
@@ -149,18 +150,18 @@ fn first_mistakes(table: &Table, at: At<'_>) -> Statement {
     )
     .every(vec![
         again.below(1.1),
-        contest::compared("first mistakes of TAF / all of Cuckooing", &wrong, &all).above(1.0),
+        Evidence::typical_ratio("first mistakes of TAF / all of Cuckooing", &wrong, &all).above(1.0),
     ])
 }
 
 fn degrades(table: &Table) -> Statement {
     let of = |ratio, column| contest::sample(table, at(ACTIVE_SET, ratio), TELESCOPING, column);
-    let rates = contest::compared(
+    let rates = Evidence::typical_ratio(
         "false positives at A/S 80 over those at 20",
         &of(80, "false_positives"),
         &of(20, "false_positives"),
     );
-    let resets = contest::typical("resets of a block at A/S 80", &of(80, "resets_per_block"));
+    let resets = Evidence::typical("resets of a block at A/S 80", &of(80, "resets_per_block"));
     Statement::new(
         "section 6.1, active set: above A/S about 20 rebuilds become frequent and TAF degrades",
         "its false positives on the same queries at A/S 80 over those at 20, in the median trial: at least 1.25; resets of a \

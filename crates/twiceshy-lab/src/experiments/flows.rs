@@ -32,7 +32,7 @@ pub(super) fn method(size: Size, scaled: &str) -> Vec<String> {
             size.pick(scaled, "In full size.")
         ),
         "A few flows have most of the packets, so the mean over trials says little: pictures show the median trial, and statements are \
-         about it, or with fewer than 22 trials about the geometric mean. Real flows also come in bursts and end early, about \
+         about it, or, if fewer than 22 trials were planned, about the geometric mean. Real flows also come in bursts and end early, about \
          which nothing is published. \
          `twiceshy replay --workload trace:FILE` takes a real capture."
             .into(),
@@ -42,7 +42,7 @@ pub(super) fn method(size: Size, scaled: &str) -> Vec<String> {
 /// How many trials: medians say nothing with fewer than 22. In the papers' size ten, as in the papers, and more where a
 /// statement is open.
 pub(super) fn budget(size: Size) -> Budget {
-    size.of(Budget { first: 24, most: 48 }, Budget { first: 24, most: 96 }, Budget { first: 10, most: 20 })
+    size.of(Budget { first: 24, most: 48 }, Budget { first: 24, most: 96 }, Budget { first: 10, most: 40 })
 }
 
 /// How the flows are scaled down.

@@ -5,7 +5,7 @@ mod subject;
 use crate::baseline::Bloom;
 use crate::experiment::{
     Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Setup, Size, Statement, Table, TaskError,
-    contest, line,
+    line,
 };
 use crate::fixed_set::FixedSet;
 use crate::replay::FilterSpec;
@@ -192,7 +192,7 @@ impl Experiment for Throughput {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.of(Budget { first: 24, most: 24 }, Budget { first: 24, most: 30 }, Budget { first: 24, most: 24 })
+        size.of(Budget { first: 24, most: 24 }, Budget { first: 24, most: 30 }, Budget { first: 10, most: 20 })
     }
 
     /// A planted wrong rule: telescoping inserts, removes and inserts each key three times.
@@ -223,7 +223,7 @@ impl Experiment for Throughput {
         let ratio = |column: &str, top: &str, bottom: &str| {
             let [above, below] = [top, bottom].map(|filter| table.only("filter", filter).sample(column));
             let ratio = above.with(&below, |above, below| above / below);
-            (!ratio.is_empty()).then(|| contest::typical(format!("{top} over {bottom}"), &ratio))
+            (!ratio.is_empty()).then(|| Evidence::typical(format!("{top} over {bottom}"), &ratio))
         };
         let inserts = |top: &str, bottom: &str| ratio("million_insertions_per_second", top, bottom);
         let queries = |top: &str, bottom: &str| ratio("million_queries_per_second", top, bottom);

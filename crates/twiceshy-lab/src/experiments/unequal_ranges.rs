@@ -104,7 +104,7 @@ impl Experiment for UnequalRanges {
             "s = 2 and a few others",
             "s = 2 with 100 queries per key at all A/S of the paper, and s = 0 to 3 with 10 and, from 12 bits on, 100 and 1,000 queries per \
              key at A/S 1, 5, 10, 50 and 100 (8 bits: 1, 5, 20 and 50). 8 bits with 100 queries per key above A/S 10 are measured at \
-             20, 50 and 100 only, with two trials, since a trial has up to 10⁸ false positives; no statement is about them",
+             20, 50 and 100 only, with no more than ten trials, since a trial has up to 10⁸ false positives; no statement compares them",
         );
         vec![
             format!(

@@ -23,8 +23,8 @@ pub(super) const COLUMNS: &[&str] = &[
 /// The load of all tables.
 pub(super) const LOAD: f64 = 0.95;
 
-/// The trials of a [long](At::is_long) point.
-const FEW: u64 = 2;
+/// The most trials of a [long](At::is_long) point: as in the paper.
+const FEW: u64 = 10;
 
 /// The A/S above 10 at which filters of 8 bits are asked 100 times for each key: 0.5 µs for each of up to 10⁸ false positives.
 const FAR_RATIOS: [u64; 3] = [20, 50, 100];

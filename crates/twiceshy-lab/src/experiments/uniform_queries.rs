@@ -98,7 +98,7 @@ impl Experiment for UniformQueries {
     }
 
     fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
-        // Long points have too few trials for a verdict.
+        // Long points get no more trials, however unclear they are.
         let data = Data { table, grid: grid(size).into_iter().filter(|at| !at.is_long()).collect() };
         let mut statements = vec![
             printed_formula_fits(table),

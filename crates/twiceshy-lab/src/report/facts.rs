@@ -39,7 +39,7 @@ pub(super) fn of_report(report: &Report) -> Markup {
         Some(value) => (*name, value),
         None => (*name, "differs: see each experiment".into()),
     });
-    let seconds: f64 = report.sections.iter().filter_map(|section| Some(section.origin.as_ref()?.seconds)).sum();
+    let seconds: f64 = report.sections.iter().filter_map(|section| Some(section.origin.as_ref()?.all_seconds())).sum();
     html! {
         dl.facts {
             @for (name, value) in shared { div { dt { (name) } dd { (value) } } }
@@ -56,8 +56,10 @@ pub(super) fn of_section(report: &Report, section: &Section) -> Option<String> {
     let differing = FACTS.iter().filter(|(_, of)| common(&report.sections, *of).is_none());
     let mut parts: Vec<String> =
         differing.map(|(name, of)| format!("{} {}", name.to_lowercase(), told(section, *of))).collect();
-    let time = section.origin.as_ref().and_then(|origin| duration(origin.seconds));
+    let time = section.origin.as_ref().and_then(|origin| duration(origin.all_seconds()));
     parts.extend(time.map(|time| format!("measured in {time}")));
+    let earlier = section.origin.iter().flat_map(|origin| &origin.earlier);
+    parts.extend(earlier.map(|it| format!("the first trials at commit {} on {}", it.commit, it.date)));
     let limit = section.origin.as_ref().and_then(|origin| origin.trials);
     parts
         .extend(limit.map(|most| format!("no more than {most} trials a point, so statements that need more are open")));

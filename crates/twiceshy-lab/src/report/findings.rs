@@ -91,7 +91,8 @@ mod tests {
     fn every_verdict_has_a_word_and_its_reason() {
         let of = |value: f64| Statement::new("a", "b").every(vec![Evidence::exact("c", value).below(1.0)]);
         let reason = Statement::new("the table is fuller", "load").every(vec![Evidence::exact("", 0.5).below(1.0)]);
-        let findings = [of(0.5), of(2.0).because(reason), of(2.0), of(f64::NAN)].map(|statement| statement.judge());
+        let findings = [of(0.5), of(2.0).because(reason), of(2.0), of(f64::NAN)]
+            .map(|statement| statement.judge(crate::statistics::Looks::from(10)));
         assert_eq!(Score::of(&findings), Score { agree: 1, differ: 1, open: 1, unexplained: 1 });
         assert_eq!(Score::of(&findings[..2]).told(), "1 agrees, 1 differs, with a reason");
         let text = table(&findings).into_string();

@@ -42,7 +42,7 @@ fn origin(section: &Section) -> String {
     let trials = most.map_or_else(String::new, |most| format!("up to {}", most + 1.0));
     match &section.origin {
         Some(origin) => {
-            let (commit, date, minutes) = (&origin.commit, &origin.date, origin.seconds / 60.0);
+            let (commit, date, minutes) = (&origin.commit, &origin.date, origin.all_seconds() / 60.0);
             format!("| `{}` | {trials} | {commit} | {date} | {minutes:.1} min |", section.name)
         }
         None => format!("| `{}` | {trials} | | | |", section.name),

@@ -57,8 +57,8 @@ fn guide() -> Markup {
              (a median: fewer than six), or all its trials gave the same value. Lines without markers are formulas."
         }
         p {
-            "Verdicts do not come from these bars. They come from confidence sequences, which are wider: they hold at every number of \
-             trials at once, and the probability that any verdict of a run is wrong is 1 %. "
+            "Verdicts do not come from these bars, but from wider intervals: the probability that any verdict of a run is wrong is 1 %, \
+             shared by all statements and by all times that the run looked at its data to decide whether it needs more trials. "
             strong { "Agrees" } ": every interval lies where the statement says. " strong { "Differs" } ": one lies elsewhere, and \
              a reason that was measured too explains it. " strong { "Unexplained" } ": the same without a reason. "
             strong { "Open" } ": the trials do not decide."
@@ -178,6 +178,7 @@ pub(super) mod tests {
         table.push(line!["<script>alert(1)</script>", 1.5e-7]);
         let origin = Origin {
             trials: None,
+            earlier: Vec::new(),
             version: "0.1.0".into(),
             build: "0123456789ab".into(),
             commit: "74cbff3".into(),
@@ -193,7 +194,7 @@ pub(super) mod tests {
             source: "003, Figure 1".into(),
             method: vec!["Once.".into()],
             pictures: vec![],
-            findings: vec![Statement::new("003: <b>", "nothing").judge()],
+            findings: vec![Statement::new("003: <b>", "nothing").judge(crate::statistics::Looks::from(10))],
             table,
             gaps: vec!["Planned, but without data: <i>A/S</i> 5.".into()],
             origin: Some(origin),

@@ -155,7 +155,7 @@ mod tests {
         let mut report = report();
         let of = |paper: &str, value: f64| {
             let values = [value, 0.5].map(|value| Evidence::exact("rate", value).below(1.0));
-            Statement::new(paper, "rate").every(values.into()).judge()
+            Statement::new(paper, "rate").every(values.into()).judge(crate::statistics::Looks::from(10))
         };
         report.sections[0].findings =
             vec![of("section 4.1: low", 0.5), of("004 Theorem 1: low", 2.0), of("This project: low", 0.5)];

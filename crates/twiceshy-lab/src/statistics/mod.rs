@@ -1,24 +1,26 @@
-//! Intervals that hold at every look: confidence sequences.
+//! Intervals for a run that looks at its data several times.
 //!
 //! An ordinary 95 % interval is valid for a number of trials fixed beforehand. If trials are added until the answer is
-//! clear, it is wrong far more often. The intervals here are valid at all numbers of trials at once: the probability
-//! that the truth is *ever* outside is at most `error`. So a run may look after every trial, and stop when it likes.
+//! clear, it is wrong far more often. So a run plans when it looks ([`Looks`]), and each look has a share of the error.
 //!
-//! Each is the set of hypotheses that a test martingale has not refuted: a bet against the hypothesis that starts with
-//! 1, cannot win on average while the hypothesis holds, and has at some time 1/`error` with a probability of at most
-//! `error` (Ville's inequality).
-//!
-//! - [`mean`] and [`ratio`]: the mixture of Gaussian means under an unknown variance (T. L. Lai, 1976; H. Wang and A.
-//!   Ramdas, *Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance*, 2024). They take
-//!   the trials' values for nearly normal. That holds if a trial counts ten events or more and no single one decides.
-//! - [`median`]: no assumption at all. For heavy tails.
-//! - [`share`]: a probability, from independent yes and no.
+//! - [`mean`] and [`ratio`], for one look: Student's intervals. They take the trials' values for nearly normal. That holds if a
+//!   trial counts ten events or more and no single one decides.
+//! - [`median`], for one look: order statistics, with no assumption at all. For heavy tails.
+//! - [`share`], for all looks at once: a probability, from independent yes and no. It is a *confidence sequence*: the set of
+//!   hypotheses that a test martingale has not refuted, which is a bet against the hypothesis that starts with 1, cannot win on
+//!   average while the hypothesis holds, and has at some time 1/`error` with a probability of at most `error` (Ville's
+//!   inequality).
 
-mod gaussian;
-mod yes_no;
+mod looks;
+mod median;
+mod share;
+mod student;
 
-pub use gaussian::{mean, ratio};
-pub use yes_no::{median, share};
+pub use looks::Looks;
+pub use median::median;
+pub use share::share;
+pub(crate) use student::quantile;
+pub use student::{mean, ratio};
 
 /// An estimate, and an interval that holds the truth.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]

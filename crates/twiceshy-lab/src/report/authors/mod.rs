@@ -51,7 +51,7 @@ pub fn findings_page(report: &Report) -> String {
             }
             p {
                 "Every number here is drawn from the data of this run. Intervals in tables are 95 % intervals over independent trials; \
-                 those of verdicts are confidence sequences, and wider. The files that are named, such as " code { "docs/broom.md" }
+                 those of verdicts are wider. The files that are named, such as " code { "docs/broom.md" }
                 ", are in the repository."
             }
             (facts::of_report(report))

@@ -50,7 +50,9 @@ fn games_against_the_broom_filter_come_from_the_table() {
 #[test]
 fn every_statement_that_differs_is_on_the_page() {
     let of = |paper: &str, value: f64| {
-        Statement::new(paper, "rate").every(vec![Evidence::exact("rate", value).below(1.0)]).judge()
+        Statement::new(paper, "rate")
+            .every(vec![Evidence::exact("rate", value).below(1.0)])
+            .judge(crate::statistics::Looks::from(10))
     };
     let findings = vec![of("section 4.1: <low>", 2.0), of("section 4.2: high", 0.5), of("This project: low", 3.0)];
     let page = findings_page(&with("uniform-queries", Table::new(["a"]), findings));

@@ -131,7 +131,7 @@ fn findings() -> Vec<Finding> {
         of("004 Figure 5: the rate rises with A/S", "the rate at 70 over that at 100", 1.5, 1.0),
         of("001 Theorem 4: at most ε n and a term of lower order", "the games won", f64::NAN, 0.1),
     ];
-    statements.iter().map(Statement::judge).collect()
+    statements.iter().map(|statement| statement.judge(twiceshy_lab::statistics::Looks::from(10))).collect()
 }
 
 /// Shares with intervals.

@@ -9,7 +9,10 @@ use crate::statistics::{self, Interval, Looks};
 pub struct Evidence {
     label: String,
     points: Vec<String>,
+    /// The trials that gave a value.
     trials: usize,
+    /// All trials that the run has looked at.
+    looked_at: usize,
     quantity: Quantity,
     wanted: Region,
 }
@@ -64,25 +67,25 @@ pub struct Estimate {
 }
 
 impl Evidence {
-    fn new(label: impl Into<String>, points: &[String], trials: usize, quantity: Quantity) -> Evidence {
+    fn new(label: impl Into<String>, sample: &Sample, quantity: Quantity) -> Evidence {
         let nowhere = Region { low: f64::INFINITY, high: f64::NEG_INFINITY };
-        Evidence { label: label.into(), points: points.to_vec(), trials, quantity, wanted: nowhere }
+        let (points, trials, looked_at) = (sample.points().to_vec(), sample.len(), sample.looked_at());
+        Evidence { label: label.into(), points, trials, looked_at, quantity, wanted: nowhere }
     }
 
     /// The mean over the trials. For values that are nearly normal: no single event decides a trial.
     pub fn mean(label: impl Into<String>, sample: &Sample) -> Evidence {
-        Evidence::new(label, sample.points(), sample.len(), Quantity::Mean(sample.values()))
+        Evidence::new(label, sample, Quantity::Mean(sample.values()))
     }
 
     /// The median over the trials. For values of any law.
     pub fn median(label: impl Into<String>, sample: &Sample) -> Evidence {
-        Evidence::new(label, sample.points(), sample.len(), Quantity::Median(sample.values()))
+        Evidence::new(label, sample, Quantity::Median(sample.values()))
     }
 
     /// The mean of one over the mean of the other, over the trials that both have. For values that are nearly normal.
     pub fn ratio(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
-        let pairs = top.pairs(bottom);
-        Evidence::new(label, top.with(bottom, |_, _| 0.0).points(), pairs.len(), Quantity::Ratio(pairs))
+        Evidence::new(label, &top.with(bottom, |_, _| 0.0), Quantity::Ratio(top.pairs(bottom)))
     }
 
     /// The median over the trials of the ratio of two counts, each half an event higher, so that two zeros are equal.
@@ -93,15 +96,13 @@ impl Evidence {
 
     /// The median over the trials, or the mean if the run planned too few trials for medians, as the papers do.
     pub fn typical(label: impl Into<String>, sample: &Sample) -> Evidence {
-        let quantity = Quantity::Typical { values: sample.values(), is_log: false };
-        Evidence::new(label, sample.points(), sample.len(), quantity)
+        Evidence::new(label, sample, Quantity::Typical { values: sample.values(), is_log: false })
     }
 
     /// The same of the ratio of two counts, each half an event higher: the median, or the geometric mean.
     pub fn typical_ratio(label: impl Into<String>, top: &Sample, bottom: &Sample) -> Evidence {
         let logs = top.with(bottom, |top, bottom| ((top + 0.5) / (bottom + 0.5)).ln());
-        let quantity = Quantity::Typical { values: logs.values(), is_log: true };
-        Evidence::new(label, logs.points(), logs.len(), quantity)
+        Evidence::new(label, &logs, Quantity::Typical { values: logs.values(), is_log: true })
     }
 
     /// A probability: `yes` of `of` over all trials, each an independent yes or no.
@@ -109,12 +110,12 @@ impl Evidence {
         let pairs = yes.pairs(of);
         let sum = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() as u64;
         let quantity = Quantity::Share { yes: sum(|pair| pair.0), of: sum(|pair| pair.1) };
-        Evidence::new(label, yes.with(of, |_, _| 0.0).points(), pairs.len(), quantity)
+        Evidence::new(label, &yes.with(of, |_, _| 0.0), quantity)
     }
 
     /// A value that is not a sample: computed, or a bound that held in every trial seen.
     pub fn exact(label: impl Into<String>, value: f64) -> Evidence {
-        Evidence::new(label, &[], 0, Quantity::Exact(value))
+        Evidence::new(label, &Sample::default(), Quantity::Exact(value))
     }
 
     /// The statement says that the quantity is at most this.
@@ -155,12 +156,12 @@ impl Evidence {
     /// `true` if it contradicts the statement, with this probability of an error in a run of one look: there a reason is
     /// looked for.
     pub fn contradicts(&self, error: f64) -> bool {
-        self.at(error, Looks::from(self.trials)).1 == Place::Outside
+        self.at(error, Looks::from(self.looked_at)).1 == Place::Outside
     }
 
     /// The estimate with an interval that has this probability of an error over all looks, and where that lies.
-    fn at(&self, error: f64, looks: Looks) -> (Estimate, Place) {
-        let at_this_look = error * looks.share(self.trials);
+    pub(super) fn at(&self, error: f64, looks: Looks) -> (Estimate, Place) {
+        let at_this_look = error * looks.share(self.looked_at);
         let interval = match &self.quantity {
             Quantity::Mean(values) => statistics::mean(values, at_this_look),
             Quantity::Median(values) => statistics::median(values, at_this_look),
@@ -190,7 +191,7 @@ impl Evidence {
     }
 }
 
-/// The fewest trials of which the median says anything, among all statements of a run.
+/// The fewest trials of which the median says anything, even if a statement has many points that divide its error.
 const FOR_MEDIANS: usize = 22;
 
 /// `true` if a run plans enough trials for medians. The plan decides, not the number of trials so far: else a run that looks

@@ -1,5 +1,6 @@
 //! The folder of a run. It holds exactly one run.
 
+use super::kept::Kept;
 use super::origin::build;
 use super::{Experiment, Origin, Setup, Size, Table, TableError};
 use std::collections::BTreeMap;
@@ -67,6 +68,20 @@ pub enum FolderError {
         /// The experiment.
         experiment: String,
         /// The build that measured it.
+        found: String,
+    },
+    /// Another program has begun to add trials to it.
+    #[error(
+        "{folder} holds trials of {experiment} that another build ({found}) has begun to add: remove \
+         unfinished/{experiment}.jsonl there to measure these again, or go on with that build",
+        folder = .folder.display()
+    )]
+    AddedByOther {
+        /// The folder.
+        folder: PathBuf,
+        /// The experiment.
+        experiment: String,
+        /// The build that has begun to add trials.
         found: String,
     },
     /// Another process writes to it.
@@ -162,7 +177,7 @@ impl Folder {
     /// Notes that this program measures an experiment. An error if another program has begun to: its points may be others
     /// under the same names.
     pub(super) fn claim(&self, experiment: &dyn Experiment) -> Result<(), FolderError> {
-        let has_data = self.csv(experiment).exists() || self.journal(experiment).exists();
+        let has_data = self.csv(experiment).exists() || self.is_begun(experiment);
         match self.origin(experiment).filter(|_| has_data) {
             Some(found) if found.build != build() => Err(FolderError::OtherBuild {
                 folder: self.path.clone(),
@@ -175,17 +190,20 @@ impl Folder {
     }
 
     /// Notes that this program adds trials to the complete data of an experiment. An error if another program has begun to.
-    pub(super) fn claim_more(&self, experiment: &dyn Experiment, is_begun: bool) -> Result<(), FolderError> {
-        match self.origin(experiment) {
-            Some(found) if found.build == build() => Ok(()),
-            Some(_) if is_begun => self.claim(experiment),
-            Some(mut found) => {
-                let mut earlier = std::mem::take(&mut found.earlier);
-                earlier.push(found);
-                self.note(experiment, Origin { earlier, ..Origin::here() })
-            }
-            None => self.note(experiment, Origin::here()),
+    pub(super) fn claim_more(&self, experiment: &dyn Experiment) -> Result<(), FolderError> {
+        let Some(mut origin) = self.origin(experiment) else { return self.note(experiment, Origin::here()) };
+        let begun_by = origin.adding.as_ref().map_or(&origin.build, |adding| &adding.build);
+        if self.is_begun(experiment) && begun_by != build() {
+            let (experiment, found) = (experiment.name().to_owned(), begun_by.clone());
+            return Err(FolderError::AddedByOther { folder: self.path.clone(), experiment, found });
         }
+        origin.adding = (origin.build != build()).then(|| Box::new(Origin::here()));
+        self.note(experiment, origin)
+    }
+
+    /// `true` if tasks of an experiment are finished that are not in its data.
+    pub(super) fn is_begun(&self, experiment: &dyn Experiment) -> bool {
+        fs::metadata(self.journal(experiment)).is_ok_and(|journal| journal.len() > 0)
     }
 
     fn note(&self, experiment: &dyn Experiment, origin: Origin) -> Result<(), FolderError> {
@@ -225,14 +243,27 @@ impl Folder {
         }
     }
 
-    /// An experiment's data so far, each line with the facts of the run.
+    /// The columns of an experiment's data: its own, those of a trial, and the facts of the run.
+    fn columns(experiment: &dyn Experiment) -> Vec<&'static str> {
+        experiment.columns().iter().copied().chain(OF_TRIAL).chain(["size", "seed", "version"]).collect()
+    }
+
+    /// An experiment's data, to add trials to.
+    pub(super) fn kept(&self, experiment: &dyn Experiment, table: &Table) -> Kept {
+        Kept::new(experiment, table, &Folder::columns(experiment))
+    }
+
+    /// An experiment's data so far. Lines that this run has measured get its facts.
     pub(super) fn table_of(&self, experiment: &dyn Experiment, lines: Vec<super::Line>) -> Table {
         let facts = self.lock();
-        let own = experiment.columns().iter().copied().chain(OF_TRIAL);
-        let mut table = Table::new(own.chain(["size", "seed", "version"]));
+        let columns = Folder::columns(experiment);
+        let own = experiment.columns().len() + OF_TRIAL.len();
+        let mut table = Table::new(columns.iter().copied());
         for mut line in lines {
-            line.resize(experiment.columns().len() + OF_TRIAL.len(), super::Value::from(""));
-            line.extend(super::line![facts.size.as_str(), facts.seed, facts.version.as_str()]);
+            if line.len() < columns.len() {
+                line.resize(own, super::Value::from(""));
+                line.extend(super::line![facts.size.as_str(), facts.seed, facts.version.as_str()]);
+            }
             table.push(line);
         }
         table
@@ -244,7 +275,12 @@ impl Folder {
         let mut bytes = Vec::new();
         table.write(&mut bytes).map_err(|error| FolderError::Damaged { path: path.clone(), why: error.to_string() })?;
         write_whole(&path, &bytes)?;
-        let origin = self.origin(experiment).unwrap_or_else(Origin::here);
+        let mut origin = self.origin(experiment).unwrap_or_else(Origin::here);
+        if let Some(adding) = origin.adding.take() {
+            let mut earlier = std::mem::take(&mut origin.earlier);
+            earlier.push(origin);
+            origin = Origin { earlier, ..*adding };
+        }
         // The time of an earlier run of the same build is in `origin.seconds`.
         let seconds = seconds + origin.seconds;
         self.note(experiment, Origin { seconds, trials: self.trials, ..origin })

@@ -3,12 +3,14 @@
 //! The data may come from another build. So one trial of each point that is continued is measured again, and must give the
 //! same lines: then the new trials belong to the same experiment.
 
-use super::{Experiment, Line, Point, Setup, Table, Task};
+use super::{Experiment, Line, OF_TRIAL, Point, Row, Setup, Table, Task, Value};
 
 /// The data of an earlier run, and the trials of it that are measured again.
 #[derive(Default)]
 pub(super) struct Kept {
     lines: Vec<Line>,
+    /// The columns that a task fills; behind them are the facts of the run that measured the line.
+    own: usize,
     checks: Vec<Check>,
 }
 
@@ -20,10 +22,12 @@ struct Check {
 }
 
 impl Kept {
-    /// The lines of an experiment's table, without the facts of the run.
-    pub(super) fn new(table: &Table, columns: usize) -> Kept {
-        let own = |row: super::Row<'_>| row.values().iter().take(columns + super::OF_TRIAL.len()).cloned().collect();
-        Kept { lines: table.rows().map(own).collect(), checks: Vec::new() }
+    /// The lines of an experiment's table, in the order of these columns.
+    pub(super) fn new(experiment: &dyn Experiment, table: &Table, columns: &[&str]) -> Kept {
+        let cell = |row: Row<'_>, column: &str| row.get(column).cloned().unwrap_or_else(|| Value::from(""));
+        let line = |row: Row<'_>| columns.iter().map(|column| cell(row, column)).collect();
+        let own = experiment.columns().len() + OF_TRIAL.len();
+        Kept { lines: table.rows().map(line).collect(), own, checks: Vec::new() }
     }
 
     /// The lines, for a table of all trials.
@@ -31,24 +35,27 @@ impl Kept {
         self.lines.clone()
     }
 
-    /// Each point with the number of its trials in the table.
-    pub(super) fn points(experiment: &dyn Experiment, setup: &Setup, table: &Table) -> Vec<(Point, u64)> {
-        let with_trials = |point: Point| {
-            let trials = table.only("point", point.name.as_str()).values("trial").len() as u64;
-            (point, trials)
+    /// The lines of a trial, or of all trials of a point, without the facts of their run.
+    fn of<'a>(&'a self, point: &'a str, trial: Option<u64>) -> impl Iterator<Item = &'a [Value]> {
+        let is_wanted = move |line: &&[Value]| {
+            let is_trial = |trial: u64| line[line.len() - 1].to_string() == trial.to_string();
+            line[line.len() - OF_TRIAL.len()].to_string() == point && trial.is_none_or(is_trial)
         };
-        experiment.points(setup).into_iter().map(with_trials).collect()
+        self.lines.iter().map(|line| &line[..self.own]).filter(is_wanted)
+    }
+
+    /// The number of a point's trials.
+    pub(super) fn trials(&self, point: &str) -> u64 {
+        let last = self.of(point, None).filter_map(|line| line[line.len() - 1].number()).reduce(f64::max);
+        last.map_or(0, |last| (last as u64).saturating_add(1))
     }
 
     /// Measures the last trial of a point again, if the point has trials.
-    pub(super) fn check(&mut self, point: &Point, trials: u64, setup: &Setup, columns: usize) {
+    pub(super) fn check(&mut self, point: &Point, trials: u64, setup: &Setup) {
         let Some(last) = trials.checked_sub(1) else { return };
-        let of_trial = [point.name.clone(), last.to_string()];
-        let is_own =
-            |line: &&Line| line[line.len() - of_trial.len()..].iter().map(ToString::to_string).eq(of_trial.clone());
-        let expected: Vec<Line> = self.lines.iter().filter(is_own).cloned().collect();
+        let expected: Vec<Line> = self.of(&point.name, Some(last)).map(<[Value]>::to_vec).collect();
         // One trial is one task.
-        let tasks = point.tasks(setup.seed, last..trials, columns).into_iter().take(1);
+        let tasks = point.tasks(setup.seed, last..trials, self.own - OF_TRIAL.len()).into_iter().take(1);
         self.checks.extend(tasks.map(|task| {
             let task = Task { name: format!("{}, trial {last} again", point.name), ..task };
             Check { task, point: point.name.clone(), expected: expected.clone() }

@@ -174,8 +174,8 @@ pub trait Experiment: Sync {
 
     /// When a run looks at its data: first after the planned trials, or after fewer if the run was limited to them.
     fn looks(&self, table: &Table, size: Size) -> Looks {
-        let measured = table.rows().filter_map(|row| row.number("trial")).fold(0.0, f64::max) as u64 + 1;
-        Looks::from(self.budget(size).first.min(measured) as usize)
+        let measured = table.rows().filter_map(|row| row.number("trial")).fold(0.0, f64::max) as u64;
+        Looks::from(self.budget(size).first.min(measured.saturating_add(1)) as usize)
     }
 
     /// `true` if it measures time and must have the machine to itself.

@@ -30,6 +30,9 @@ pub struct Origin {
     /// Of data that other builds measured before, the earliest first. They were continued after a check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Origin>,
+    /// Of the trials that another build has begun to add; they are not in the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adding: Option<Box<Origin>>,
 }
 
 impl Origin {
@@ -52,6 +55,7 @@ impl Origin {
             seconds: 0.0,
             trials: None,
             earlier: Vec::new(),
+            adding: None,
         }
     }
 }

@@ -25,7 +25,7 @@ type Measure = dyn Fn(u64) -> Result<Vec<Line>, TaskError> + Send + Sync;
 /// How many trials a point gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// At once. With fewer than ten no interval says anything.
+    /// At once, before the first look at the data. With fewer than ten few intervals say anything.
     pub first: u64,
     /// In all, as long as a statement is open that needs the point.
     pub most: u64,

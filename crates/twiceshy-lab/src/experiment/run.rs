@@ -85,6 +85,19 @@ pub enum RunError {
         /// The point.
         point: String,
     },
+    /// An experiment's data end before the first look at them.
+    #[error(
+        "{experiment} has {trials} trials, and a run looks first at {first}: who looked before would look once more than \
+         the intervals allow. Remove {experiment}.csv to measure it again"
+    )]
+    Short {
+        /// The experiment.
+        experiment: String,
+        /// The most trials of a point.
+        trials: u64,
+        /// The trials that it plans before it looks.
+        first: u64,
+    },
     /// Two tasks of an experiment have the same name: a bug in the experiment.
     #[error("{0} has two tasks with the same name")]
     TwoAlike(String),
@@ -112,6 +125,18 @@ impl Open<'_> {
         self.all().filter(|task| !self.journal.has(task))
     }
 
+    /// Those of them that measure trials again.
+    fn unchecked(&self) -> impl Iterator<Item = &Task> {
+        self.kept.tasks().filter(|task| !self.journal.has(task))
+    }
+
+    /// An error if a trial that was measured again came out otherwise.
+    fn check(&self) -> Result<(), RunError> {
+        let again = |task: &Task| self.journal.all(std::slice::from_ref(task)).map(|(lines, _)| lines);
+        let Some(point) = self.kept.changed(again) else { return Ok(()) };
+        Err(RunError::Changed { experiment: self.experiment.name().to_owned(), point: point.to_owned() })
+    }
+
     /// Adds tasks for the points that an open statement asks for, if they can get more trials. Returns their work.
     fn ask(&mut self, table: &Table, setup: &Setup) -> f64 {
         let experiment = self.experiment;
@@ -120,7 +145,10 @@ impl Open<'_> {
         let asked: Vec<String> = statements.iter().flat_map(|statement| statement.judge_and_ask(looks).1).collect();
         let Budget { first, most } = setup.budget(experiment);
         let wanted = |(point, trials): &(Point, u64)| {
-            let more = if asked.contains(&point.name) { (trials * 2).min(most) } else { *trials };
+            let doubled = trials.saturating_mul(2).min(most);
+            // A limit may end before the next look that was planned. Who looks in between looks too often.
+            let is_look = looks.share(doubled as usize) < looks.share(*trials as usize);
+            let more = if is_look && asked.contains(&point.name) { doubled } else { *trials };
             // A point that the plan did not have before begins like the others.
             more.max(first)
         };
@@ -148,10 +176,15 @@ pub fn run(
     jobs: usize,
     tell: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<(), RunError> {
-    let (timed, others): (Vec<_>, Vec<_>) = experiments.iter().partition(|experiment| experiment.is_timed());
+    let (timed, others): (Vec<&dyn Experiment>, Vec<_>) =
+        experiments.iter().partition(|experiment| experiment.is_timed());
     for (group, jobs) in [(others, jobs.max(1)), (timed, 1)] {
         let mut open_ones = Vec::new();
         for experiment in group {
+            if setup.more && experiment.is_timed() && folder.csv(experiment).exists() {
+                let note = "times of two runs do not belong together, so no trials are added";
+                tell(Event::Note { experiment: experiment.name(), note });
+            }
             if let Some(open) = open(experiment, folder, setup)? {
                 for note in experiment.notes(setup) {
                     tell(Event::Note { experiment: experiment.name(), note: &note });
@@ -165,8 +198,11 @@ pub fn run(
                 open_ones.push(open);
             }
         }
+        // First what must come out the same again, so that no new trial is measured in vain.
+        measure_all(&tasks(&open_ones, |open| open.unchecked().collect()), folder, jobs, tell)?;
+        open_ones.iter().try_for_each(Open::check)?;
         while !open_ones.is_empty() {
-            measure_all(&open_ones, folder, jobs, tell)?;
+            measure_all(&tasks(&open_ones, |open| open.missing().collect()), folder, jobs, tell)?;
             let mut still_open = Vec::new();
             for mut open in open_ones {
                 if complete_or_extend(&mut open, folder, setup, tell)? {
@@ -185,9 +221,8 @@ fn open<'a>(experiment: &'a dyn Experiment, folder: &Folder, setup: &Setup) -> R
     let table = folder.table(experiment)?;
     if let Some(table) = &table
         && setup.more
-        && !experiment.is_timed()
     {
-        return open_again(experiment, table, folder, setup);
+        return if experiment.is_timed() { Ok(None) } else { open_again(experiment, table, folder, setup) };
     }
     folder.claim(experiment)?;
     if table.is_some() {
@@ -215,23 +250,33 @@ fn open_again<'a>(
     folder: &Folder,
     setup: &Setup,
 ) -> Result<Option<Open<'a>>, RunError> {
-    let columns = experiment.columns().len();
-    let points = Kept::points(experiment, setup, table);
+    let kept = folder.kept(experiment, table);
+    let with_trials = |point: Point| {
+        let trials = kept.trials(&point.name);
+        (point, trials)
+    };
+    let points: Vec<(Point, u64)> = experiment.points(setup).into_iter().map(with_trials).collect();
     let before: Vec<u64> = points.iter().map(|(_, trials)| *trials).collect();
+    let first = experiment.budget(setup.size).first;
+    let first = points.iter().map(|(point, _)| first.min(point.most.unwrap_or(first))).max().unwrap_or(0);
+    let trials = before.iter().copied().max().unwrap_or(0);
+    if trials < first {
+        return Err(RunError::Short { experiment: experiment.name().to_owned(), trials, first });
+    }
     let path = folder.journal(experiment);
-    let is_begun = path.exists();
+    let was_begun = folder.is_begun(experiment);
     let journal = Journal::open(&path).map_err(failed(path.clone()))?;
-    let mut open = Open { experiment, points, tasks: Vec::new(), journal, kept: Kept::new(table, columns) };
+    let mut open = Open { experiment, points, tasks: Vec::new(), journal, kept };
     if open.ask(table, setup) == 0.0 {
-        if !is_begun {
+        if !was_begun {
             std::fs::remove_file(&path).map_err(failed(path))?;
         }
         return Ok(None);
     }
-    folder.claim_more(experiment, is_begun)?;
+    folder.claim_more(experiment)?;
     for ((point, trials), before) in open.points.iter().zip(before) {
         if *trials > before {
-            open.kept.check(point, before, setup, columns);
+            open.kept.check(point, before, setup);
         }
     }
     Ok(Some(open))
@@ -260,11 +305,6 @@ fn complete_or_extend(
 ) -> Result<bool, RunError> {
     let Some((new, seconds)) = open.journal.all(&open.tasks) else { return Ok(false) };
     let experiment = open.experiment;
-    let again = |task: &Task| open.journal.all(std::slice::from_ref(task)).map(|(lines, _)| lines);
-    if let Some(point) = open.kept.changed(again) {
-        let (experiment, point) = (experiment.name().to_owned(), point.to_owned());
-        return Err(RunError::Changed { experiment, point });
-    }
     let table = folder.table_of(experiment, [open.kept.lines(), new].concat());
     let work = open.ask(&table, setup);
     if work > 0.0 {
@@ -279,16 +319,23 @@ fn complete_or_extend(
     Ok(true)
 }
 
+/// Some tasks of all experiments, point by point in turn, so that a change of the machine's speed affects all of them.
+fn tasks<'a, 'b>(
+    open_ones: &'a [Open<'b>],
+    of: impl Fn(&'a Open<'b>) -> Vec<&'a Task>,
+) -> Vec<(&'a Open<'b>, &'a Task)> {
+    let mut tasks: Vec<_> =
+        open_ones.iter().flat_map(|open| of(open).into_iter().map(move |task| (open, task))).collect();
+    tasks.sort_by_key(|(_, task)| task.turn);
+    tasks
+}
+
 fn measure_all(
-    open_ones: &[Open<'_>],
+    ahead: &[(&Open<'_>, &Task)],
     folder: &Folder,
     jobs: usize,
     tell: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<(), RunError> {
-    let missing = open_ones.iter().flat_map(|open| open.missing().map(move |task| (open, task)));
-    let mut ahead: Vec<(&Open<'_>, &Task)> = missing.collect();
-    // Point by point in turn, so that a change of the machine's speed affects all of them.
-    ahead.sort_by_key(|(_, task)| task.turn);
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let failure = Mutex::new(None);
@@ -488,6 +535,47 @@ mod tests {
         assert!(matches!(&outcome, Err(RunError::Changed { point, .. }) if point == "fair"), "{outcome:?}");
         let kept = std::fs::read_to_string(place.path().join("coins.csv")).expect("data");
         assert!(kept.lines().any(|line| line.starts_with("fair,1")), "left as it was");
+        let folder = Folder::to_draw(place.path()).expect("a run");
+        let origin = folder.origin(&Coins).expect("an origin");
+        assert_eq!(
+            (origin.build.as_str(), origin.trials),
+            ("another", Some(10)),
+            "the data are still the other build's"
+        );
+        let measured = std::fs::read_to_string(folder.journal(&Coins)).expect("a journal");
+        assert!(measured.lines().all(|task| task.contains(" again\"")), "no new trial was measured: {measured}");
+        // What this build has begun to add, a third one does not mix with its own.
+        let facts = std::fs::read_to_string(place.path().join("run.json")).expect("facts");
+        let adding = origin.adding.expect("this build").build;
+        std::fs::write(place.path().join("run.json"), facts.replace(&adding, "third")).expect("facts");
+        let setup = Setup { more: true, ..Setup::new(Size::Quick, 3) };
+        let again = Folder::for_run(place.path(), &setup).expect("the folder");
+        let outcome = work_ahead(&[&Coins], &again, &setup);
+        assert!(
+            matches!(&outcome, Err(RunError::Folder(FolderError::AddedByOther { found, .. })) if found == "third"),
+            "{outcome:?}"
+        );
+        std::fs::remove_file(again.journal(&Coins)).expect("a journal");
+        assert!(work_ahead(&[&Coins], &again, &setup).expect("begun anew") > 0.0);
+    }
+
+    #[test]
+    fn more_looks_than_planned_are_refused() {
+        let place = tempfile::tempdir().expect("a folder");
+        let of = |trials: u64, more: bool| {
+            let setup = Setup { trials: Some(trials), more, ..Setup::new(Size::Quick, 3) };
+            let folder = Folder::for_run(place.path(), &setup).expect("the folder");
+            run(&[&Coins], &folder, &setup, 2, &|_| ())?;
+            let table = folder.table(&Coins)?.expect("complete");
+            Ok::<usize, RunError>(table.only("point", "fair").len())
+        };
+        assert_eq!(of(4, false).expect("measured"), 4);
+        assert!(matches!(of(10, true), Err(RunError::Short { trials: 4, first: 10, .. })));
+        std::fs::remove_file(place.path().join("coins.csv")).expect("data");
+        // The look at 15 is the second, cut short. The third is at more than 20.
+        let trials =
+            [(15, false), (16, true), (20, true), (25, true)].map(|(most, more)| of(most, more).expect("a run"));
+        assert_eq!(trials, [15, 15, 15, 25]);
     }
 
     /// Coins: one is fair, the others are not; the statement says that all of them are about as likely to fall on heads.

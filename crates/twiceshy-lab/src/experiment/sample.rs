@@ -21,6 +21,11 @@ impl Sample {
         self.values.len()
     }
 
+    /// The number of trials up to the last that gave a value. Some may have given none.
+    pub(super) fn looked_at(&self) -> usize {
+        self.values.last_key_value().map_or(0, |(last, _)| last.saturating_add(1) as usize)
+    }
+
     /// `true` if there are no trials.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()

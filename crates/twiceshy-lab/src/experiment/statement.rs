@@ -197,15 +197,17 @@ impl Part {
     /// `all` is the number of points of all parts.
     fn judge(&self, all: usize, looks: Looks) -> Judged {
         let count = self.evidence.len();
-        let mut judged = None;
+        let mut judged = Judged { place: Place::Unclear, estimates: Vec::new(), unclear: Vec::new() };
         for rule in Rule::all(self.needed().min(count), count, count as f64 / all.max(1) as f64) {
             let by_rule = self.judge_by(rule, looks);
             if by_rule.place != Place::Unclear {
                 return by_rule;
             }
-            judged.get_or_insert(by_rule);
+            // More trials may decide by any rule. The last has the widest intervals, so it shows why nothing is clear.
+            let unclear = [judged.unclear, by_rule.unclear].concat();
+            judged = Judged { unclear, ..by_rule };
         }
-        judged.unwrap_or(Judged { place: Place::Unclear, estimates: Vec::new(), unclear: Vec::new() })
+        judged
     }
 
     fn judge_by(&self, rule: Rule, looks: Looks) -> Judged {
@@ -314,6 +316,20 @@ mod tests {
         assert_eq!(asked, ["here"]);
         let (many, asked) = statement(200).judge_and_ask(LOOKS);
         assert_eq!((many.verdict, asked), (Verdict::Agrees, vec![]));
+    }
+
+    #[test]
+    fn where_no_rule_decides_any_of_them_may_ask() {
+        // Two of four must hold. One surely does, two surely do not; the last does by the first rule, which wants three.
+        let [first, second] = Rule::all(2, 4, 1.0)[..] else { panic!("two rules") };
+        let sample = sample(0.9, 10, 1);
+        let low = |rule: Rule| Evidence::mean("", &sample).above(0.0).at(rule.errors.inside, LOOKS).0.interval.low;
+        assert!(low(first) > low(second));
+        let between = Evidence::mean("", &sample).above(f64::midpoint(low(first), low(second)));
+        let statement = Statement::new("", "").most(0.5, [exact(&[0.5, 2.0, 2.0]), vec![between]].concat());
+        let (finding, asked) = statement.judge_and_ask(LOOKS);
+        assert!(matches!(&finding.verdict, Verdict::Open(why) if why.contains("10 trials")), "{finding:?}");
+        assert_eq!(asked, ["here"]);
     }
 
     fn close(one: f64, other: f64) -> bool {

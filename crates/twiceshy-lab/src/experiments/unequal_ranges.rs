@@ -259,7 +259,7 @@ impl Data<'_> {
     fn no_benefit(&self) -> Statement {
         self.all(
             "section 4.1: with 8 bits there is no benefit",
-            "rate over Swapping's, of every (r, s) at every point that has ten trials: above 1",
+            "rate over Swapping's, of every (r, s) at every point where the queries are not too many for more trials: above 1",
             &self.claims(Side::Above, 1.0, |run| run.at.bits == 8 && !run.at.is_long()),
         )
     }

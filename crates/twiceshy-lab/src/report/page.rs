@@ -179,6 +179,7 @@ pub(super) mod tests {
         let origin = Origin {
             trials: None,
             earlier: Vec::new(),
+            adding: None,
             version: "0.1.0".into(),
             build: "0123456789ab".into(),
             commit: "74cbff3".into(),

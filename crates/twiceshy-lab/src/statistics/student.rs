@@ -20,12 +20,21 @@ impl Sums {
         let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|(a, b)| of(a - means.0, b - means.1)).sum();
         Sums { count, means, spread: (sum(&|a, _| a * a), sum(&|_, b| b * b)), joint: sum(&|a, b| a * b) }
     }
+
+    /// `true` if what has this mean and sum of squared deviations is 0 so often that it cannot be nearly normal.
+    fn is_rare(&self, mean: f64, spread: f64) -> bool {
+        mean < LEAST_EVENTS * (spread / (self.count - 1.0)).sqrt()
+    }
 }
 
 /// How many standard errors a mean of so many normal values is away from the truth with the probability `error`, on either
 /// side: Student's t. `None` if nothing can be said.
 pub(crate) fn quantile(count: usize, error: f64) -> Option<f64> {
     let freedom = count.checked_sub(2)? as f64 + 1.0;
+    if count == 2 {
+        // Cauchy's law: `inverse_cdf` is wrong here for errors below 1e-7.
+        return Some(1.0 / (std::f64::consts::FRAC_PI_2 * error).tan()).filter(|quantile| quantile.is_finite());
+    }
     let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
     // From the lower tail, where small probabilities keep their digits.
     let quantile = -student.inverse_cdf((error / 2.0).clamp(0.0, 0.5));
@@ -39,19 +48,26 @@ fn limit(count: f64, error: f64) -> Option<f64> {
 
 /// The mean of a quantity of which the values are independent draws, nearly normal.
 ///
-/// If all values are equal, nothing is known: a normal sample never is like that, so the assumption fails.
+/// If all values are equal, nothing is known: a normal sample never is like that, so the assumption fails. It fails too
+/// for counts of rare events, which are 0 in some trials and not in others.
 pub fn mean(values: &[f64], error: f64) -> Interval {
     let pairs: Vec<(f64, f64)> = values.iter().map(|value| (*value, 1.0)).collect();
     let sums = Sums::of(&pairs);
     let estimate = sums.means.0;
-    match limit(sums.count, error) {
-        Some(limit) if sums.spread.0 > 0.0 => {
+    let equal = sums.spread.0.is_nan() || sums.spread.0 <= ROUNDING * sums.count * estimate * estimate;
+    let rare =
+        values.iter().all(|value| *value >= 0.0) && values.contains(&0.0) && sums.is_rare(estimate, sums.spread.0);
+    match limit(sums.count, error).filter(|_| !equal && !rare) {
+        Some(limit) => {
             let half = (limit * sums.spread.0 / sums.count).sqrt();
             Interval { estimate, low: estimate - half, high: estimate + half }
         }
-        _ => Interval::unknown(estimate),
+        None => Interval::unknown(estimate),
     }
 }
+
+/// A variance below this, beside the square of the mean, is that of equal values which were rounded.
+const ROUNDING: f64 = 1e-20;
 
 /// How many standard deviations a mean must be above 0 to be taken for nearly normal: those of a count of nine events. For
 /// such counts, intervals that promise an error of 1e-4 or 1e-5 are wrong up to 1.6 times as often; for a quarter of them up to
@@ -61,7 +77,8 @@ const LEAST_EVENTS: f64 = 3.0;
 /// The mean of the first over the mean of the second, from pairs; the pairs are independent, the two of a pair need not
 /// be. Neither is ever below 0.
 ///
-/// A ratio r is refuted if the mean of `first − r·second` is not 0 (E. C. Fieller's method). Nothing is known if that difference has no spread, or if a value is 0 so often that it cannot be normal.
+/// A ratio r is refuted if the mean of `first − r·second` is not 0 (E. C. Fieller's method). Nothing is known if that
+/// difference has no spread, or if a value is 0 so often that it cannot be normal.
 pub fn ratio(pairs: &[(f64, f64)], error: f64) -> Interval {
     let sums = Sums::of(pairs);
     let (top, bottom) = sums.means;
@@ -69,8 +86,7 @@ pub fn ratio(pairs: &[(f64, f64)], error: f64) -> Interval {
     let unknown = Interval { estimate, low: 0.0, high: f64::INFINITY };
     // The spread of `first − estimate·second`, which is 0 up to rounding if the two are always in the same proportion.
     let rest = sums.spread.0 - 2.0 * estimate * sums.joint + estimate * estimate * sums.spread.1;
-    let is_rare = |mean: f64, spread: f64| mean < LEAST_EVENTS * (spread / (sums.count - 1.0)).sqrt();
-    let thin = is_rare(top, sums.spread.0) || is_rare(bottom, sums.spread.1);
+    let thin = sums.is_rare(top, sums.spread.0) || sums.is_rare(bottom, sums.spread.1);
     let degenerate = rest.is_nan() || rest <= 1e-9 * sums.count * top * top;
     let Some(limit) = limit(sums.count, error).filter(|_| !thin && !degenerate) else { return unknown };
     // The ratios r with a·r² − 2b·r + c < 0.
@@ -155,16 +171,23 @@ mod tests {
 
     #[test]
     fn student_s_factors_are_those_of_the_tables() {
-        for (count, error, factor) in
-            [(2, 0.05, 12.7062), (11, 0.05, 2.2281), (31, 0.05, 2.0423), (121, 0.05, 1.9799), (10, 0.001, 4.7809)]
-        {
+        for (count, error, factor) in [
+            (2, 0.05, 12.7062),
+            (3, 0.05, 4.3027),
+            (11, 0.05, 2.2281),
+            (31, 0.05, 2.0423),
+            (121, 0.05, 1.9799),
+            (10, 0.001, 4.7809),
+        ] {
             let found = quantile(count, error).expect("a quantile");
             assert!((found - factor).abs() < 2e-4, "{count}, {error}: {found}");
         }
         // Far out the density of t falls like a power: P(|t| > x) = c x^(−ν).
         let [near, far] = [1e-12, 1e-15].map(|error| quantile(4, error).expect("a quantile"));
         assert!((far / near - 10.0).abs() < 1e-3, "{near}, {far}");
-        assert_eq!((quantile(1, 0.05), quantile(0, 0.05)), (None, None));
+        let far = quantile(2, 1e-10).expect("a quantile");
+        assert!((far * std::f64::consts::FRAC_PI_2 * 1e-10 - 1.0).abs() < 1e-9, "{far}");
+        assert_eq!([1, 0].map(|count| quantile(count, 0.05)), [None; 2]);
     }
 
     #[test]
@@ -180,6 +203,12 @@ mod tests {
         assert!(width(100, 1e-5) > width(100, 0.05) && width(3, 1e-5) > 50.0);
         let same = mean(&[1.0; 50], 0.05);
         assert!(same.low.is_infinite(), "equal values say nothing about their spread");
+        // Their sums are rounded.
+        for (value, count) in [(0.1, 10), (1.1, 24), (1e-7, 33)] {
+            assert!(mean(&vec![value; count], 0.05).low.is_infinite(), "{value}");
+        }
+        let rare = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        assert!(mean(&rare, 1e-4).high.is_infinite(), "a rare event may be much more frequent");
     }
 
     #[test]

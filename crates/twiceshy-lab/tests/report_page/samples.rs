@@ -37,6 +37,7 @@ fn origin(date: &str, seconds: f64) -> Origin {
     Origin {
         trials: None,
         earlier: Vec::new(),
+        adding: None,
         version: "0.1.0".into(),
         build: "0123456789ab".into(),
         commit: "74cbff39c4e244250a12bc82b3402b78f22f571b".into(),

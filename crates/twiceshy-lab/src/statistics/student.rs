@@ -21,9 +21,10 @@ impl Sums {
         Sums { count, means, spread: (sum(&|a, _| a * a), sum(&|_, b| b * b)), joint: sum(&|a, b| a * b) }
     }
 
-    /// `true` if what has this mean and sum of squared deviations is 0 so often that it cannot be nearly normal.
+    /// `true` if what has this mean and sum of squared deviations is 0 so often that its sum cannot be nearly normal.
     fn is_rare(&self, mean: f64, spread: f64) -> bool {
-        mean < LEAST_EVENTS * (spread / (self.count - 1.0)).sqrt()
+        let squares = mean * mean * (self.count - 1.0) / spread;
+        squares < LEAST_EVENTS && squares * self.count < LEAST_IN_ALL
     }
 }
 
@@ -55,8 +56,8 @@ pub fn mean(values: &[f64], error: f64) -> Interval {
     let sums = Sums::of(&pairs);
     let estimate = sums.means.0;
     let equal = sums.spread.0.is_nan() || sums.spread.0 <= ROUNDING * sums.count * estimate * estimate;
-    let rare =
-        values.iter().all(|value| *value >= 0.0) && values.contains(&0.0) && sums.is_rare(estimate, sums.spread.0);
+    let is_count = values.iter().all(|value| *value >= 0.0) && values.contains(&0.0);
+    let rare = is_count && sums.is_rare(estimate, sums.spread.0);
     match limit(sums.count, error).filter(|_| !equal && !rare) {
         Some(limit) => {
             let half = (limit * sums.spread.0 / sums.count).sqrt();
@@ -69,10 +70,13 @@ pub fn mean(values: &[f64], error: f64) -> Interval {
 /// A variance below this, beside the square of the mean, is that of equal values which were rounded.
 const ROUNDING: f64 = 1e-20;
 
-/// How many standard deviations a mean must be above 0 to be taken for nearly normal: those of a count of nine events. For
+/// How many events a trial must have to be taken for nearly normal: the square of its mean over the standard deviation. For
 /// such counts, intervals that promise an error of 1e-4 or 1e-5 are wrong up to 1.6 times as often; for a quarter of them up to
 /// four times.
-const LEAST_EVENTS: f64 = 3.0;
+const LEAST_EVENTS: f64 = 9.0;
+
+/// How many events all trials must have together, if one alone has fewer. The error is the same.
+const LEAST_IN_ALL: f64 = 250.0;
 
 /// The mean of the first over the mean of the second, from pairs; the pairs are independent, the two of a pair need not
 /// be. Neither is ever below 0.
@@ -163,10 +167,11 @@ mod tests {
     #[test]
     fn small_errors_nearly_hold_for_the_smallest_counts_that_are_taken_for_normal() {
         // The error is one that verdicts use. Counts are skewed: see `LEAST_EVENTS` for what is allowed.
-        let rate = LEAST_EVENTS * LEAST_EVENTS;
         let expected: f64 = 1.6 * 20.0;
-        let wrong = ever_wrong(200_000, |rng| poisson(rng, rate), rate, 1e-4);
-        assert!(f64::from(wrong) <= expected + 4.0 * expected.sqrt(), "{wrong} of 200,000");
+        for rate in [LEAST_EVENTS, LEAST_IN_ALL / 40.0] {
+            let wrong = ever_wrong(200_000, |rng| poisson(rng, rate), rate, 1e-4);
+            assert!(f64::from(wrong) <= expected + 4.0 * expected.sqrt(), "{wrong} of 200,000 at {rate}");
+        }
     }
 
     #[test]
@@ -209,6 +214,8 @@ mod tests {
         }
         let rare = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         assert!(mean(&rare, 1e-4).high.is_infinite(), "a rare event may be much more frequent");
+        let seldom: Vec<f64> = (0..200).map(|_| poisson(&mut rng, 2.0)).collect();
+        assert!(mean(&seldom, 1e-4).high < 2.6 && mean(&seldom[..100], 1e-4).high.is_infinite());
     }
 
     #[test]

@@ -106,10 +106,13 @@ impl Cell {
     }
 }
 
-/// The filters with fingerprints that should be long enough.
+/// The widest cells that filters have.
+const WIDEST: u32 = 32;
+
+/// The filters with fingerprints that should be long enough, as far as cells can be so wide.
 fn enough(size: Size) -> Vec<(Cell, u64)> {
     let each = |keys: &u64| [1, 2, 4].map(|per_bucket| (Cell::enough(per_bucket, *keys), *keys));
-    enough_keys(size).iter().flat_map(each).collect()
+    enough_keys(size).iter().flat_map(each).filter(|(cell, _)| cell.bits <= WIDEST).collect()
 }
 
 /// More keys than any point has.
@@ -206,7 +209,7 @@ impl Experiment for ShortFingerprints {
             ),
             format!(
                 "The lemma's expected number is compared with the counted one at {} keys. That its bound is tight has no constant in \
-                 002: here f = {CONSTANT}·log₂(n)/b. A fingerprint has 2^f − 1 values, as 0 marks \
+                 002: here f = {CONSTANT}·log₂(n)/b, where that is at most {WIDEST} bits (with b = 1, up to 65,536 keys). A fingerprint has 2^f − 1 values, as 0 marks \
                  an empty cell, and the second bucket is a sum, not an exclusive or; neither changes the argument.",
                 counted_keys(size)
             ),
@@ -348,4 +351,17 @@ fn failures(table: &Table, label: String, look: usize) -> Curve {
     };
     let (points, intervals): (Vec<_>, Vec<_>) = table.values("keys").into_iter().map(at).unzip();
     Curve::measured(label, look, points).within(intervals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_of_every_size_have_cells_that_can_be_made() {
+        for size in [Size::Tiny, Size::Quick, Size::Paper] {
+            let cells: Vec<Cell> = filled(size).into_iter().chain(enough(size).into_iter().map(|it| it.0)).collect();
+            assert!(cells.iter().all(|cell| cell.filter(1_000, &mut Rng::new(1)).is_ok()), "{cells:?}");
+        }
+    }
 }

@@ -87,8 +87,8 @@ pub enum RunError {
     },
     /// An experiment's data end before the first look at them.
     #[error(
-        "{experiment} has {trials} trials, and a run looks first at {first}: who looked before would look once more than \
-         the intervals allow. Remove {experiment}.csv to measure it again"
+        "{experiment} has {trials} trials, fewer than the {first} that a run takes before it looks at the data. They cannot be \
+         continued: the intervals do not allow for an earlier look. Remove {experiment}.csv to measure it again"
     )]
     Short {
         /// The experiment.
@@ -146,7 +146,7 @@ impl Open<'_> {
         let Budget { first, most } = setup.budget(experiment);
         let wanted = |(point, trials): &(Point, u64)| {
             let doubled = trials.saturating_mul(2).min(most);
-            // A limit may end before the next look that was planned. Who looks in between looks too often.
+            // A limit may end before the next look that was planned. A look in between would be one too many.
             let is_look = looks.share(doubled as usize) < looks.share(*trials as usize);
             let more = if is_look && asked.contains(&point.name) { doubled } else { *trials };
             // A point that the plan did not have before begins like the others.

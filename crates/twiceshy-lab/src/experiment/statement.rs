@@ -146,19 +146,19 @@ pub(super) struct Errors {
 /// It is inside if at least `inside` intervals are, `inside ≥ needed`. That is wrong if fewer than `needed` points hold: then
 /// `k ≥ count − needed + 1` do not, and the intervals of at least `inside − (count − k)` of these are wrong. By Markov's
 /// inequality the probability is at most `k·error/(inside − count + k)`, which is largest for the fewest `k`:
-/// `(count − needed + 1)·error/(inside − needed + 1)`. So who asks for more intervals inside than must hold may take narrower
-/// ones. In the same way it is outside if more than `count − needed` intervals are.
+/// `(count − needed + 1)·error/(inside − needed + 1)`. So a rule that asks for more intervals inside than must hold may take
+/// narrower ones. In the same way it is outside if more than `count − needed` intervals are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rule {
-    /// So many intervals must be inside.
+    /// The number of intervals that must be inside.
     inside: usize,
-    /// So many must be outside.
+    /// The number that must be outside.
     outside: usize,
     errors: Errors,
 }
 
 impl Rule {
-    /// The rule that wants `more` intervals inside than must hold, and so many more outside than may fail.
+    /// The rule that wants `more.0` intervals inside beyond those that must hold, or `more.1` outside beyond those that may fail.
     fn new((needed, count): (usize, usize), more: (usize, usize), error: Errors) -> Rule {
         let may_fail = count - needed;
         let part = |error: f64, of: usize, more: usize| error * (more + 1) as f64 / of.max(1) as f64;

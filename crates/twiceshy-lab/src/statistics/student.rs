@@ -28,7 +28,7 @@ impl Sums {
     }
 }
 
-/// How many standard errors a mean of so many normal values is away from the truth with the probability `error`, on either
+/// How many standard errors a mean of `count` normal values is away from the truth with the probability `error`, on either
 /// side: Student's t. `None` if nothing can be said.
 pub(crate) fn quantile(count: usize, error: f64) -> Option<f64> {
     let freedom = count.checked_sub(2)? as f64 + 1.0;

@@ -153,10 +153,9 @@ impl Evidence {
         }
     }
 
-    /// `true` if it contradicts the statement, with this probability of an error in a run of one look: there a reason is
-    /// looked for.
-    pub fn contradicts(&self, error: f64) -> bool {
-        self.at(error, Looks::from(self.looked_at)).1 == Place::Outside
+    /// `true` if it surely contradicts the statement: there a reason is looked for.
+    pub fn contradicts(&self) -> bool {
+        self.at(SURE, Looks::from(self.looked_at)).1 == Place::Outside
     }
 
     /// The estimate with an interval that has this probability of an error over all looks, and where that lies.
@@ -190,6 +189,9 @@ impl Evidence {
         }
     }
 }
+
+/// The error with which a point surely contradicts a statement, in a run of one look.
+const SURE: f64 = 1e-4;
 
 /// The fewest trials of which the median says anything, even if a statement has many points that divide its error.
 const FOR_MEDIANS: usize = 22;

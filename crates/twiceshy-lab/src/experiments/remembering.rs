@@ -257,9 +257,6 @@ impl Experiment for Remembering {
     }
 }
 
-/// The error with which a point surely contradicts a statement, so that a reason is looked for.
-const SURE: f64 = 1e-4;
-
 fn sample(table: &Table, workload: &str, ratio: &Value, filter: &str, column: &str) -> Sample {
     table.only("workload", workload).only("ratio", ratio.clone()).only("filter", filter).sample(column)
 }
@@ -283,7 +280,7 @@ fn of_workload(table: &Table, workload: &str) -> Vec<Statement> {
         }
         let plain = of(ratio, "cuckoo, plain", "cost");
         let half = Evidence::ratio(format!("A/S {ratio}"), &of(ratio, OWN, "cost"), &plain).below(0.5);
-        if half.contradicts(SURE) {
+        if half.contradicts() {
             let repeats = of(ratio, "cuckoo, plain", "regret");
             let learning = of(ratio, OWN, "cost").with(&own, |cost, mistakes| cost / mistakes);
             seldom.push(Evidence::ratio(format!("A/S {ratio}"), &repeats, &learning).below(2.0));

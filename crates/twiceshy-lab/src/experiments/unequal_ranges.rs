@@ -161,9 +161,6 @@ impl Experiment for UnequalRanges {
     }
 }
 
-/// The error with which a point surely contradicts a statement, so that a reason is looked for.
-const SURE: f64 = 1e-4;
-
 #[derive(Clone, Copy, Debug)]
 enum Side {
     Below,
@@ -222,7 +219,7 @@ impl Data<'_> {
 
     /// A statement that all of these hold. The reason, if some do not: the models of 003 contradict them too.
     fn all(&self, paper: &str, tested: &str, claims: &[Claim]) -> Statement {
-        let contradicted: Vec<&Claim> = claims.iter().filter(|claim| self.evidence(claim).contradicts(SURE)).collect();
+        let contradicted: Vec<&Claim> = claims.iter().filter(|claim| self.evidence(claim).contradicts()).collect();
         let predicted = contradicted.iter().map(|Claim { run, side, limit }| {
             let label = format!("{}, model over Swapping's", run.name());
             side.other().of(*limit, Evidence::exact(label, self.to_swapping(run, "model")))
@@ -311,7 +308,7 @@ impl Data<'_> {
         let of_both = |run: &Run| run.at.per_key > 10 && run.at.bits < 16 && shares(run) == (2, 2) && known(run);
         let all = self.some(|run| of_both(run) && !run.at.is_long());
         let shifted = |run: &Run| run.shifted(Kind::Swapping, from(run), self.table).within(0.8, 1.25);
-        let contradicting: Vec<&Run> = all.iter().filter(|run| shifted(run).contradicts(SURE)).collect();
+        let contradicting: Vec<&Run> = all.iter().filter(|run| shifted(run).contradicts()).collect();
         let reasons = contradicting.iter().map(|run| {
             let before = Run { at: from(run), ..**run };
             let of = |column| self.to_swapping(run, column) / self.to_swapping(&before, column);

@@ -17,6 +17,7 @@ mod lively;
 pub use collisions::Collisions;
 
 use crate::workload::rng::Rng;
+use collisions::Query;
 use lively::Lively;
 
 /// What a filter does about a false positive.
@@ -60,7 +61,7 @@ impl<'a> Uniform<'a> {
     }
 
     /// The same. `seen` gets every query that is wrong.
-    fn replay(&mut self, absent: u64, queries: &[u64], rng: &mut Rng, mut seen: impl FnMut(u32)) -> Vec<u64> {
+    fn replay(&mut self, absent: u64, queries: &[u64], rng: &mut Rng, mut seen: impl FnMut(Query)) -> Vec<u64> {
         let (mut asked, mut wrong, mut counts) = (0u64, 0u64, Vec::new());
         while counts.len() < queries.len() {
             // A key that collides with m stored keys is drawn m times as often as another, and taken once in m times.
@@ -68,7 +69,8 @@ impl<'a> Uniform<'a> {
             let (skipped, drawn) = if 2 * weight > absent {
                 // So many that hardly any query would be skipped.
                 let drawn = rng.below(absent);
-                (0, (drawn < self.collisions.keys() as u64).then_some(drawn as u32))
+                let is_there = drawn < self.collisions.keys() as u64;
+                (0, is_there.then(|| self.with_colliding(self.collisions.query(drawn as u32))))
             } else {
                 let skipped = skipped(weight as f64 / absent as f64, rng);
                 (skipped, (weight > 0).then(|| self.draw(rng)))
@@ -77,8 +79,7 @@ impl<'a> Uniform<'a> {
             while counts.len() < queries.len() && asked > queries[counts.len()] {
                 counts.push(wrong);
             }
-            let Some(query) = drawn.filter(|_| counts.len() < queries.len()) else { continue };
-            let colliding = self.colliding(query);
+            let Some((query, colliding)) = drawn.filter(|_| counts.len() < queries.len()) else { continue };
             let many = colliding.len() as u64;
             if many > 0 && (2 * weight > absent || many == 1 || rng.below(many) == 0) {
                 wrong += 1;
@@ -89,22 +90,23 @@ impl<'a> Uniform<'a> {
         counts
     }
 
-    /// A query that collides with a stored key, with a chance in proportion to the number of those.
-    fn draw(&self, rng: &mut Rng) -> u32 {
+    /// A query that collides with a stored key, with a chance in proportion to the number of those; and all of those.
+    fn draw(&self, rng: &mut Rng) -> (Query, Few) {
         let key = self.lively.draw(rng);
         let queries = self.collisions.of(key, self.function_of[key as usize]);
-        queries[rng.below(queries.len() as u64) as usize]
+        let query = queries[rng.below(queries.len() as u64) as usize];
+        if query.is_alone() { (query, Few::one(key)) } else { self.with_colliding(query) }
     }
 
-    /// The stored keys that a query collides with now.
-    fn colliding(&self, query: u32) -> Few {
+    /// A query, with the stored keys that it collides with now.
+    fn with_colliding(&self, query: Query) -> (Query, Few) {
         let mut few = Few::default();
         for (key, function) in self.collisions.with(query) {
             if self.function_of[key as usize] == function {
                 few.push(key);
             }
         }
-        few
+        (query, few)
     }
 
     fn adapt(&mut self, colliding: &Few, rng: &mut Rng) {
@@ -145,6 +147,12 @@ struct Few {
 }
 
 impl Few {
+    fn one(key: u32) -> Few {
+        let mut few = Few::default();
+        few.push(key);
+        few
+    }
+
     fn push(&mut self, key: u32) {
         // A look-up compares eight cells at most.
         if let Some(free) = self.keys.get_mut(self.len) {
@@ -230,8 +238,9 @@ mod tests {
             let (collisions, numbers) = counted(&filter, 4, seed);
             let mut asked = Vec::new();
             let mut uniform = Uniform::new(&collisions, Way::Next);
-            let counts =
-                uniform.replay(ABSENT.into(), &[50_000, 100_000], &mut Rng::new(seed), |query| asked.push(query));
+            let counts = uniform.replay(ABSENT.into(), &[50_000, 100_000], &mut Rng::new(seed), |query| {
+                asked.push(collisions.number_of(query))
+            });
             assert!(counts[0] > 500 && counts[1] as usize == asked.len(), "{counts:?}");
             let key = |number: u32| keys(seed).absent(number.into());
             for query in asked {
@@ -241,7 +250,7 @@ mod tests {
             }
             let mut wrong = vec![false; ABSENT as usize];
             for query in 0..collisions.keys() as u32 {
-                wrong[numbers[query as usize] as usize] = uniform.colliding(query).len() > 0;
+                wrong[numbers[query as usize] as usize] = uniform.with_colliding(collisions.query(query)).1.len() > 0;
             }
             assert!((0..ABSENT).all(|number| filter.contains(&key(number)) == wrong[number as usize]));
         }

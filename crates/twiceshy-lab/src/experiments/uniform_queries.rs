@@ -72,7 +72,7 @@ impl Experiment for UniformQueries {
         ];
         if size == Size::Paper {
             method.push(
-                "With 8 bits and A/S above 10 a trial has up to 10⁸ false positives for 100 queries a key, so there A/S are 20, 50 and 100 only, with two trials, and no statement is about them; \
+                "With 8 bits and A/S above 10 a trial has up to 10⁸ false positives for 100 queries a key, so there A/S are 20, 50 and 100 only, with no more than ten trials, and no statement but those about the models is about them; \
                  with 1,000 queries, up to 10⁹: they are an experiment of their own, `repeated-queries`."
                     .into(),
             );

@@ -8,6 +8,9 @@ use twiceshy::remote::CellId;
 ///
 /// Stored keys are named by their cells. Absent keys without any collision that could ever matter are left out; the others
 /// are numbered from 0.
+///
+/// With narrow cells and many absent keys the lists are far larger than the cache, and a replay goes through them at random: so
+/// it takes no step through memory that it can do without.
 #[derive(Clone, Debug, Default)]
 pub struct Collisions {
     functions: usize,
@@ -15,10 +18,31 @@ pub struct Collisions {
     /// The absent keys that collide, by stored key and function: `queries[starts[i]..starts[i + 1]]`, where i is the key
     /// times the number of functions plus the function.
     starts: Vec<u32>,
-    queries: Vec<u32>,
-    /// The same by absent key: `pairs[ends[n − 1]..ends[n]]`, each the number i.
+    queries: Vec<Query>,
+    /// The same by absent key: `pairs[ends[n − 1]..ends[n]]`, each the number i, the last with [`LAST`].
     ends: Vec<u32>,
     pairs: Vec<u32>,
+}
+
+/// An absent key that collides: where its pairs begin, and [`ALONE`] if it has only one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Query(u32);
+
+/// Marks a query whose only pair leads to it.
+const ALONE: u32 = 1 << 31;
+
+/// Marks the last pair of a query.
+const LAST: u32 = 1 << 31;
+
+impl Query {
+    /// `true` if it can collide with one stored key only, under one function.
+    pub(super) fn is_alone(self) -> bool {
+        self.0 & ALONE != 0
+    }
+
+    fn first_pair(self) -> usize {
+        (self.0 & !ALONE) as usize
+    }
 }
 
 /// Keys that are looked up together.
@@ -61,6 +85,7 @@ impl Collisions {
                 }
             }
             if collisions.pairs.len() > before {
+                collisions.pairs.last_mut().into_iter().for_each(|last| *last |= LAST);
                 collisions.ends.push(collisions.pairs.len() as u32);
                 numbered(number);
             }
@@ -78,22 +103,32 @@ impl Collisions {
     /// Turns the pairs by absent key around.
     fn sorted(mut self) -> Collisions {
         self.starts = vec![0; self.cells * self.functions + 1];
-        self.pairs.iter().for_each(|pair| self.starts[*pair as usize + 1] += 1);
+        self.pairs.iter().for_each(|pair| self.starts[(pair & !LAST) as usize + 1] += 1);
         for at in 1..self.starts.len() {
             self.starts[at] += self.starts[at - 1];
         }
-        self.queries = vec![0; self.pairs.len()];
+        self.queries = vec![Query::default(); self.pairs.len()];
         let mut next = self.starts.clone();
-        let mut from = 0;
-        for (query, end) in self.ends.iter().enumerate() {
-            for pair in &self.pairs[from as usize..*end as usize] {
-                let at = &mut next[*pair as usize];
-                self.queries[*at as usize] = query as u32;
+        for number in 0..self.ends.len() as u32 {
+            let query = self.query(number);
+            for pair in query.first_pair()..self.ends[number as usize] as usize {
+                let at = &mut next[(self.pairs[pair] & !LAST) as usize];
+                self.queries[*at as usize] = query;
                 *at += 1;
             }
-            from = *end;
         }
         self
+    }
+
+    /// The absent key of this number.
+    pub(super) fn query(&self, number: u32) -> Query {
+        let first = if number == 0 { 0 } else { self.ends[number as usize - 1] };
+        Query(if self.ends[number as usize] == first + 1 { first | ALONE } else { first })
+    }
+
+    /// The number of an absent key.
+    pub(super) fn number_of(&self, query: Query) -> u32 {
+        self.ends.partition_point(|end| *end as usize <= query.first_pair()) as u32
     }
 
     /// The number of fingerprint functions.
@@ -112,18 +147,19 @@ impl Collisions {
     }
 
     /// The absent keys that collide with a stored key under a function.
-    pub(super) fn of(&self, key: u32, function: u8) -> &[u32] {
+    pub(super) fn of(&self, key: u32, function: u8) -> &[Query] {
         let at = key as usize * self.functions + usize::from(function);
         &self.queries[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 
     /// The stored keys that an absent key collides with, each with the function under which it does.
-    pub(super) fn with(&self, query: u32) -> impl Iterator<Item = (u32, u8)> {
-        let from = if query == 0 { 0 } else { self.ends[query as usize - 1] };
+    pub(super) fn with(&self, query: Query) -> impl Iterator<Item = (u32, u8)> {
         let functions = self.functions as u32;
-        self.pairs[from as usize..self.ends[query as usize] as usize]
+        let mut is_last = false;
+        self.pairs[query.first_pair()..]
             .iter()
-            .map(move |pair| (pair / functions, (pair % functions) as u8))
+            .take_while(move |pair| !std::mem::replace(&mut is_last, **pair & LAST != 0))
+            .map(move |pair| ((pair & !LAST) / functions, ((pair & !LAST) % functions) as u8))
     }
 }
 

@@ -121,7 +121,7 @@ fn a_simplified_filter_with_wide_fingerprints_is_not_limited() {
 
 #[test]
 fn bloom_filters_with_half_the_memory_and_wrong_formulas_are_noticed() {
-    let space = ["The converse", "the rates of their formulas"];
+    let space = ["the converse", "the rates of their formulas"];
     catches("space-beside-bloom", &space, &[(Planted::WrongRule, &space[..1]), (Planted::BiasedModel, &space[1..])]);
 }
 

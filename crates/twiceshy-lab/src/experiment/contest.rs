@@ -133,9 +133,13 @@ pub fn sample(table: &Table, at: At<'_>, filter: &str, column: &str) -> Sample {
 /// The false positives of one filter over those of another, in the typical trial: a few popular keys decide a trial.
 pub fn ratio(table: &Table, at: At<'_>, top: &str, bottom: &str) -> Evidence {
     let counts = |filter: &str| sample(table, at, filter, "false_positives");
-    let label =
-        format!("{top} / {bottom}, {}, A/S {}", at.workload.trim_start_matches("synthetic flows like "), at.ratio);
-    Evidence::typical_ratio(label, &counts(top), &counts(bottom))
+    Evidence::typical_ratio(compared(at, top, bottom), &counts(top), &counts(bottom))
+}
+
+/// Two filters that are compared, and where.
+pub fn compared(at: At<'_>, top: &str, bottom: &str) -> String {
+    let workload = at.workload.trim_start_matches("synthetic flows like ");
+    format!("{top} / {bottom}, {workload}, {} bits, A/S {}", at.cell_bits, at.ratio)
 }
 
 /// That the filters of every point have the same memory, within 1 % and a block of a quotient filter, of which a table has a

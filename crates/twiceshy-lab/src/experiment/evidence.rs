@@ -240,7 +240,7 @@ impl std::fmt::Display for Estimate {
         }
         f.write_str(&shown(estimate))?;
         if !(low.is_finite() || high.is_finite()) || (low, high) == (0.0, f64::INFINITY) {
-            f.write_str(" (no interval yet)")?;
+            f.write_str(" (no interval: too few events, or all trials alike)")?;
         } else if low != high {
             write!(f, " ({} to {})", shown(low), shown(high))?;
         }

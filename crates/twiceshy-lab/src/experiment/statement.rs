@@ -246,11 +246,15 @@ fn told(parts: &[Judged]) -> String {
     if all.len() == 1 {
         return shown.join("");
     }
-    let counts =
-        [(Place::Inside, "hold"), (Place::Outside, "do not"), (Place::Unclear, "not clear")].map(|(place, word)| {
-            let count = of(place).count();
-            (count > 0).then(|| format!("{count} {word}"))
-        });
+    let counts = [
+        (Place::Inside, ["holds", "hold"]),
+        (Place::Outside, ["does not", "do not"]),
+        (Place::Unclear, ["not clear"; 2]),
+    ]
+    .map(|(place, [one, many])| {
+        let count = of(place).count();
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
+    });
     let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let more = if all.len() > SHOWN { "; …" } else { "" };
     format!("{counts}, of {}: {}{more}", all.len(), shown.join("; "))

@@ -141,7 +141,7 @@ pub(super) fn pictures(name: &str, table: &Table, adversaries: &[AdversaryName])
     let picture = |adversary: &AdversaryName| {
         let own = table.only("adversary", adversary.as_str());
         let x = Axis::own_range("bits of a fingerprint or remainder");
-        games::picture(format!("{name}-{adversary}"), format!("The adversary `{adversary}`"), x, "bits", &own, &looks)
+        games::picture(format!("{name}-{adversary}"), format!("The adversary “{adversary}”"), x, "bits", &own, &looks)
     };
     adversaries.iter().map(picture).collect()
 }

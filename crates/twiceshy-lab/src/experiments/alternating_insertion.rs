@@ -375,7 +375,7 @@ impl Experiment for AlternatingInsertion {
             )
             .every(grown("expected_rehashes", 1)),
             Statement::new(
-                "The chances computed from the cells are those of the algorithm",
+                "This project: the chances computed from the cells are those of the algorithm",
                 "re-hashes counted over those expected, in the smallest tables: 0.7 to 1.4",
             )
             .every(vec![counted]),

@@ -158,7 +158,7 @@ impl Experiment for BirthdaySuspects {
             let label = |what: &str| format!("{tables}×1 at load {load}, {what}");
             [
                 Curve::measured(label("outsiders"), look, own.means("n", "outsiders")),
-                Curve::model(label("members"), look, own.means("n", "suspected_members")),
+                Curve::measured(label("members"), look + SHAPES.len() + 2, own.means("n", "suspected_members")),
             ]
         };
         vec![Picture {

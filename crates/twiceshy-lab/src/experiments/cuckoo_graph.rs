@@ -4,6 +4,7 @@ use crate::experiment::{
     Axis, Budget, Curve, Evidence, Experiment, Line, Picture, Planted, Point, Sample, Setup, Size, Statement, Table,
     TaskError, line,
 };
+use crate::interval::{Z95, wilson};
 use crate::models::cuckoo_graph::{CuckooGraph, Fate, degrees, least_distinct_share};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
@@ -219,9 +220,11 @@ impl Experiment for CuckooGraphs {
         let of = |(look, (label, column)): (usize, (&str, &str))| {
             let share = |keys| {
                 let own = table.only("keys", keys);
-                (own.first("keys").unwrap_or(f64::NAN), own.sample(column).sum() / own.sample("tables").sum())
+                let (with, tables) = (own.sample(column).sum(), own.sample("tables").sum());
+                ((own.first("keys").unwrap_or(f64::NAN), with / tables), wilson(with as u64, tables as u64, Z95))
             };
-            Curve::measured(label, look, table.values("keys").into_iter().map(share).collect::<Vec<_>>())
+            let (shares, intervals): (Vec<_>, Vec<_>) = table.values("keys").into_iter().map(share).unzip();
+            Curve::measured(label, look, shares).within(intervals)
         };
         let kinds = [
             ("(a), a path longer than Max", "long_paths"),

@@ -111,7 +111,7 @@ impl Experiment for CyclicAttack {
             ),
             beaten("Theorem 9, s = 2", "cyclic, s = 2"),
             no_search_wins(
-                "001 Lemma 13 and 004 Theorem 1: this adversary, which only asks, wins no more than ε against broom and telescoping",
+                "001 Lemma 13 and 004 Theorem 1: this adversary, which only asks, wins no more than ε against telescoping and broom (with the rules of docs/broom.md)",
                 table,
                 &ADAPTIVE,
             ),

@@ -173,7 +173,7 @@ fn constant(table: &Table, shape: &str, load: f64, size: Size) -> Statement {
     let [few, many] = [small, large].map(|cells| moved(table, shape, "shortest path", cells, load));
     let words = match shape {
         "2×1" => "Theorem 1: expected constant time, so the cost does not grow with the table",
-        _ => "Beyond the theorem, the same is expected of other shapes below their thresholds",
+        _ => "This project, beyond the theorem: the same is expected of other shapes below their thresholds",
     };
     Statement::new(
         format!("{words} ({shape}, load {load})"),

@@ -79,8 +79,9 @@ impl Experiment for SelectorValues {
         vec![
             format!(
                 "Telescoping filters of {slots} slots with {BITS}-bit remainders and plain selectors, so that no block is ever \
-                 reset, at 95 % load, after c·n distinct queries: each asked once, or all repeated until none is \
-                 wrong."
+                 reset, at 95 % load, after c·n distinct queries. “Asked once” means until it is right, since an adaptation here steps on \
+                 until the query no longer matches; the paper's steps once, and would make a selector that is only asked once Poisson, which \
+                 keeps the bound. “Repeatedly” means that all queries come again until none is wrong, which is the same for both."
             ),
             "The exact laws in the pictures are this project's: queries that share a key's quotient are Poisson with mean c, and \
              each moves the selector on with probability ε whenever it is asked."
@@ -154,9 +155,12 @@ fn over(table: &Table, asked: Asked, c: f64, k: u32, column: &str) -> Evidence {
 fn bound(table: &Table, asked: Asked, size: Size) -> Statement {
     let at = queries_per_slot(size).iter().flat_map(|c| (1..=LARGEST).map(|k| (*c, k)));
     let evidence = at.map(|(c, k)| over(table, asked, c, k, "corollary3").below(1.0)).collect();
-    let way = asked.as_str();
+    let way = match asked {
+        Asked::Once => "each query is asked until it is right, and never again",
+        Asked::Repeated => "all queries are repeated until none is wrong",
+    };
     Statement::new(
-        format!("Corollary 3 bounds Pr[v = k] for any sequence; here queries are asked {way}"),
+        format!("Corollary 3 bounds Pr[v = k] for any sequence; here {way}"),
         "share of the keys with selector k over the bound, k = 1 to 4 at every c: below 1",
     )
     .every(evidence)
@@ -169,8 +173,8 @@ fn orders(table: &Table, asked: Asked) -> Statement {
     let (k, near) = if asked == Asked::Once { (4, (0.8, 1.25)) } else { (3, (0.95, 1.05)) };
     let excess = law(asked, k, WITNESS) / selectors::corollary3(k, EPSILON, WITNESS);
     Statement::new(
-        "Lemma 2 counts the ways to choose the colliding queries, but not the orders in which they collide; the exact law, \
-         which counts them, exceeds the bound there and gives what is found",
+        "Lemma 2 counts the ways to choose the colliding queries, but not the ways to share the collisions among them; the exact law, \
+         which counts these, exceeds the bound there and gives what is found",
         format!("selector {k} at c = {WITNESS}: exact law over the bound, above 1; share over the exact law, {} to {}", near.0, near.1),
     )
     .every(vec![

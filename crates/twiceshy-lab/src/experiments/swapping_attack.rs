@@ -88,7 +88,7 @@ impl Experiment for SwappingAttack {
             )
             .every(own.iter().map(|own| won(own).above(FOUND)).collect()),
             no_search_wins(
-                "001 and 004: this adversary, which only asks, wins no more than ε against broom and telescoping",
+                "001 and 004: this adversary, which only asks, wins no more than ε against telescoping and broom (with the rules of docs/broom.md)",
                 table,
                 &["telescoping", "broom"],
             ),

@@ -213,7 +213,7 @@ impl Experiment for Throughput {
             name: format!("throughput-{what}"),
             title: format!("Million {what} per second"),
             x: Axis::own_range("load: keys over cells or slots"),
-            y: Axis::linear(format!("million {what} per second, median over trials")),
+            y: Axis::log(format!("million {what} per second, median over trials")),
             lines: FILTERS.iter().map(|(filter, look, ..)| curve(table, filter, *look, column)).collect(),
         };
         vec![picture("insertions", "million_insertions_per_second"), picture("queries", "million_queries_per_second")]
@@ -230,16 +230,15 @@ impl Experiment for Throughput {
         let [quotient, telescoping, plain_selectors, extension] =
             ["quotient, plain", "telescoping", "telescoping, plain selectors", "extension"];
         let of = |paper: &str, tested: &str, evidence: Vec<Option<Evidence>>| {
-            Statement::new(paper, format!("{tested}, in the median trial"))
+            Statement::new(paper, format!("{tested}, in the typical trial"))
                 .every(evidence.into_iter().flatten().collect())
         };
-        let seldom_decodes = || {
+        let reads = || {
             of(
-                "There is little to gain: a look-up here decodes selectors only where a run's remainders could match, and a block \
-                 that never adapted has nothing to decode, so telescoping answers nearly as fast as the plain quotient filter, which \
-                 decodes nothing at all",
-                "queries a second: at least 0.8 of the plain quotient filter's",
-                vec![queries(telescoping, quotient).map(|it| it.above(0.8))],
+                "selectors cost their reading, not their decoding: plain ones, which need none, are as far behind the plain quotient \
+                 filter, which has no selectors",
+                "queries a second of telescoping with plain selectors over those of the plain quotient filter: at most 0.9",
+                vec![queries(plain_selectors, quotient).map(|it| it.below(0.9))],
             )
         };
         vec![
@@ -249,11 +248,16 @@ impl Experiment for Throughput {
                 [quotient, extension].map(|other| inserts(telescoping, other).map(|it| it.within(0.8, 1.25))).into(),
             ),
             of(
-                "section 6.2: exAF and uTAF, which decode less, answer significantly and noticeably faster than TAF",
+                "section 6.2: exAF, which decodes less, answers significantly faster than TAF",
                 "queries a second over those of telescoping: at least 1.1",
-                [extension, plain_selectors].map(|other| queries(other, telescoping).map(|it| it.above(1.1))).into(),
+                vec![queries(extension, telescoping).map(|it| it.above(1.1))],
+            ),
+            of(
+                "section 6.2: uTAF, which does not decode, answers noticeably faster than TAF",
+                "queries a second over those of telescoping: at least 1.1",
+                vec![queries(plain_selectors, telescoping).map(|it| it.above(1.1))],
             )
-            .because(seldom_decodes()),
+            .because(reads()),
             of(
                 "section 6.2: uTAF is similar in performance to exAF",
                 "queries a second of telescoping with plain selectors over those of extension: 0.8 to 1.25",

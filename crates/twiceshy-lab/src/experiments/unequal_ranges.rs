@@ -136,7 +136,12 @@ impl Experiment for UnequalRanges {
             let kinds = if s == 2 { figure() } else { around(s) };
             let is_there = SPLITS.iter().any(|r| !table.only("filter", unequal(*r, s).label()).is_empty());
             let name = if s == 2 { self.name().to_owned() } else { format!("{} s {s}", self.name()) };
-            if is_there { uniform_grid::pictures(&name, table, &kinds) } else { Vec::new() }
+            let all = if is_there { uniform_grid::pictures(&name, table, &kinds) } else { Vec::new() };
+            // Of some points there are only the filters that these are compared with.
+            let shows = |picture: &Picture| picture.lines.iter().any(|line| line.label.starts_with("cyclic, r"));
+            all.into_iter()
+                .filter(shows)
+                .map(move |picture| Picture { title: format!("{}, s = {s}", picture.title), ..picture })
         };
         SELECTOR_BITS.into_iter().flat_map(drawn).collect()
     }
@@ -144,8 +149,10 @@ impl Experiment for UnequalRanges {
     fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
         let data = Data { table, runs: runs(size) };
         let is_unequal = |filter: &str| filter.starts_with("cyclic, r");
-        let mut statements =
-            vec![fits("section 3.2: the model, corrected", table, REFINED, is_unequal), data.no_benefit()];
+        let mut statements = vec![
+            fits("This project: section 3.2, the model, corrected", table, REFINED, is_unequal),
+            data.no_benefit(),
+        ];
         if size != Size::Tiny {
             let memory = points(size).into_iter().map(|(at, kinds)| uniform_grid::memory(table, at, &kinds)).collect();
             statements.push(uniform_grid::equal_memory(memory));

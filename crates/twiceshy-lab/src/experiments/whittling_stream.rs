@@ -201,7 +201,7 @@ fn cyclic(table: &Table) -> Statement {
 
 fn broom(table: &Table) -> Statement {
     Statement::new(
-        "001: a broom filter has no such limit",
+        "This project, after 001: a broom filter has no such limit",
         "its rate of the last round in the median trial: at most 0.1 at |Q|/|S| 5, 20 and 80",
     )
     .every([5, 20, 80].map(|ratio| rate(table, "broom", ratio).below(0.1)).into())

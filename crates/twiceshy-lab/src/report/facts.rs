@@ -4,6 +4,7 @@ use super::number::grouped;
 use super::{Report, Section};
 use crate::experiment::Origin;
 use maud::{Markup, html};
+use std::collections::HashMap;
 
 /// A fact about a measurement, and how it is read from an origin.
 type Fact = (&'static str, fn(&Origin) -> String);
@@ -58,12 +59,27 @@ pub(super) fn of_section(report: &Report, section: &Section) -> Option<String> {
         differing.map(|(name, of)| format!("{} {}", name.to_lowercase(), told(section, *of))).collect();
     let time = section.origin.as_ref().and_then(|origin| duration(origin.all_seconds()));
     parts.extend(time.map(|time| format!("measured in {time}")));
+    parts.extend(trials(section));
     let earlier = section.origin.iter().flat_map(|origin| &origin.earlier);
     parts.extend(earlier.map(|it| format!("the first trials at commit {} on {}", it.commit, it.date)));
     let limit = section.origin.as_ref().and_then(|origin| origin.trials);
-    parts
-        .extend(limit.map(|most| format!("no more than {most} trials a point, so statements that need more are open")));
+    parts.extend(
+        limit.map(|most| format!("the run was limited to {most} trials, so statements that need more are open")),
+    );
     (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+/// How many trials the points have.
+fn trials(section: &Section) -> Option<String> {
+    let mut last: HashMap<String, f64> = HashMap::new();
+    for row in section.table.rows() {
+        let trial = row.number("trial")?;
+        last.entry(row.text("point")).and_modify(|last| *last = last.max(trial)).or_insert(trial);
+    }
+    let count = |pick: fn(f64, f64) -> f64| last.values().copied().reduce(pick).map(|last| last as u64 + 1);
+    let (least, most) = (count(f64::min)?, count(f64::max)?);
+    let range = if least == most { grouped(most) } else { format!("{} to {}", grouped(least), grouped(most)) };
+    Some(format!("{range} trials a point"))
 }
 
 fn duration(seconds: f64) -> Option<String> {

@@ -58,10 +58,15 @@ fn guide() -> Markup {
         }
         p {
             "Verdicts do not come from these bars, but from wider intervals: the probability that any verdict of a run is wrong is 1 %, \
-             shared by all statements and by all times that the run looked at its data to decide whether it needs more trials. "
-            strong { "Agrees" } ": every interval lies where the statement says. " strong { "Differs" } ": one lies elsewhere, and \
-             a reason that was measured too explains it. " strong { "Unexplained" } ": the same without a reason. "
-            strong { "Open" } ": the trials do not decide."
+             shared by all statements and by all times that the run looked at its data to decide whether it needs more trials. That is as \
+             far as trials are nearly normal; for the rarest events that are taken for it, up to 1.6 times as much. It does not count that some \
+             limits, where a paper gives none, were chosen after a first run: " code { "docs/lab.md" } " lists them."
+        }
+        p {
+            strong { "Agrees" } ": every interval lies where the statement says. " strong { "Differs" } ": one lies elsewhere (where \
+             the statement is about most points, too many do), and a reason that was measured too explains it. "
+            strong { "Unexplained" } ": the same without a reason. " strong { "Open" } ": the trials do not decide. The typical trial is the \
+             median one; where fewer than 22 trials were planned, the geometric mean, or of what is no ratio the mean, takes its place."
         }
     }
 }
@@ -115,14 +120,16 @@ fn section_markup(report: &Report, section: &Section) -> Markup {
 
 /// The paper's claim, with how its statements fared: it is not a heading, since it may be refuted below.
 fn claim(section: &Section) -> Markup {
-    let whose = match Author::of("", &section.source) {
+    let author = Author::of("", &section.source);
+    let whose = match author {
         Author::Paper(_) => "The paper",
         Author::Own => "This project",
     };
+    let its = section.findings.iter().filter(|finding| Author::of(&finding.paper, &section.source) == author);
     html! {
         p.claim {
             (whose) ": " (words(&section.claim)) ". "
-            span.told { "Of its statements here, " (Score::of(&section.findings).told()) "." }
+            span.told { "Of its statements here, " (Score::of(its).told()) "." }
         }
     }
 }

@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(numbers(row("#this-project"))[1..5], ["1", "0", "0", "0"]);
         assert!(totals.contains("nothing in this run"));
         let tables = by_paper(&report).into_string();
-        assert!(tables.contains("1 hold, 1 do not, of 2: rate: 2, wanted: at most 1; …"), "{tables}");
+        assert!(tables.contains("1 holds, 1 does not, of 2: rate: 2, wanted: at most 1; …"), "{tables}");
         assert_eq!(tables.matches("<h3").count(), 3);
     }
 }

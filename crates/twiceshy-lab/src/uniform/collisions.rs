@@ -127,6 +127,7 @@ impl Collisions {
     }
 
     /// The number of an absent key.
+    #[cfg(test)]
     pub(super) fn number_of(&self, query: Query) -> u32 {
         self.ends.partition_point(|end| *end as usize <= query.first_pair()) as u32
     }

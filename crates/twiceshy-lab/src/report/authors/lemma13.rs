@@ -6,7 +6,7 @@ use crate::interval::{Z95, student, wilson};
 use crate::report::{Report, Section};
 use maud::{Markup, html};
 
-const EXPERIMENT: &str = "adaptivity-game";
+pub(super) const EXPERIMENT: &str = "adaptivity-game";
 
 pub(super) fn topic(report: &Report) -> Topic {
     Topic {
@@ -71,7 +71,7 @@ fn told(section: &Section) -> Markup {
              could name” is the share of wrong ones among all keys that it had equal reason to name. A rate of ε is what Lemma 13 allows. The broom \
              filter here has the cure; the others are filters that keep nothing of a deleted key."
         }
-        div.box tabindex="0" role="region" aria-label="Games of swap" {
+        div.box.whole tabindex="0" role="region" aria-label="Games of swap" {
             table.data {
                 thead { tr {
                     th scope="col" { "Filter" }

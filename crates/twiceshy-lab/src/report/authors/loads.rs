@@ -4,7 +4,7 @@ use super::{Topic, command, mean, measured, paragraph, shown};
 use crate::report::{Report, Section};
 use maud::{Markup, html};
 
-const EXPERIMENT: &str = "load-thresholds";
+pub(super) const EXPERIMENT: &str = "load-thresholds";
 
 pub(super) fn topic(report: &Report) -> Topic {
     Topic {
@@ -15,9 +15,9 @@ pub(super) fn topic(report: &Report) -> Topic {
         ),
         measured: measured(report, EXPERIMENT, told),
         why: paragraph(
-            "The printed loads are what experiments reached, so they are true as lower bounds. What limits a large table is the \
+            "Not a mistake, but a reader may take it for one thing and find another. The printed loads are what experiments reached, so they are true as lower bounds. What limits a large table is the \
              threshold of the random hypergraph: below it all keys have room with high probability, above it they do not. For two functions and \
-             buckets of two cells that threshold is above what is printed. A reader may take the printed load for the limit.",
+             buckets of two cells that threshold is above what is printed.",
         ),
         commands: vec![(command(report, EXPERIMENT), "fills tables of eight shapes until the first key finds no room")],
     }
@@ -32,7 +32,7 @@ fn told(section: &Section) -> Markup {
     });
     html! {
         p { "The load at which the first key finds no room, as the mean over tables, beside what is printed and the threshold:" }
-        div.box tabindex="0" role="region" aria-label="Loads" {
+        div.box.whole tabindex="0" role="region" aria-label="Loads" {
             table.data {
                 thead { tr {
                     th scope="col" { "Functions × cells" }

@@ -34,12 +34,16 @@ struct Topic {
 /// The page of findings.
 pub fn findings_page(report: &Report) -> String {
     let topics = [
-        lemma13::topic(report),
-        corollary3::topic(report),
-        near_half::topic(),
-        loads::topic(report),
-        remembering::topic(report),
+        (lemma13::EXPERIMENT, lemma13::topic(report)),
+        (corollary3::EXPERIMENT, corollary3::topic(report)),
+        (near_half::EXPERIMENT, near_half::topic()),
+        (loads::EXPERIMENT, loads::topic(report)),
+        (remembering::EXPERIMENT, remembering::topic(report)),
     ];
+    // Those without data in this run come last.
+    let is_there = |(name, _): &(&str, Topic)| name.is_empty() || section(report, name).is_some();
+    let (there, absent): (Vec<_>, Vec<_>) = topics.into_iter().partition(is_there);
+    let topics: Vec<Topic> = there.into_iter().chain(absent).map(|(_, topic)| topic).collect();
     let body = html! {
         header {
             h1 { "What we found while measuring five papers again" }
@@ -50,8 +54,8 @@ pub fn findings_page(report: &Report) -> String {
                  Each finding names the command that shows it, so that you can check."
             }
             p {
-                "Every number here is drawn from the data of this run. Intervals in tables are 95 % intervals over independent trials; \
-                 those of verdicts are wider. The files that are named, such as " code { "docs/broom.md" }
+                "The numbers under “Measured” are drawn from the data of this run, or calculated where that is said. Intervals in tables are 95 % \
+                 intervals over independent trials; those of verdicts are wider. The files that are named, such as " code { "docs/broom.md" }
                 ", are in the repository."
             }
             (facts::of_report(report))

@@ -4,7 +4,7 @@ use super::{Topic, chosen, command, measured};
 use crate::report::Report;
 use maud::{Markup, html};
 
-const EXPERIMENT: &str = "remembering";
+pub(super) const EXPERIMENT: &str = "remembering";
 
 pub(super) fn topic(report: &Report) -> Topic {
     Topic {
@@ -41,7 +41,7 @@ fn why() -> Markup {
         }
         p {
             "The price is on the store's side: entries of the memory, and more reads at a mistake, since a cell must be found. The memory also teaches \
-             a filter that is rebuilt, after a crash or when it grows, which otherwise makes all its mistakes anew. The table above says where it \
+             a filter that is rebuilt, after a crash or when it grows, which otherwise makes all its mistakes anew. The table of its statements says where it \
              does not win; " code { "docs/remembering.md" } " has the design and the costs."
         }
     }

@@ -177,7 +177,7 @@ fn repeats_mistakes(table: &Table, places: &Places, others: &[&str]) -> Statemen
         }
     }
     Statement::new(
-        "Cuckooing is wrong about fewer keys there, but more often about each: among many keys that are asked for, some match a key          where it moves to, and move it on or back",
+        "Cuckooing is wrong about fewer keys there, but about each more often: with many keys asked for, it repeats mistakes",
         "at the points that surely do not hold: false positives for each key that it was ever wrong about, over the other's, above 1.1; \
          the number of such keys over the other's, below 1",
     )

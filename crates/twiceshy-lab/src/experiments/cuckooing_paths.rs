@@ -57,7 +57,7 @@ impl Run {
     }
 
     fn name(self) -> String {
-        format!("n = {}, {} cells a table, each query {}", self.n, self.cells(), often(self.times))
+        format!("n = {}, {} cells a table, each query {} times", self.n, self.cells(), self.times)
     }
 
     fn cells(self) -> u64 {
@@ -139,11 +139,6 @@ struct Growth {
     to: Run,
 }
 
-/// "once", "4 times".
-fn often(times: u64) -> String {
-    if times == 1 { "once".into() } else { format!("{times} times") }
-}
-
 impl Growth {
     fn new(size: Size, times: u64, slack: f64) -> Growth {
         let [from, to] = ends(size).map(|n| Run { n, times, slack });
@@ -152,7 +147,7 @@ impl Growth {
 
     fn label(self) -> String {
         let Growth { from, to } = self;
-        format!("n = {} over {}, N = {} n, each query {}", to.n, from.n, to.slack, often(to.times))
+        format!("n = {} over {}, N = {} n, each query {} times", to.n, from.n, to.slack, to.times)
     }
 
     /// How much a column grows.

@@ -54,6 +54,12 @@ fn models_of_uniform_queries_fit_only_filters_that_adapt_and_the_right_rate() {
 }
 
 #[test]
+fn models_fit_a_thousand_queries_a_key_only_for_filters_that_adapt() {
+    let models = ["the error of the estimates", "the same for Swapping", "only when A/S is small"];
+    catches("repeated-queries", &models, &[(Planted::WrongRule, &models[..2])]);
+}
+
+#[test]
 fn the_model_of_unequal_ranges_fits_only_filters_that_adapt() {
     let model = ["the model, corrected"];
     catches("unequal-ranges", &model, &[(Planted::WrongRule, &model)]);

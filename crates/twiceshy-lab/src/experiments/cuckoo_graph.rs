@@ -245,8 +245,9 @@ impl Experiment for CuckooGraphs {
         let over_all = |name: &str, of: fn(f64, f64) -> f64| {
             table.rows().filter_map(|row| row.number(name)).reduce(of).unwrap_or(f64::NAN)
         };
-        let most = |name: &str| Evidence::exact(name, over_all(name, f64::max));
-        let sum = |name: &str| Evidence::exact(name, over_all(name, |a, b| a + b));
+        let words = |name: &str| name.replace('_', " ");
+        let most = |name: &str| Evidence::exact(words(name), over_all(name, f64::max));
+        let sum = |name: &str| Evidence::exact(words(name), over_all(name, |a, b| a + b));
         let wrong = |name: &str| Evidence::share("tables against it", &all(table, name), &all(table, "tables"));
         let least = over_all("least_distinct_share", f64::min);
         vec![

@@ -45,7 +45,10 @@ fn parts(table: &Table) -> Vec<Table> {
 }
 
 fn label(own: &Table) -> String {
-    own.rows().next().map(|row| row.text("point")).unwrap_or_default()
+    let Some(row) = own.rows().next() else { return String::new() };
+    let list = row.number("list_over_n_log_log_u").filter(|list| list.is_finite());
+    let list = list.map_or_else(String::new, |list| format!(", list of {list:.3} n log log u bits"));
+    format!("{}, {}{list}, keys of {} bits", row.text("filter"), row.text("role"), row.text("log_u"))
 }
 
 /// The share of the first round's mistakes that are wrong at the end, in the median trial: a filter that fixes all or nothing

@@ -67,7 +67,7 @@ fn the_model_of_unequal_ranges_fits_only_filters_that_adapt() {
 
 #[test]
 fn the_laws_of_selectors_hold_only_for_filters_that_adapt_and_the_right_law() {
-    let laws = ["whose queries are asked once", "whose queries are asked repeatedly"];
+    let laws = ["whose queries are asked until right", "whose queries are asked repeatedly"];
     catches("selector-values", &laws, &[(Planted::WrongRule, &laws), (Planted::BiasedModel, &laws)]);
 }
 

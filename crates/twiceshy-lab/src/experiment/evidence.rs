@@ -154,8 +154,8 @@ impl Evidence {
     }
 
     /// `true` if it surely contradicts the statement: there a reason is looked for.
-    pub fn contradicts(&self) -> bool {
-        self.at(SURE, Looks::from(self.looked_at)).1 == Place::Outside
+    pub fn contradicts(&self, looks: Looks) -> bool {
+        self.at(SURE, looks).1 == Place::Outside
     }
 
     /// The estimate with an interval that has this probability of an error over all looks, and where that lies.
@@ -190,7 +190,7 @@ impl Evidence {
     }
 }
 
-/// The error with which a point surely contradicts a statement, in a run of one look.
+/// The error with which a point surely contradicts a statement.
 const SURE: f64 = 1e-4;
 
 /// The fewest trials of which the median says anything, even if a statement has many points that divide its error.
@@ -240,7 +240,7 @@ impl std::fmt::Display for Estimate {
         }
         f.write_str(&shown(estimate))?;
         if !(low.is_finite() || high.is_finite()) || (low, high) == (0.0, f64::INFINITY) {
-            f.write_str(" (no interval: too few events, or all trials alike)")?;
+            f.write_str(" (no interval: too few trials or events, or all trials alike)")?;
         } else if low != high {
             write!(f, " ({} to {})", shown(low), shown(high))?;
         }

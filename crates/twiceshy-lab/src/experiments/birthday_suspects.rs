@@ -21,6 +21,9 @@ const HALF: f64 = 0.5;
 
 const QUARTER: f64 = 0.25;
 
+/// The looks of members follow those of outsiders.
+const MEMBERS: usize = 6;
+
 /// n, with the filters of a trial: enough that a trial's counts are not mostly of one or two keys.
 fn keys(size: Size, tables: u64) -> &'static [(u64, u64)] {
     match tables {
@@ -158,7 +161,7 @@ impl Experiment for BirthdaySuspects {
             let label = |what: &str| format!("{tables}×1 at load {load}, {what}");
             [
                 Curve::measured(label("outsiders"), look, own.means("n", "outsiders")),
-                Curve::measured(label("members"), look + SHAPES.len() + 2, own.means("n", "suspected_members")),
+                Curve::measured(label("members"), look + MEMBERS, own.means("n", "suspected_members")),
             ]
         };
         vec![Picture {

@@ -2,8 +2,7 @@
 
 use crate::experiment::{Evidence, Statement, Table};
 
-/// With fewer mistakes a trial that chance makes one by one, it hides a difference of 5 %. A key may repeat a mistake each time that it
-/// is asked for, so these are the false positives over the queries a key.
+/// With fewer false positives a trial, chance hides a difference of 5 %.
 const ENOUGH: f64 = 1_000.0;
 
 /// The column of the model with finite counts, each query counted once.
@@ -26,10 +25,10 @@ pub(super) fn fits(paper: &str, table: &Table, model: &str, wanted: impl Fn(&str
         for (ratio, per_key) in at_point.values("ratio").iter().flat_map(|ratio| all.iter().map(move |it| (ratio, it)))
         {
             let own = at_point.only("ratio", ratio.clone()).only("per_key", per_key.clone());
-            let expected = own.rows().next().and_then(|row| {
-                let false_positives = row.number("model")? * row.number("queries")?;
-                Some((row.text("filter"), false_positives / row.number("per_key")?))
-            });
+            let expected = own
+                .rows()
+                .next()
+                .and_then(|row| Some((row.text("filter"), row.number("model")? * row.number("queries")?)));
             if expected.is_some_and(|(filter, count)| wanted(&filter) && count >= ENOUGH) {
                 evidence.push(fit(&own, &format!("{point}, A/S {ratio}, {per_key} queries a key"), model));
             }
@@ -37,8 +36,7 @@ pub(super) fn fits(paper: &str, table: &Table, model: &str, wanted: impl Fn(&str
     }
     Statement::new(
         paper,
-        "measured rate over the model's, where a trial is expected to have 1,000 times as many false positives as queries a key: 0.95 to 1.05 \
-         at more than half of these points",
+        "measured rate over the model's at points with 1,000 expected false positives a trial: 0.95 to 1.05 at more than half",
     )
     .most(0.51, evidence)
 }

@@ -132,7 +132,7 @@ fn no_more(table: &Table, filter: &str) -> Statement {
     };
     Statement::new(
         format!("This project, on every trace: {filter} has no more false positives than a plain cuckoo filter of the same memory"),
-        format!("its false positives over those of the plain filter, in the typical trial: at most {NO_MORE}"),
+        format!("its false positives over those of the plain filter, in the median trial: at most {NO_MORE}"),
     )
     .every(everywhere(table, over))
 }
@@ -148,7 +148,7 @@ fn shorter(table: &Table) -> Statement {
     };
     Statement::new(
         "its fingerprints are shorter, to pay for what it learns: it is wrong about more keys when they are first asked for",
-        "keys that are wrong at their first query, telescoping over plain, in the typical trial: above 1",
+        "keys that are wrong at their first query, telescoping over plain, in the median trial: above 1",
     )
     .every(everywhere(table, over))
 }

@@ -6,6 +6,7 @@ use crate::experiment::{
     Statement, Table, TaskError, Value, contest, line,
 };
 use crate::replay::{Comparison, FilterSpec, Memory, Recorded, Report, Settings, run, widest_within};
+use crate::statistics::Looks;
 use crate::workload::Workload;
 use crate::workload::folder::FoundTrace;
 
@@ -252,8 +253,9 @@ impl Experiment for Remembering {
         table.values("workload").into_iter().map(|workload| picture(workload.to_string())).collect()
     }
 
-    fn statements(&self, table: &Table, _: Size) -> Vec<Statement> {
-        table.values("workload").into_iter().flat_map(|workload| of_workload(table, &workload.to_string())).collect()
+    fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
+        let of = |workload: Value| of_workload(table, &workload.to_string(), self.looks(table, size));
+        table.values("workload").into_iter().flat_map(of).collect()
     }
 }
 
@@ -261,7 +263,7 @@ fn sample(table: &Table, workload: &str, ratio: &Value, filter: &str, column: &s
     table.only("workload", workload).only("ratio", ratio.clone()).only("filter", filter).sample(column)
 }
 
-fn of_workload(table: &Table, workload: &str) -> Vec<Statement> {
+fn of_workload(table: &Table, workload: &str, looks: Looks) -> Vec<Statement> {
     let here = table.only("workload", workload);
     let of = |ratio: &Value, filter: &str, column: &str| sample(table, workload, ratio, filter, column);
     let (mut lowest, mut once, mut cheap, mut seldom) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -280,7 +282,7 @@ fn of_workload(table: &Table, workload: &str) -> Vec<Statement> {
         }
         let plain = of(ratio, "cuckoo, plain", "cost");
         let half = Evidence::ratio(format!("A/S {ratio}"), &of(ratio, OWN, "cost"), &plain).below(0.5);
-        if half.contradicts() {
+        if half.contradicts(looks) {
             let repeats = of(ratio, "cuckoo, plain", "regret");
             let learning = of(ratio, OWN, "cost").with(&own, |cost, mistakes| cost / mistakes);
             seldom.push(Evidence::ratio(format!("A/S {ratio}"), &repeats, &learning).below(2.0));

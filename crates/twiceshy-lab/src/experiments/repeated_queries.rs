@@ -2,6 +2,7 @@
 
 use super::model_fit::{PRINTED, REFINED, fits};
 use super::uniform_grid::{self, At, Kind, Run};
+use super::uniform_queries::refined_formula_fits;
 use crate::experiment::{Budget, Experiment, Picture, Point, Setup, Size, Statement, Table};
 
 /// With 8 bits and many keys adaptive filters rotate through their functions, however often the keys are asked for.
@@ -46,7 +47,7 @@ impl Experiment for RepeatedQueries {
     }
 
     fn budget(&self, size: Size) -> Budget {
-        size.of(Budget { first: 10, most: 40 }, Budget { first: 5, most: 20 }, Budget { first: 10, most: 10 })
+        Budget { first: size.of(10, 5, 10), most: 10 }
     }
 
     fn points(&self, setup: &Setup) -> Vec<Point> {
@@ -64,7 +65,7 @@ impl Experiment for RepeatedQueries {
              a key as well";
         let sampled = "section 4.1: the same for Swapping, by sampling, with 1,000 queries a key as well";
         let mut statements = vec![
-            fits(printed, table, PRINTED, |filter| filter.starts_with("cyclic")),
+            fits(printed, table, PRINTED, |filter| filter.starts_with("cyclic")).because(refined_formula_fits(table)),
             fits(sampled, table, REFINED, |filter| filter == "swapping"),
         ];
         let many: Vec<u64> = ratios(size).iter().copied().filter(|ratio| *ratio >= 50).collect();

@@ -10,12 +10,22 @@ use twiceshy::remote::ByHash;
 /// How often each query is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
+    /// Until it is right, and never again. An adaptation of the filter here makes it right at once.
     Once,
     /// All in turn, repeatedly, until none is wrong.
     Repeated,
 }
 
 impl Asked {
+    /// In words.
+    pub(super) fn told(self) -> &'static str {
+        match self {
+            Asked::Once => "until right",
+            Asked::Repeated => "repeatedly",
+        }
+    }
+
+    /// In the data.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Asked::Once => "once",

@@ -79,7 +79,7 @@ impl Experiment for SelectorValues {
         vec![
             format!(
                 "Telescoping filters of {slots} slots with {BITS}-bit remainders and plain selectors, so that no block is ever \
-                 reset, at 95 % load, after c·n distinct queries. “Asked once” means until it is right, since an adaptation here steps on \
+                 reset, at 95 % load, after c·n distinct queries. “Until right” means once here, and never again after, since an adaptation steps on \
                  until the query no longer matches; the paper's steps once, and would make a selector that is only asked once Poisson, which \
                  keeps the bound. “Repeatedly” means that all queries come again until none is wrong, which is the same for both."
             ),
@@ -125,7 +125,7 @@ impl Experiment for SelectorValues {
             }
             Picture {
                 name: format!("selector-values-{}", asked.as_str()),
-                title: format!("Queries asked {}", asked.as_str()),
+                title: format!("Queries asked {}", asked.told()),
                 x: Axis::linear("c: distinct queries over slots"),
                 y: Axis::log("share of the keys"),
                 lines,
@@ -188,7 +188,7 @@ fn exact_law(table: &Table, asked: Asked, size: Size) -> Statement {
     let at = queries_per_slot(size).iter().flat_map(|c| (0..=LARGEST).map(|k| (*c, k)));
     let counted = at.filter(|(c, k)| keys * law(asked, *k, *c) >= ENOUGH);
     Statement::new(
-        format!("The exact law of selectors whose queries are asked {} (this project's)", asked.as_str()),
+        format!("The exact law of selectors whose queries are asked {} (this project's)", asked.told()),
         "share of the keys over the law, at every selector and c with 300 keys expected: 0.95 to 1.05",
     )
     .every(counted.map(|(c, k)| over(table, asked, c, k, "law").within(0.95, 1.05)).collect())

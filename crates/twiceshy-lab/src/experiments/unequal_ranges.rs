@@ -3,6 +3,7 @@
 use super::model_fit::{REFINED, fits};
 use super::uniform_grid::{self, At, Kind, Run};
 use crate::experiment::{Budget, Evidence, Experiment, Picture, Point, Sample, Setup, Size, Statement, Table};
+use crate::statistics::Looks;
 
 /// A first function with most of the range helps if cells are large.
 pub(super) struct UnequalRanges;
@@ -147,7 +148,7 @@ impl Experiment for UnequalRanges {
     }
 
     fn statements(&self, table: &Table, size: Size) -> Vec<Statement> {
-        let data = Data { table, runs: runs(size) };
+        let data = Data { table, runs: runs(size), looks: self.looks(table, size) };
         let is_unequal = |filter: &str| filter.starts_with("cyclic, r");
         let mut statements = vec![
             fits("This project: section 3.2, the model, corrected", table, REFINED, is_unequal),
@@ -202,6 +203,7 @@ struct Claim {
 struct Data<'a> {
     table: &'a Table,
     runs: Vec<Run>,
+    looks: Looks,
 }
 
 /// r and s of a filter.
@@ -226,7 +228,8 @@ impl Data<'_> {
 
     /// A statement that all of these hold. The reason, if some do not: the models of 003 contradict them too.
     fn all(&self, paper: &str, tested: &str, claims: &[Claim]) -> Statement {
-        let contradicted: Vec<&Claim> = claims.iter().filter(|claim| self.evidence(claim).contradicts()).collect();
+        let contradicted: Vec<&Claim> =
+            claims.iter().filter(|claim| self.evidence(claim).contradicts(self.looks)).collect();
         let predicted = contradicted.iter().map(|Claim { run, side, limit }| {
             let label = format!("{}, model over Swapping's", run.name());
             side.other().of(*limit, Evidence::exact(label, self.to_swapping(run, "model")))
@@ -315,7 +318,7 @@ impl Data<'_> {
         let of_both = |run: &Run| run.at.per_key > 10 && run.at.bits < 16 && shares(run) == (2, 2) && known(run);
         let all = self.some(|run| of_both(run) && !run.at.is_long());
         let shifted = |run: &Run| run.shifted(Kind::Swapping, from(run), self.table).within(0.8, 1.25);
-        let contradicting: Vec<&Run> = all.iter().filter(|run| shifted(run).contradicts()).collect();
+        let contradicting: Vec<&Run> = all.iter().filter(|run| shifted(run).contradicts(self.looks)).collect();
         let reasons = contradicting.iter().map(|run| {
             let before = Run { at: from(run), ..**run };
             let of = |column| self.to_swapping(run, column) / self.to_swapping(&before, column);

@@ -72,7 +72,7 @@ impl Experiment for UniformQueries {
         ];
         if size == Size::Paper {
             method.push(
-                "With 8 bits and A/S above 10 a trial has up to 10⁸ false positives for 100 queries a key, so there A/S are 20, 50 and 100 only, with no more than ten trials, and no statement but those about the models is about them; \
+                "With 8 bits and A/S above 10 a trial has up to 10⁸ false positives for 100 queries a key, so there A/S are 20, 50 and 100 only, with no more than ten trials, and only the statements about the models use them; \
                  with 1,000 queries, up to 10⁹: they are an experiment of their own, `repeated-queries`."
                     .into(),
             );
@@ -124,7 +124,7 @@ fn printed_formula_fits(table: &Table) -> Statement {
     fits(paper, table, PRINTED, |filter| filter.starts_with("cyclic")).because(refined_formula_fits(table))
 }
 
-fn refined_formula_fits(table: &Table) -> Statement {
+pub(super) fn refined_formula_fits(table: &Table) -> Statement {
     let own = "This project: the formula of section 3.1 fits Cyclic with finitely many queries for a cell, one value fewer for the first \
                function, and no query counted twice";
     fits(own, table, REFINED, |filter| filter.starts_with("cyclic"))

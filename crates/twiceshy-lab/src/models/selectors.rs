@@ -16,8 +16,8 @@
 //! is `P(v ≥ k) ≤ ε^k·E[S^k]`, the k-th Touchard polynomial of c times ε^k.
 //!
 //! **Theorem 4** builds on it, but has enough slack to hold at practical rates: [`expected_bits`] stays below
-//! [`theorem4`] up to ε = 1/4. Near ε = 1/2 it does not (b = 5: 0.87 bits against 0.68); its proof counts bits with
-//! inequalities that hold only for natural logarithms.
+//! [`theorem4`] up to ε = 1/4. From about ε = 1/3 on it does not (ε = 0.499, b = 5: 0.87 bits against 0.68): for c below 1 its
+//! proof puts log(1/ε^k) in place of a larger term, and it counts bits with inequalities that hold only for natural logarithms.
 
 #[cfg(test)]
 mod simulated;

@@ -79,7 +79,7 @@ fn trials(section: &Section) -> Option<String> {
     let count = |pick: fn(f64, f64) -> f64| last.values().copied().reduce(pick).map(|last| last as u64 + 1);
     let (least, most) = (count(f64::min)?, count(f64::max)?);
     let range = if least == most { grouped(most) } else { format!("{} to {}", grouped(least), grouped(most)) };
-    Some(format!("{range} trials a point"))
+    Some(if most == 1 { "1 trial a point".into() } else { format!("{range} trials a point") })
 }
 
 fn duration(seconds: f64) -> Option<String> {
@@ -94,6 +94,8 @@ fn duration(seconds: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Table;
+    use crate::line;
     use crate::report::page::tests::report;
 
     #[test]
@@ -119,6 +121,18 @@ mod tests {
         let text = of_report(&report).into_string();
         assert_eq!(text.matches(UNKNOWN).count(), FACTS.len() - 1, "all but the version: {text}");
         assert_eq!(of_section(&report, &report.sections[0]), None);
+    }
+
+    #[test]
+    fn trials_are_a_range_over_the_points() {
+        let mut report = report();
+        let mut table = Table::new(["point", "trial"]);
+        [("here", 0u32), ("here", 1), ("there", 0)].iter().for_each(|(point, trial)| table.push(line![*point, *trial]));
+        report.sections[0].table = table;
+        let told = |report: &Report| of_section(report, &report.sections[0]).unwrap_or_default();
+        assert!(told(&report).ends_with("1 to 2 trials a point"), "{}", told(&report));
+        report.sections[0].table = report.sections[0].table.only("point", "there");
+        assert!(told(&report).ends_with("1 trial a point"));
     }
 
     #[test]

@@ -58,15 +58,15 @@ fn guide() -> Markup {
         }
         p {
             "Verdicts do not come from these bars, but from wider intervals: the probability that any verdict of a run is wrong is 1 %, \
-             shared by all statements and by all times that the run looked at its data to decide whether it needs more trials. That is as \
-             far as trials are nearly normal; for the rarest events that are taken for it, up to 1.6 times as much. It does not count that some \
+             shared by all statements and by all times that the run looked at its data to decide whether it needs more trials. This \
+             assumes nearly normal trials; for the rarest counts that are taken for normal it is up to 1.6 times as much. It does not count that some \
              limits, where a paper gives none, were chosen after a first run: " code { "docs/lab.md" } " lists them."
         }
         p {
             strong { "Agrees" } ": every interval lies where the statement says. " strong { "Differs" } ": one lies elsewhere (where \
              the statement is about most points, too many do), and a reason that was measured too explains it. "
             strong { "Unexplained" } ": the same without a reason. " strong { "Open" } ": the trials do not decide. The typical trial is the \
-             median one; where fewer than 22 trials were planned, the geometric mean, or of what is no ratio the mean, takes its place."
+             median one; where fewer than 22 trials were planned, the mean takes its place, for ratios of counts the geometric mean."
         }
     }
 }

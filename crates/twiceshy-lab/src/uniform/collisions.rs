@@ -28,7 +28,7 @@ pub struct Collisions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query(u32);
 
-/// Marks a query whose only pair leads to it.
+/// Marks a query with one pair only.
 const ALONE: u32 = 1 << 31;
 
 /// Marks the last pair of a query.
@@ -51,6 +51,8 @@ const BATCH: usize = 1024;
 impl Collisions {
     /// Counts the collisions of `count` absent keys with the keys of a filled filter, whose table has its cells.
     /// `numbered` gets the number of each absent key that is kept, in order.
+    ///
+    /// There may be up to 2³¹ pairs, and as many cells times functions, which would take tens of gigabytes.
     ///
     /// A key moves only if a query collides with it or, in Swapping, with another key of its bucket. So only buckets matter
     /// that some query matches at the beginning.

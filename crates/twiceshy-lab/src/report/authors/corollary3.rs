@@ -58,7 +58,7 @@ fn told(section: &Section) -> Markup {
     html! {
         p {
             "The share of keys with selector k over the bound, as the mean over trials. At " (above.len()) " of " (all.len()) " points the \
-             whole interval lies above 1. “Until right” means that a query is asked until it is right, and never again:"
+             whole interval lies above 1" @if above.is_empty() { "." } @else { ". “Until right” means that a query is asked until it is right, and never again:" }
         }
         @if !above.is_empty() {
             div.box.whole tabindex="0" role="region" aria-label="Selectors above the bound" {

@@ -15,7 +15,7 @@ pub(super) fn topic(report: &Report) -> Topic {
         ),
         measured: measured(report, EXPERIMENT, told),
         why: paragraph(
-            "Not a mistake, but a reader may take it for one thing and find another. The printed loads are what experiments reached, so they are true as lower bounds. What limits a large table is the \
+            "This is no mistake, but a reader may take the printed loads for limits. The printed loads are what experiments reached, so they are true as lower bounds. What limits a large table is the \
              threshold of the random hypergraph: below it all keys have room with high probability, above it they do not. For two functions and \
              buckets of two cells that threshold is above what is printed.",
         ),

@@ -4,9 +4,6 @@ use super::{Topic, paragraph, shown};
 use crate::models::selectors::{expected_bits, theorem4};
 use maud::html;
 
-/// Nothing is measured.
-pub(super) const EXPERIMENT: &str = "";
-
 /// From a practical rate to nearly the largest of the theorem.
 const RATES: [f64; 8] = [1.0 / 256.0, 1.0 / 16.0, 0.25, 0.3, 0.35, 0.4, 0.45, 0.499];
 
@@ -33,7 +30,7 @@ pub(super) fn topic() -> Topic {
         ),
         measured: html! {
             p {
-                "Calculated, not measured: the entropy of the exact law where queries repeat, beside the bound, at the b among 2 to 20 where it comes \
+                "Calculated, not measured: the entropy of the exact law where queries repeat, beside the bound, at that b, of seven from 2 to 20, where it comes \
                  closest. The bound holds with room at the rates that filters have, and fails from about ε = 1/3 on."
             }
             div.box.whole tabindex="0" role="region" aria-label="Bits of selectors" {
@@ -44,13 +41,14 @@ pub(super) fn topic() -> Topic {
             }
         },
         why: paragraph(
-            "The entropy is a sum of p·log(1/p), in bits. Two steps hold for natural logarithms only: for p₀ the proof uses \
-             log(1 + ε/n) ≤ ε/n, and for the others √x·log(1/x) < 1, which in bits is up to 1.06, at x = e⁻². The terms from k = 1 on use \
-             Corollary 3 too, which is the previous finding. At the rates that a filter has, all of this is small beside the bound.",
+            "Step (3) puts log(1/ε^k) in place of log(1/(k·ε^k·c^k)), which is smaller if k·c^k < 1: so for c below 1, where the bound fails. \
+             Two other steps hold for natural logarithms only, and the entropy is in bits: log(1 + ε/n) ≤ ε/n for p₀, and √x·log(1/x) < 1 for the \
+             others, which in bits is up to 1.06, at x = e⁻². The terms from k = 1 on use Corollary 3 too, which is the previous finding. At the \
+             rates that a filter has, all of this is small beside the bound.",
         ),
         commands: vec![(
             "cargo test --release -p twiceshy-lab --lib models::selectors".into(),
-            "see `the_theorem_holds_up_to_a_rate_of_one_quarter_and_not_near_one_half`",
+            "the entropy and the bound by calculation",
         )],
     }
 }

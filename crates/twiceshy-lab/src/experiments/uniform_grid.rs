@@ -26,7 +26,7 @@ pub(super) const LOAD: f64 = 0.95;
 /// The most trials of a [long](At::is_long) point: as in the paper.
 const FEW: u64 = 10;
 
-/// The A/S above 10 at which filters of 8 bits are asked 100 times for each key: up to 0.2 µs for each of 10⁸ false positives.
+/// The A/S above 10 at which filters of 8 bits are asked 100 times for each key: up to 0.4 µs for each of 10⁸ false positives.
 const FAR_RATIOS: [u64; 3] = [20, 50, 100];
 
 /// In smaller tables the few hundred bits that a filter has besides its cells are more than 1 % of the memory.

@@ -192,6 +192,7 @@ fn bad_arguments_are_refused_with_a_hint() {
         ("replay --filter cyclic --ratio 0", "above 0"),
         ("replay --filter cyclic --ratio inf", "above 0"),
         ("replay --filter cyclic --trials 0", "at least 1"),
+        ("lab run uniform-queries --trials 0", "at least 1"),
         ("replay --filter cyclic --per-key 0", "at least 1"),
         ("replay --filter cyclic --cells 0", "at least 8"),
         ("replay --filter cyclic --cells 99999999999999999", "4294967296 buckets"),

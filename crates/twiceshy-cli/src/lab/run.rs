@@ -4,6 +4,7 @@ use super::drawn::{self, Form};
 use crate::numbers;
 use crate::output::progress_bar;
 use std::io::{IsTerminal as _, Write as _, stderr};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use twiceshy_lab::experiment::{Event, Folder, Setup, Size, run as measure, work_ahead};
@@ -28,8 +29,8 @@ pub(crate) struct Args {
     #[arg(long)]
     out: Option<PathBuf>,
     /// The most trials of a point; statements that need more stay open [default: as many as each experiment plans]
-    #[arg(long, value_parser = numbers::count::<u64>)]
-    trials: Option<u64>,
+    #[arg(long, value_parser = numbers::count::<NonZeroU64>)]
+    trials: Option<NonZeroU64>,
     /// Add trials to complete experiments whose statements are open. Data of another build are continued too: a trial of each
     /// point is measured again, and must be the same
     #[arg(long)]
@@ -50,7 +51,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let experiments = named(&args.names)?;
     let size = if args.quick { Size::Quick } else { Size::Paper };
     let data = args.data.clone().or_else(recorded_data);
-    let setup = Setup { data, trials: args.trials, more: args.more, ..Setup::new(size, args.seed) };
+    let setup =
+        Setup { data, trials: args.trials.map(NonZeroU64::get), more: args.more, ..Setup::new(size, args.seed) };
     let default = || PathBuf::from("lab-results").join(format!("{}-seed-{}", size.as_str(), args.seed));
     let folder = Folder::for_run(&args.out.clone().unwrap_or_else(default), &setup)?;
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));

@@ -244,7 +244,8 @@ impl Experiment for AdaptivityGame {
                     .collect(),
             ),
         ];
-        // In a larger set 16/ε queries are fewer than one a key, and do not fill the codes.
+        // With the 500 keys of the paper's size, at the widths where ε is large enough to tell, 16/ε queries are fewer than one a key, and
+        // do not fill the codes.
         if size != Size::Paper {
             statements.push(
                 Statement::new(

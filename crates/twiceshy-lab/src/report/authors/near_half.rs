@@ -41,7 +41,7 @@ pub(super) fn topic() -> Topic {
             }
         },
         why: paragraph(
-            "Step (3) puts log(1/ε^k) in place of log(1/(k·ε^k·c^k)), which is smaller if k·c^k < 1: so for c below 1, where the bound fails. \
+            "Step (3) puts log(1/ε^k) in place of log(1/(k·ε^k·c^k)). The first is the smaller one if k·c^k < 1: at k = 1 for every c below 1, as where the bound fails. \
              Two other steps hold for natural logarithms only, and the entropy is in bits: log(1 + ε/n) ≤ ε/n for p₀, and √x·log(1/x) < 1 for the \
              others, which in bits is up to 1.06, at x = e⁻². The terms from k = 1 on use Corollary 3 too, which is the previous finding. At the \
              rates that a filter has, all of this is small beside the bound.",

@@ -89,7 +89,9 @@ fn under_the_same_functions_growth_and_recovery_bring_mistakes_back() {
 #[test]
 fn a_back_yard_that_refuses_keys_reveals_which_keys_collide() {
     let (keys, epsilon) = SIZES[0];
-    let bounded = options(keys, epsilon, BroomForm::BackYard).without(BroomRule::RoomForAll);
+    // As in the paper: keys that collide go to the yard, which has a bound.
+    let paper = options(keys, epsilon, BroomForm::BackYard).without(BroomRule::YardGhosts);
+    let bounded = paper.without(BroomRule::RoomForAll);
     let flood = play(AdversaryName::Flood, keys, epsilon, 30, bounded);
     assert!(flood.refusals > 100 && flood.lowest_refused_load.is_some_and(|load| load < 0.8), "{flood:?}");
     let oracle = play(AdversaryName::FullOracle, keys, epsilon, 30, bounded);

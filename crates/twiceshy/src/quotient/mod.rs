@@ -50,7 +50,7 @@ pub use telescoping_plain::PlainTelescopingFilter;
 // Building blocks of the types above, and items that only experiments need.
 #[cfg(feature = "testing")]
 #[doc(hidden)]
-pub use broom::BroomRule;
+pub use broom::{BroomJoin, BroomRule, take_broom_joins};
 #[doc(hidden)]
 pub use extension::{ExtensionSpec, Extensions};
 #[doc(hidden)]

@@ -5,10 +5,9 @@
 //! bucket of a half-full yard overflows. All hashes with the same quotient are in the same two buckets. There a new key of
 //! the first level finds the hashes that its fingerprint must not be a prefix of.
 //!
-//! **Overflow.** An adversary that inserts the filter's mistakes brings keys that all collide with a signature, and may
-//! bring any number with one quotient. A hash whose buckets are full goes to an ordered set. So there is always room, and
-//! whether a key is refused depends only on the number of keys: a refusal that depended on the hash would be an answer. The
-//! frontier limits how far the set can grow: see `settle`. A filter with two levels has a yard without buckets.
+//! **Overflow.** A hash whose buckets are full goes to an ordered set. So there is always room, and whether a key is refused
+//! depends only on the number of keys: a refusal that depended on the hash would be an answer. Only chance brings keys here:
+//! those that are known to collide share a base, and stay in the level. A filter with two levels has a yard without buckets.
 
 use super::level::{Behind, Hash};
 use super::overlay::{ChangedMap, ChangedRow, DraftMap, DraftRow, Drafted, exchange_map, exchange_row};

@@ -1,10 +1,13 @@
-//! For tests of a broom filter: which keys collide, and under which functions.
+//! For tests of a broom filter: which keys collide, under which functions, and which the filter has told apart.
 
 use super::filter::BroomFilter;
 use super::known::Known;
+use super::local::Local;
+use super::storage::Storage;
 use crate::error::PlanError;
 use crate::hash::HashKey;
 use crate::remote::{Key, Keys};
+use std::cell::RefCell;
 
 impl BroomFilter {
     /// For tests: the stored keys whose fingerprints a key matches, each with its level. Empty if the key matches nothing,
@@ -16,6 +19,32 @@ impl BroomFilter {
 
     /// For tests: the function that a key has now.
     pub fn function_of(&self, key: &[u8]) -> HashKey {
-        *self.local.functions.hash_key(self.local.functions.age(key))
+        self.local.function_of(key)
     }
+}
+
+impl<S: Storage> Local<S> {
+    /// The function that a key has.
+    pub(super) fn function_of(&self, key: &[u8]) -> HashKey {
+        *self.functions.hash_key(self.functions.age(key))
+    }
+}
+
+/// Two keys that the filter has told apart, since one matched the other's fingerprint: their level, and each with the function
+/// that it had.
+pub type Join = (usize, [(HashKey, Key); 2]);
+
+thread_local! {
+    static JOINS: RefCell<Vec<Join>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Notes that two keys were told apart: a query and the key that it was mistaken for, or a new key and the one that it matched.
+pub(super) fn note_join(level: usize, keys: [(HashKey, Key); 2]) {
+    JOINS.with_borrow_mut(|joins| joins.push((level, keys)));
+}
+
+/// For tests: the keys that broom filters of this thread have told apart since the last call, by mistakes, insertions and keys
+/// that the frontier passed.
+pub fn take_joins() -> Vec<Join> {
+    JOINS.take()
 }

@@ -32,8 +32,8 @@ pub(super) const LEARN: u64 = 8;
 /// **Cost.** A slot takes the remainder, 2.125 bits of metadata and 3 bits for adaptivity. Ghosts take about half a bit per
 /// key, and about five if keys are replaced as fast as the filter errs. An insertion reads the remote only if it collides,
 /// and writes two entries, or three in the form for small remainders. An adaptation reads three times, and moves three keys
-/// to the next hash function, rewriting the entries of each. The number of words that an operation touches does not grow
-/// with the number of keys.
+/// to the next hash function, rewriting the entries of each. An operation touches a bounded number of words in the levels,
+/// and O(log n) in the trees of ghosts, of long strings and of hashes that overflow the back yard.
 ///
 /// **Fingerprints** (4.1) are prefixes of a key's hash: quotient, remainder, and adaptivity bits as needed. No fingerprint
 /// is a prefix of another (Invariant 7), whichever of the two functions made it, so a query matches at most one slot of a

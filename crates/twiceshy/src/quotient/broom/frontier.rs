@@ -11,10 +11,6 @@ use crate::filter::{Filter, Progress};
 use crate::plan::{Mistake, Outcome, Plan};
 use crate::remote::{Frontier, Generation, Key, Keys, Write};
 
-/// The debt, in keys, of an insertion beside a crowded first level. Such keys collide; under another function they no
-/// longer do. It limits the keys that can crowd together before the frontier has gone round twice, to 2/64 of all keys.
-const CROWDED: u64 = 64;
-
 /// What an operation did, for the remote. If it adapts to several queries, all of it.
 #[derive(Default)]
 pub(super) struct Deeds {
@@ -82,7 +78,7 @@ impl BroomFilter {
 impl Draft<'_> {
     /// `true` if [`Draft::settle`] may move keys. Then it must know which keys this operation has added or removed.
     pub(super) fn owes(&self) -> bool {
-        self.debt > 0 || self.local.extends > 0 || self.local.crowding > 0
+        self.debt > 0 || self.local.extends > 0
     }
 
     /// Advances the frontier by the share of the range in which `keys` keys are expected. The keys there take the new
@@ -143,20 +139,19 @@ impl Draft<'_> {
     /// Adds the extensions caused since the last time to the debt, and pays it up to a bound.
     pub(super) fn settle(&mut self, known: &mut Known<'_>, deeds: &mut Deeds) -> Result<(), PlanError> {
         let c = u64::from(self.reclaim.c);
-        let owes = self.local.crowding > 0 && self.local.rules.keep(BroomRule::RoomForAll);
-        let (caused, crowded) = (self.local.extends, if owes { CROWDED } else { 0 });
-        self.debt = self.debt.saturating_add(caused * c + crowded);
+        let caused = self.local.extends;
+        self.debt = self.debt.saturating_add(caused * c);
         if self.reclaim.by_rebuild {
             self.wants_rebuild |= self.debt >= self.local.keys() && self.debt > 0;
         } else {
-            let paid = self.debt.min(2 * c + crowded);
+            let paid = self.debt.min(2 * c);
             self.pay(paid, known, deeds)?;
             self.debt -= paid;
         }
         // The debt is at most the number of keys.
         self.debt = self.debt.saturating_add((self.local.extends - caused) * c).min(self.local.keys());
         self.stats.extends += self.local.extends;
-        (self.local.extends, self.local.crowding) = (0, 0);
+        self.local.extends = 0;
         Ok(())
     }
 

@@ -197,7 +197,7 @@ impl<S: Storage> Level<S> {
 
     /// The bits of a remainder that are compared first, and the others.
     #[inline]
-    fn parts(&self, remainder: u32) -> (u32, u32) {
+    pub(super) fn parts(&self, remainder: u32) -> (u32, u32) {
         let width = self.table.blocks.width();
         ((u64::from(remainder) & ((1 << width) - 1)) as u32, (u64::from(remainder) >> width) as u32)
     }
@@ -221,10 +221,10 @@ impl<S: Storage> Level<S> {
             let mut equal = places.filter(|at| signatures.get(*at) == signature).fold(0u64, |mask, at| mask | 1 << at);
             if let Some(rests) = &self.rests
                 && equal != 0
+                && rests.get(block.slot(equal.trailing_zeros().into())) != rest
             {
-                // With a back yard, a run has only one such slot.
-                let at = u64::from(equal.trailing_zeros());
-                equal = u64::from(rests.get(block.slot(at)) == rest) << at;
+                // With a back yard, the slots of a run with one signature have the same remainder.
+                equal = 0;
             }
             if equal != 0 {
                 let found = equal & self.prefixes::<W>(block, behind.tail());
@@ -265,11 +265,11 @@ impl<S: Storage> Level<S> {
         }
     }
 
-    /// `true` if a key of this quotient has the signature of this remainder (a *partial collision*).
-    pub(crate) fn has_signature(&self, quotient: Quotient, remainder: u32) -> bool {
+    /// A remainder of this quotient's run with the signature of this one. All remainders there with that signature are equal.
+    pub(crate) fn with_signature(&self, quotient: Quotient, remainder: u32) -> Option<u32> {
         let (signature, _) = self.parts(remainder);
         let mut run = self.table.run::<Portable>(quotient).into_iter().flat_map(Slot::each);
-        run.any(|slot| self.table.blocks.remainder(slot) == signature)
+        run.find(|slot| self.table.blocks.remainder(*slot) == signature).map(|slot| self.remainder(slot))
     }
 
     /// The end (exclusive) of the slots that a run of this quotient may take.
@@ -405,9 +405,9 @@ mod tests {
         match rng.below(5) {
             0 | 1 => {
                 let remainder = rng.below(if level.rests.is_some() { 32 } else { 4 }) as u32;
-                // With signatures, a run holds each of them only once.
+                // A run holds each signature with one remainder only.
                 if let Some(room) = level.room(quotient)
-                    && !(level.rests.is_some() && level.has_signature(quotient, remainder))
+                    && level.with_signature(quotient, remainder).is_none_or(|other| other == remainder)
                 {
                     level.insert(room, remainder, string);
                     twin.push((quotient, remainder, string));

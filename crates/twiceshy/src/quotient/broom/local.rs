@@ -26,8 +26,6 @@ pub(crate) struct Local<S: Storage = Owned> {
     pub(crate) rules: Rules,
     /// The number of fingerprints extended since this draft began, or since its debt was settled.
     pub(crate) extends: u64,
-    /// The number of keys put beside a crowded first level, since the same time.
-    pub(crate) crowding: u64,
 }
 
 /// A slot of a level.
@@ -42,7 +40,7 @@ pub(crate) struct Spot {
 impl Local {
     pub(crate) fn from_parts(shape: Shape, prints: Prints, functions: Functions) -> Local {
         let rules = Rules::default();
-        Local { tables: Tables::new(prints), functions, shape, rules, extends: 0, crowding: 0 }
+        Local { tables: Tables::new(prints), functions, shape, rules, extends: 0 }
     }
 
     /// An empty L; `None` if it cannot be allocated.
@@ -58,7 +56,7 @@ impl Local {
     pub(crate) fn draft(&self) -> Local<Drafted<'_>> {
         let Local { functions, shape, rules, .. } = *self;
         let tables = self.tables.map_ref(Prints::draft);
-        Local { tables, functions, shape, rules, extends: 0, crowding: 0 }
+        Local { tables, functions, shape, rules, extends: 0 }
     }
 }
 
@@ -198,16 +196,20 @@ impl<S: Storage> Local<S> {
         owners.first().map(|key| keys[*key].0.clone()).ok_or(PlanError::Disagree)
     }
 
-    /// EXTEND of 4.1: gives the key behind a slot enough bits to distinguish it from a query. `false` if 64 are not enough.
-    pub(crate) fn extend(&mut self, spot: Spot, query: Hash, known: &Known<'_>) -> Result<bool, PlanError> {
+    /// EXTEND of 4.1: gives the key behind a slot enough bits to distinguish it from a key that matches it, and returns their
+    /// number. `None` if 64 are not enough.
+    fn extend(&mut self, spot: Spot, key: &[u8], known: &Known<'_>) -> Result<Option<u32>, PlanError> {
         let owner = self.owner(spot, known)?;
         let own = self.hash(&owner, spot.level);
-        let shared = (own.tail ^ query.tail).trailing_zeros();
-        if shared < 64 {
-            self.tables[spot.table].levels[spot.level].set_string(spot.slot, Bits::prefix(own.tail, shared + 1));
-            self.extends += 1;
+        let shared = (own.tail ^ self.hash(key, spot.level).tail).trailing_zeros();
+        if shared == 64 {
+            return Ok(None);
         }
-        Ok(shared < 64)
+        self.tables[spot.table].levels[spot.level].set_string(spot.slot, Bits::prefix(own.tail, shared + 1));
+        self.extends += 1;
+        #[cfg(feature = "testing")]
+        super::collisions::note_join(spot.level, [key, &owner].map(|key| (self.function_of(key), Key::from(key))));
+        Ok(Some(shared + 1))
     }
 
     /// Extends the fingerprint that a query was mistaken for. If it already has adaptivity bits, these stay as a ghost
@@ -217,7 +219,7 @@ impl<S: Storage> Local<S> {
         let hash = self.hash(query, spot.level);
         let prints = &self.tables[spot.table];
         let bits = prints.levels[spot.level].string::<Portable>(spot.slot);
-        let told = self.extend(spot, hash, known)?;
+        let told = self.extend(spot, query, known)?.is_some();
         if self.rules.keep(BroomRule::SecondMistake) {
             let age = self.functions.age(query);
             self.tables[spot.table].ghosts.add(age, hash.base(spot.level), bits);
@@ -241,33 +243,36 @@ impl<S: Storage> Local<S> {
         let table = self.table_of(age);
         for level in 0..self.tables[table].levels.len() {
             let hash = self.hash_at(key, age, level);
-            let Some(room) = self.tables[table].room(level, hash, &self.shape) else { continue };
-            if !self.tell_apart(table, level, hash, known)? {
+            let Some(room) = self.tables[table].room(level, hash, &self.shape, self.rules) else { continue };
+            if self.tell_apart(table, level, key, hash, known)?.is_none() {
                 continue;
             }
             let Some(apart) = self.tables[table].apart(level, hash) else { continue };
             self.tables[table].insert(level, room, hash, apart, age, self.rules);
-            self.note_crowding(table, level > 0);
             return Ok(true);
         }
         let hash = self.hash_at(key, age, 0);
-        if !self.tell_apart(table, 0, hash, known)? {
-            return Ok(false);
+        let Some(apart) = self.tell_apart(table, 0, key, hash, known)? else { return Ok(false) };
+        if self.rules.keep(BroomRule::YardGhosts) {
+            // A whole hash needs no bits and leaves none. But the adversary may have seen that the key matched another one.
+            self.tables[table].ghosts.add(age, hash.base(0), Bits::prefix(hash.tail, apart));
         }
-        let inserted = self.tables[table].yard.insert(hash);
-        self.note_crowding(table, inserted);
-        Ok(inserted)
+        Ok(self.tables[table].yard.insert(hash))
     }
 
-    fn note_crowding(&mut self, table: usize, aside: bool) {
-        self.crowding += u64::from(aside && self.tables[table].is_crowded(&self.shape));
-    }
-
-    /// Extends the fingerprint that a new key matches, if any. `false` if 64 bits are not enough.
-    fn tell_apart(&mut self, table: usize, level: usize, hash: Hash, known: &Known<'_>) -> Result<bool, PlanError> {
+    /// Extends the fingerprint that a new key matches, if any. Returns the bits that distinguish the two, 0 if the key matches
+    /// nothing; `None` if 64 are not enough.
+    fn tell_apart(
+        &mut self,
+        table: usize,
+        level: usize,
+        key: &[u8],
+        hash: Hash,
+        known: &Known<'_>,
+    ) -> Result<Option<u32>, PlanError> {
         match self.tables[table].levels[level].find::<Portable, _>(hash.quotient, || hash) {
-            Some(slot) => self.extend(Spot { table, level, slot, quotient: hash.quotient }, hash, known),
-            None => Ok(true),
+            Some(slot) => self.extend(Spot { table, level, slot, quotient: hash.quotient }, key, known),
+            None => Ok(Some(0)),
         }
     }
 
@@ -318,5 +323,50 @@ impl<S: Storage> Work for Lookup<'_, S> {
         let Lookup { local, key } = self;
         let (age, words, first) = local.functions.words(key);
         local.tables[local.table_of(age)].contains::<W>(words, first, &local.shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::level::SEGMENT;
+    use super::super::{BroomFilter, BroomForm};
+    use super::*;
+    use crate::remote::ByHash;
+
+    /// Three keys that match each other, in the last quotient of a segment, where only one finds room.
+    #[test]
+    fn keys_that_matched_a_key_and_went_to_the_yard_do_not_match_each_other_when_it_is_gone() {
+        let options = BroomFilter::with_slots(SEGMENT + 200, 3).form(BroomForm::BackYard);
+        let mut pair = options.build(HashKey::fixed(5), ByHash::new()).expect("an empty remote");
+        let here = |key: &[u8; 8]| {
+            let local = &pair.filter().local;
+            let (hash, position) = (local.hash(key, 0), local.functions.position(key, Age::Old));
+            (hash.quotient, hash.remainder) == (Quotient(SEGMENT - 1), 1) && position > u64::MAX / 2
+        };
+        let found: Vec<[u8; 8]> = (1_000u64..).map(u64::to_be_bytes).filter(here).take(40).collect();
+        let (stored, others) = found.split_first().expect("forty");
+        pair.insert(stored).expect("room");
+        // More keys, so that the frontier moves by little.
+        (0u64..1_000).for_each(|number| assert!(pair.insert(&number).expect("room")));
+        let mut matched = Vec::new();
+        for key in others {
+            let matches = pair.contains(key);
+            pair.insert(key).expect("room");
+            assert!(pair.filter().local.is_in_yard(key));
+            pair.remove(key).expect("the sets agree");
+            if matches {
+                matched.push(*key);
+            }
+        }
+        assert!(matched.len() > 2, "{} keys matched", matched.len());
+        let mut local = pair.filter().local.clone();
+        let known = Known::new(pair.remote());
+        // As if the frontier had passed it: it leaves no ghost.
+        local.unplace(stored, &known).expect("it is stored");
+        for key in &matched {
+            let mut local = local.clone();
+            assert!(local.put(key, &known).expect("nothing is read"));
+            assert!(matched.iter().all(|other| other == key || !local.contains(other)));
+        }
     }
 }

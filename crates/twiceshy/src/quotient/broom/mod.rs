@@ -46,6 +46,8 @@ mod strings;
 mod tables;
 mod validate;
 
+#[cfg(feature = "testing")]
+pub use collisions::{Join as BroomJoin, take_joins as take_broom_joins};
 pub(crate) use edit::{Edit, Undo};
 pub use filter::BroomFilter;
 pub(crate) use functions::order_words as broom_order_words;

@@ -62,7 +62,8 @@ impl BroomOptions {
 
     /// The amortised way to reclaim bits (4.2): no key moves until there was an extension for every c keys. Then the filter
     /// [wants a rebuild](crate::filter::Backed::wants_rebuild), and another hash key drops all bits at once. Look-ups are
-    /// the same. The work is done at another time, and adaptivity bits pile up until then.
+    /// the same. The work is done at another time, and adaptivity bits pile up until then. An adversary then wins with
+    /// probability at most 1.4·ε if the owner re-keys as soon as it is asked to, and more if it waits.
     #[must_use]
     pub fn reclaim_by_rebuild(self) -> Self {
         BroomOptions { reclaim: Reclaim { by_rebuild: true, ..self.reclaim }, ..self }

@@ -102,12 +102,6 @@ impl<S: Storage> Prints<S> {
         self.used() - self.levels[0].used()
     }
 
-    /// `true` if there are more keys beside the first level than chance explains: someone inserts keys that collide.
-    /// Measured at 95 % load, a second level is up to 62 % full, and a yard half.
-    pub(crate) fn is_crowded(&self, shape: &Shape) -> bool {
-        self.aside() > shape.room_aside(self.slots())
-    }
-
     /// `true` if every key is where the paper's filter has room for it.
     pub(crate) fn has_no_overflow(&self) -> bool {
         !self.yard.has_overflown()
@@ -135,13 +129,15 @@ impl<S: Storage> Prints<S> {
             || self.yard.contains(first.quotient, behind)
     }
 
-    /// Room for a key in a level. With a back yard, no two slots of a run have the same signature.
-    pub(crate) fn room(&self, level: usize, hash: Hash, shape: &Shape) -> Option<Room> {
-        let taken = || self.levels[level].has_signature(hash.quotient, hash.remainder);
-        if shape.form == BroomForm::BackYard && taken() {
+    /// Room for a key in a level. With a back yard, the slots of a run with one signature have the same remainder, so that a
+    /// look-up compares one.
+    pub(crate) fn room(&self, level: usize, hash: Hash, shape: &Shape, rules: Rules) -> Option<Room> {
+        let stays = |other| other == hash.remainder && rules.keep(BroomRule::YardGhosts);
+        let level = &self.levels[level];
+        if shape.form == BroomForm::BackYard && !level.with_signature(hash.quotient, hash.remainder).is_none_or(stays) {
             return None;
         }
-        self.levels[level].room(hash.quotient)
+        level.room(hash.quotient)
     }
 
     /// The number of adaptivity bits that distinguish a new key from everything stored in its level, and from the hashes in

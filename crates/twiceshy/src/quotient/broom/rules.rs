@@ -18,18 +18,23 @@ pub enum BroomRule {
     NewFunctions,
     /// Whether a key is refused depends only on the number of keys.
     RoomForAll,
+    /// A new key that matches a stored one is told apart from it for as long as its function lasts: it takes adaptivity bits
+    /// in the level, or leaves a ghost if there is only room in the back yard. Without it, it goes to the yard as a whole
+    /// hash, and nothing is remembered (001 section 5.4).
+    YardGhosts,
 }
 
 #[cfg(feature = "testing")]
 impl BroomRule {
     /// All rules.
-    pub const ALL: [BroomRule; 6] = [
+    pub const ALL: [BroomRule; 7] = [
         BroomRule::RemovalGhosts,
         BroomRule::FirstDifference,
         BroomRule::SecondMistake,
         BroomRule::HashOrder,
         BroomRule::NewFunctions,
         BroomRule::RoomForAll,
+        BroomRule::YardGhosts,
     ];
 }
 

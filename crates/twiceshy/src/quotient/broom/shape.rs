@@ -14,8 +14,8 @@ pub enum BroomForm {
     /// three entries for each key: one for each level, and one for its position.
     TwoLevels,
     /// For large remainders (5.4): the first bits of a remainder are a *signature*, compared before the rest. A key whose
-    /// signature is taken, or that finds no free slot, goes to a back yard of whole hashes. The remote keeps two entries
-    /// for each key.
+    /// signature is in its run with another remainder, or that finds no free slot, goes to a back yard of whole hashes. The
+    /// remote keeps two entries for each key.
     BackYard,
 }
 
@@ -90,15 +90,6 @@ impl Shape {
             BroomForm::BackYard if self.width <= back_yard::WIDEST => back_yard::buckets(slots, self.signature),
             _ => 0,
         }
-    }
-
-    /// The number of keys that fit beside the first level before it counts as crowded.
-    pub(crate) fn room_aside(&self, slots: u64) -> u64 {
-        let room = match self.form {
-            BroomForm::BackYard => back_yard::buckets(slots, self.signature) * back_yard::BUCKET as u64,
-            BroomForm::TwoLevels => second_slots(slots),
-        };
-        room / 4 * 3
     }
 }
 

@@ -5,7 +5,8 @@
 //! * `mistakes`: nothing else happens;
 //! * `inserted`: the mistake is inserted in place of a stored key;
 //! * `replaced`: the four oldest keys are replaced by four others, in random byte order;
-//! * `rising`: the same with keys in rising order, like time stamps.
+//! * `rising`: the same with keys in rising order, like time stamps;
+//! * `churned`: thirty keys in no order are replaced by new ones, so ten times all keys in a phase.
 //!
 //! Means and largest values are over the second half of the run. Words are counted with `--features count-words`.
 //!
@@ -24,6 +25,9 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Keys replaced for each mistake.
 const REPLACED: usize = 4;
+
+/// The same in churned traffic. A phase has a mistake for every three keys.
+const CHURNED: usize = 30;
 
 /// A mean, and the largest value.
 #[derive(Default)]
@@ -139,8 +143,16 @@ impl Traffic {
                     self.come()?;
                 }
             }
+            "churned" => {
+                for _ in 0..CHURNED {
+                    let at = self.rng.below(self.inside.len() as u64) as usize;
+                    self.go(at)?;
+                    self.come()?;
+                }
+            }
             other => {
-                return Err(format!("unknown traffic {other:?}: use mistakes, inserted, replaced or rising").into());
+                let kinds = "mistakes, inserted, replaced, rising or churned";
+                return Err(format!("unknown traffic {other:?}: use {kinds}").into());
             }
         }
         Ok(())

@@ -25,6 +25,16 @@ pub enum EngineError {
     Damaged(String),
 }
 
+impl EngineError {
+    /// The error of a request that changes nothing, so nothing may have been carried out.
+    pub(crate) fn of_read(self) -> EngineError {
+        match self {
+            EngineError::Unknown(what) => EngineError::Failed(what),
+            other => other,
+        }
+    }
+}
+
 /// The strongest promise that a set in an engine can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
@@ -220,8 +230,9 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// The description of the set; `None` if there is no set.
     fn description(&self) -> Reply<'_, Option<Vec<u8>>>;
 
-    /// Makes this a member of a shard, durably, and acknowledges the head.
-    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()>;
+    /// Makes this a member of a shard, durably, and acknowledges the head. A shard without records gets `root` as the tag of its head: a
+    /// process that knows the set under another root, from before it was dropped and made anew, cannot append to it.
+    fn join(&self, shard: Shard, member: MemberId, root: u64) -> Reply<'_, ()>;
 
     /// Ends a membership.
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()>;

@@ -216,12 +216,16 @@ impl Engine for PostgresEngine {
         Box::pin(self.read_description())
     }
 
-    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
+    fn join(&self, shard: Shard, member: MemberId, root: u64) -> Reply<'_, ()> {
         Box::pin(async move {
-            let text = "INSERT INTO {set}.member (shard, id, acknowledged)
+            let text = "WITH rooted AS (
+                    UPDATE {set}.shard s SET tag = $3, cut_tag = $3 WHERE s.id = $1 AND s.position = 0 AND s.tag <> $3)
+                INSERT INTO {set}.member (shard, id, acknowledged)
                 SELECT s.id, $2, s.position FROM {set}.shard s WHERE s.id = $1
                 ON CONFLICT (shard, id) DO UPDATE SET acknowledged = excluded.acknowledged";
-            self.committer().query(text, &[Type::INT4, Type::INT8], &[&(shard.0 as i32), &(member.0 as i64)]).await?;
+            let types = [Type::INT4, Type::INT8, Type::INT8];
+            let values: [&(dyn ToSql + Sync); 3] = [&(shard.0 as i32), &(member.0 as i64), &(root as i64)];
+            self.committer().query(text, &types, &values).await?;
             Ok(())
         })
     }

@@ -131,8 +131,8 @@ impl Engine for RedisEngine {
         self.run(|of| async move { of.description().await })
     }
 
-    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
-        self.run(move |of| async move { of.join(shard, member).await })
+    fn join(&self, shard: Shard, member: MemberId, root: u64) -> Reply<'_, ()> {
+        self.run(move |of| async move { of.join(shard, member, root).await })
     }
 
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {

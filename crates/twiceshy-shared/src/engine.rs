@@ -17,7 +17,7 @@ pub enum EngineError {
     /// Nothing has happened.
     #[error("{0} (nothing was changed)")]
     Failed(String),
-    /// It may have happened, or may happen later.
+    /// It may have happened, or may happen later. Not for a request that changes nothing.
     #[error("the engine's answer was lost, so the request may have been carried out: {0}")]
     Unknown(String),
     /// What the engine holds cannot be understood.

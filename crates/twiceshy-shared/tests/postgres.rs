@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 use twiceshy_shared::servers::{self, PostgresServer};
-use twiceshy_shared::{Engine, Level, MemberId, PostgresEngine, Set, Shard, Shared, Survey, contract};
+use twiceshy_shared::{Engine, EngineError, Level, MemberId, PostgresEngine, Set, Shard, Shared, Survey, contract};
 
 fn server() -> Option<PostgresServer> {
     if !PostgresServer::is_installed() {
@@ -194,6 +194,32 @@ async fn a_transaction_that_the_server_gives_up_is_made_again() {
     let (_server, done) = foreign.await.expect("no panic");
     done.expect("it waited for a shorter time, so the removal was given up");
     assert_eq!(guard.get(b"a").await.expect("a server"), None);
+}
+
+/// Its connections are cut in the middle of requests.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_outlives_a_broken_connection_and_never_may_have_been_carried_out() {
+    let Some(server) = server() else { return };
+    let engine = PostgresEngine::new(&server.address(), "cut").expect("an address");
+    Set::new().create(&engine).await.expect("a new set");
+    let cutting = tokio::task::spawn_blocking(move || {
+        for _ in 0..25 {
+            let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'twiceshy'";
+            server.run_sql(cut).expect("a server");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server
+    });
+    let keys = [(Shard(0), (&b"key"[..]).into())];
+    while !cutting.is_finished() {
+        engine.head(Shard(0)).await.expect("it is asked again");
+        assert_eq!(engine.get(&keys).await.expect("it is asked again"), [None]);
+    }
+    drop(cutting.await.expect("no panic"));
+    let error = engine.head(Shard(0)).await.expect_err("there is no server");
+    assert!(matches!(error, EngineError::Failed(_)), "{error}");
+    let change = engine.leave(Shard(0), MemberId(1)).await.expect_err("there is no server");
+    assert!(matches!(change, EngineError::Failed(_)), "it was not sent: {change}");
 }
 
 #[tokio::test]

@@ -129,7 +129,7 @@ impl PostgresEngine {
             set: set.to_owned(),
             committers: [(); COMMITTERS].map(|()| line(SETTINGS)),
             next: AtomicUsize::new(0),
-            reader: line(SETTINGS),
+            reader: line(SETTINGS).for_reading(),
             renewals: line(SETTINGS),
             teller: Teller::start(Arc::clone(&quick), channel.clone()),
             quick,
@@ -162,7 +162,8 @@ impl PostgresEngine {
         let client = line::open(&self.connect, None).await?;
         line::run_once(&client, SETTINGS).await?;
         let made = line::run_once(&client, &format!("BEGIN; {} COMMIT;", self.named(TRIGGERS))).await;
-        made.map_err(|error| {
+        made.map_err(|failure| {
+            let error = EngineError::from(failure);
             EngineError::Failed(format!(
                 "the triggers on {}.value are not those of this version, so rows could be denied, and they could not be replaced: \
                  let the owner of the table open the set once ({error})",

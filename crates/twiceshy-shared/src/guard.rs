@@ -185,7 +185,8 @@ impl Shared {
     /// Waits until all copies may be believed, or this long.
     async fn wait_until_fresh(&self, most: Duration) {
         let until = self.inner.now().after(most);
-        while !self.inner.followed().all(|(_, copy)| copy.read().has_lease()) && self.inner.now() < until {
+        let waits = || !self.inner.is_closed() && !self.inner.followed().all(|(_, copy)| copy.read().has_lease());
+        while waits() && self.inner.now() < until {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }

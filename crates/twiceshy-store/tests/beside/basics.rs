@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
-use twiceshy_store::{Beside, Error, Guard, Kind, Memory, MemoryStore, Options, ResyncError, Resynced, Store};
+use twiceshy_store::{
+    Beside, Change, Durability, Error, Guard, Kind, Memory, MemoryStore, Options, ResyncError, Resynced, Space, Store,
+};
 
 /// The store that somebody else owns, and how often it was asked.
 #[derive(Default)]
@@ -141,6 +143,32 @@ fn a_guard_that_owns_its_store_and_one_beside_refuse_each_others_files() {
     Options::new().open_beside(memory.open().unwrap()).unwrap().close().unwrap();
     assert!(matches!(Options::new().open(memory.open().unwrap()).err().unwrap(), Error::IsBeside));
     Options::new().open_beside(memory.open().unwrap()).unwrap().close().unwrap();
+}
+
+#[test]
+fn a_damaged_guard_beside_a_store_says_what_helps() {
+    let memory = Memory::new();
+    Options::new().open_beside(memory.open().unwrap()).unwrap().close().unwrap();
+    let store = memory.open().unwrap();
+    let record = Change { space: Space::Meta, key: b"state".to_vec(), value: Some(b"damaged".to_vec()) };
+    store.commit(&[record], Durability::Synced).unwrap();
+    let adopt = "if a guard beside a store is damaged, delete its folder, open it again and call `Beside::adopt`";
+    let damaged = Options::new().open_beside(store).err().unwrap().to_string();
+    assert!(damaged.ends_with(adopt), "{damaged}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("guard");
+    Guard::beside(&path).unwrap().close().unwrap();
+    // There is nothing to repair it from.
+    let refused = Options::new().repair_folder(&path).err().unwrap();
+    assert!(matches!(refused, Error::IsBeside) && refused.to_string().ends_with(adopt), "{refused}");
+    std::fs::write(path.join("keys.redb"), b"no such file").unwrap();
+    let damaged = Guard::beside(&path).err().unwrap().to_string();
+    assert!(damaged.ends_with(adopt) && !damaged.contains("backup"), "{damaged}");
+    // It helps.
+    std::fs::remove_dir_all(&path).unwrap();
+    let guard = Guard::beside(&path).unwrap();
+    guard.adopt(|| Ok::<_, Infallible>([Ok("ann")])).unwrap();
+    assert!(guard.may_contain("ann") && guard.is_complete());
 }
 
 #[test]

@@ -110,11 +110,15 @@ async fn rows_are_announced_however_they_were_written() {
     for key in ["loaded", "named", "lower", "own", "copy"] {
         assert!(guard.get(key).await.expect("a server").is_some(), "the row of {key} is there");
     }
-    // The guard's own writes, and those of values alone, are not noted.
+    let engine = PostgresEngine::new(&server.address(), "plain").expect("an address");
+    while !engine.outbox(0, 10).await.expect("a server").is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     let keys: u64 = guard.stats().copies.iter().map(|copy| copy.keys).sum();
     assert_eq!(keys, 5);
+    drop(guard);
+    // Values alone are not noted.
     server.run_sql("UPDATE plain.value SET value = 'x'").expect("a server");
-    let engine = PostgresEngine::new(&server.address(), "plain").expect("an address");
     assert_eq!(engine.outbox(0, 10).await.expect("a server"), []);
 }
 

@@ -61,7 +61,9 @@ pub(crate) fn close(path: &Path, guard: Guard<RedbStore>, worked: bool) -> Optio
         Error::Store(error) | Error::Unknown(error) => anyhow!("{}: {error}", path.display()),
         error => refusal(path, error),
     };
-    let warning = format!("{error}: the filter could not be saved, so the next command rebuilds it");
+    let warning = format!(
+        "{error}: the filter could not be saved, and the next command makes it from the last one that was, or from the keys"
+    );
     warn(&warning);
     Some(warning)
 }

@@ -30,6 +30,10 @@ fn block_snapshot(bench: &Bench, store: &str) {
     std::fs::create_dir_all(place.join("full")).expect("a folder");
 }
 
+/// What a command says of it.
+const UNSAVED: &str =
+    "the filter could not be saved, and the next command makes it from the last one that was, or from the keys";
+
 /// The output of a command that warns that the filter could not be saved, and ends with this status.
 fn warned(bench: &Bench, arguments: &str, input: &[u8], status: i32) -> Vec<u8> {
     let Output { status: ended, stdout, stderr } = bench.run(arguments, input);
@@ -37,8 +41,24 @@ fn warned(bench: &Bench, arguments: &str, input: &[u8], status: i32) -> Vec<u8> 
     assert_eq!(ended.code(), Some(status), "{arguments}: {said}");
     assert_eq!(said.lines().count(), 1, "{arguments}: {said}");
     assert!(said.starts_with("twiceshy: warning: s/filter.twiceshy: "), "{arguments}: {said}");
-    assert!(said.ends_with(": the filter could not be saved, so the next command rebuilds it\n"), "{said}");
+    assert!(said.ends_with(&format!(": {UNSAVED}\n")), "{said}");
     stdout
+}
+
+#[test]
+fn a_filter_that_could_not_be_saved_is_made_from_the_one_that_was_saved_last_or_from_the_keys() {
+    let bench = Bench::with_lines(b"a\nb\nc\n");
+    let origin = |from: &str| {
+        let info = text(&bench.yes("info s", b""));
+        assert!(info.contains(from), "{info}");
+    };
+    // The file that is renamed to the snapshot cannot be written.
+    std::fs::create_dir_all(bench.path("s").join("filter.twiceshy.new/full")).expect("a folder");
+    let why = text(&bench.run("insert s", b"d\n").stderr);
+    assert!(why.contains(UNSAVED), "{why}");
+    origin("The filter came from its snapshot, brought forward over 1 commit");
+    std::fs::remove_file(bench.path("s").join(SNAPSHOT_FILE)).expect("the last one");
+    origin("The filter was rebuilt from the store");
 }
 
 #[test]
@@ -150,7 +170,7 @@ fn a_full_disk_leaves_every_key_and_answer() {
     let (said, why) = (text(&stdout), text(&stderr));
     assert_eq!(status.code(), Some(0), "{said}{why}");
     assert!(said.starts_with("a\nb\nc\nfull/s: 3 keys, all in order, "), "{said}");
-    assert_eq!(why.matches("the next command rebuilds it").count(), 1, "{why}");
+    assert_eq!(why.matches(UNSAVED).count(), 1, "{why}");
     assert!(why.lines().all(|line| line.contains("No space left")) && !why.contains("commit"), "{why}");
 }
 

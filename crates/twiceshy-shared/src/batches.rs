@@ -56,7 +56,7 @@ async fn load_all(inner: &Inner, said: &[(Key, Said)]) -> Result<Vec<Option<Vec<
         return Ok(vec![None; said.len()]);
     }
     add(&inner.counters.loads, asked.len() as u64);
-    let values = inner.engine.get(&asked).await?;
+    let values = inner.get(&asked).await?;
     for (((shard, key), (_, said)), value) in asked.into_iter().zip(passed()).zip(&values) {
         if value.is_none() && *said == Said::Passed {
             add(&inner.counters.false_positives, 1);

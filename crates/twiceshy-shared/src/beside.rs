@@ -92,7 +92,7 @@ impl Shared {
         background::run(async move {
             let (mut parts, mut waits) = (Vec::new(), Vec::new());
             for (shard, keys) in shards {
-                let (watching, member) = (Watching::new(&inner, shard), inner.copy(shard).member());
+                let (watching, member) = (Watching::new(&inner, shard), inner.member(shard));
                 let id = watching.id;
                 match change(&inner, shard, What::Announce { id, keys: keys.clone() }).await {
                     Ok(changed) => {

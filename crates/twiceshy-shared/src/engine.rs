@@ -17,12 +17,22 @@ pub enum EngineError {
     /// Nothing has happened.
     #[error("{0} (nothing was changed)")]
     Failed(String),
-    /// It may have happened, or may happen later.
+    /// It may have happened, or may happen later. Not for a request that changes nothing.
     #[error("the engine's answer was lost, so the request may have been carried out: {0}")]
     Unknown(String),
     /// What the engine holds cannot be understood.
     #[error("the set in the engine is damaged: {0}")]
     Damaged(String),
+}
+
+impl EngineError {
+    /// The error of a request that changes nothing, so nothing may have been carried out.
+    pub(crate) fn of_read(self) -> EngineError {
+        match self {
+            EngineError::Unknown(what) => EngineError::Failed(what),
+            other => other,
+        }
+    }
 }
 
 /// The strongest promise that a set in an engine can make.
@@ -220,8 +230,9 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// The description of the set; `None` if there is no set.
     fn description(&self) -> Reply<'_, Option<Vec<u8>>>;
 
-    /// Makes this a member of a shard, durably, and acknowledges the head.
-    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()>;
+    /// Makes this a member of a shard, durably, and acknowledges the head. A shard without records gets `root` as the tag of its head: a
+    /// process that knows the set under another root, from before it was dropped and made anew, cannot append to it.
+    fn join(&self, shard: Shard, member: MemberId, root: u64) -> Reply<'_, ()>;
 
     /// Ends a membership.
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()>;

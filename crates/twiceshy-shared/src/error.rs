@@ -15,6 +15,9 @@ pub enum Error {
     /// There is no set in the engine.
     #[error("there is no set here: create one first")]
     NoSet,
+    /// The set was dropped, and another one was made under its name. This guard has ended.
+    #[error("the set was made anew: open it again")]
+    MadeAnew,
     /// There is a set in the engine already.
     #[error("there is a set here already: open it, or use another name")]
     Exists,

@@ -13,8 +13,8 @@ use crate::replica::{Fresh, Replica, Said};
 use crate::set::Description;
 use crate::stats::{CopyStats, Counters, Stats, add};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
 use twiceshy::AsKey;
@@ -40,18 +40,7 @@ struct End(Arc<Inner>);
 
 impl Drop for End {
     fn drop(&mut self) {
-        close(&self.0);
-    }
-}
-
-/// Stops answering, and ends the tasks.
-fn close(inner: &Inner) {
-    inner.closed.store(true, Ordering::Release);
-    inner.renew.iter().for_each(Notify::notify_one);
-    for copy in &inner.copies {
-        copy.write().distrust();
-        // Wakes the desk.
-        let _ = copy.desk.send(Request::Wake);
+        self.0.close();
     }
 }
 
@@ -132,6 +121,10 @@ impl Opening {
     async fn start(self, engine: Arc<dyn Engine>) -> Result<Shared, Error> {
         let description = engine.description().await?.ok_or(Error::NoSet)?;
         let described = Description::from_bytes(&description)?;
+        if let Some(Shard(missing)) = self.shards.iter().flatten().find(|shard| shard.0 >= described.shards) {
+            let shards = described.shards;
+            return Err(Error::Options(format!("the set has {shards} shards, counted from 0, and no shard {missing}")));
+        }
         let (mut copies, mut desks) = (Vec::new(), Vec::new());
         for shard in (0..described.shards).map(Shard) {
             let (desk, requests) = mpsc::unbounded_channel();
@@ -158,6 +151,8 @@ impl Opening {
             counters: Counters::default(),
             renew: (0..described.shards).map(|_| Notify::new()).collect(),
             closed: AtomicBool::new(false),
+            made_anew: AtomicBool::new(false),
+            seen: Mutex::new(None),
             believes_all: self.believes_all,
         });
         let shared = Shared { _end: Arc::new(End(Arc::clone(&inner))), inner };
@@ -190,7 +185,8 @@ impl Shared {
     /// Waits until all copies may be believed, or this long.
     async fn wait_until_fresh(&self, most: Duration) {
         let until = self.inner.now().after(most);
-        while !self.inner.followed().all(|(_, copy)| copy.read().has_lease()) && self.inner.now() < until {
+        let waits = || !self.inner.is_closed() && !self.inner.followed().all(|(_, copy)| copy.read().has_lease());
+        while waits() && self.inner.now() < until {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -352,7 +348,7 @@ impl Shared {
 
     /// Leaves the set, so that nobody waits for this process. Otherwise the first insertion after its end waits for its lease.
     pub async fn close(self) -> Result<(), Error> {
-        close(&self.inner);
+        self.inner.close();
         let inner = Arc::clone(&self.inner);
         background::run(async move {
             let mut left = Ok(());
@@ -370,7 +366,7 @@ impl Shared {
 async fn load(inner: Arc<Inner>, key: Key, said: Said) -> Result<Option<Vec<u8>>, Error> {
     let shard = inner.described.shard(&key);
     add(&inner.counters.loads, 1);
-    let value = inner.engine.get(&[(shard, key.clone())]).await?.pop().flatten();
+    let value = inner.get(&[(shard, key.clone())]).await?.pop().flatten();
     if value.is_none() && said == Said::Passed {
         add(&inner.counters.false_positives, 1);
         let _ = inner.send(shard, Request::Learn(key));
@@ -385,7 +381,7 @@ async fn insert_exact(inner: Arc<Inner>, shards: BTreeMap<Shard, BTreeMap<Key, V
     for (shard, values) in shards {
         let id = Announcement(random());
         let keys: Vec<Key> = values.keys().cloned().collect();
-        members.push((shard, inner.copy(shard).member()));
+        members.push((shard, inner.member(shard)));
         let announced = change(&inner, shard, What::Announce { id, keys }).await;
         settle.close.push((shard, id));
         settle.values.extend(values.into_iter().map(|(key, value)| (shard, key, value)));
@@ -453,7 +449,7 @@ async fn are_members(inner: &Inner, members: &[(Shard, MemberId)]) -> Result<boo
 async fn give_up(inner: &Inner, settle: Settle) {
     for (shard, id) in settle.close {
         let keys = settle.values.iter().filter(|(of, ..)| *of == shard).map(|(_, key, _)| key.clone()).collect();
-        let open = Open { id, member: inner.copy(shard).member(), keys };
+        let open = Open { id, member: inner.member(shard), keys };
         let _ = member::close_announcement(inner, shard, open).await;
     }
 }

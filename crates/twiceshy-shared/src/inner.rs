@@ -2,16 +2,17 @@
 
 use crate::clock::{Clock, Moment, nanos};
 use crate::desk::Request;
-use crate::engine::{Engine, Renewal};
+use crate::engine::{Engine, EngineError, Renewal};
 use crate::error::Error;
 use crate::names::{MemberId, Shard};
 use crate::replica::{Fresh, Replica, Said};
 use crate::set::Description;
 use crate::stats::Counters;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
+use twiceshy::remote::Key;
 
 /// A guard, without its tasks.
 #[derive(Debug)]
@@ -26,6 +27,10 @@ pub(crate) struct Inner {
     /// A renewal is wanted now, for each shard. If all are renewed together, only the first one is used.
     pub(crate) renew: Vec<Notify>,
     pub(crate) closed: AtomicBool,
+    /// The set was made anew, and so the guard was closed.
+    pub(crate) made_anew: AtomicBool,
+    /// When the engine was asked last whether it holds this set, and did.
+    pub(crate) seen: Mutex<Option<Moment>>,
     /// For tests of the tests: look-ups believe every copy.
     pub(crate) believes_all: bool,
 }
@@ -68,10 +73,15 @@ impl Copy {
 }
 
 impl Inner {
+    /// The copy of a shard; `None` if the set has no such shard.
     #[inline(always)]
-    pub(crate) fn copy(&self, shard: Shard) -> &Copy {
-        // An engine that names a shard that is not there is answered with the first one, in place of a panic.
-        self.copies.get(shard.0 as usize).unwrap_or(&self.copies[0])
+    pub(crate) fn copy(&self, shard: Shard) -> Option<&Copy> {
+        self.copies.get(shard.0 as usize)
+    }
+
+    /// This process's member of a shard; 0 if it has none.
+    pub(crate) fn member(&self, shard: Shard) -> MemberId {
+        self.copy(shard).map_or(MemberId(0), Copy::member)
     }
 
     /// Asks the copy of a key's shard, and counts the answer.
@@ -85,8 +95,9 @@ impl Inner {
     #[inline(always)]
     pub(crate) fn ask_at(&self, shard: Shard, key: &[u8], fresh: Fresh) -> Said {
         let fresh = if self.believes_all { Fresh::Position(0) } else { fresh };
-        // After a panic nobody knows what the copy says.
-        let said = self.copy(shard).replica.read().map_or(Said::Unknown, |replica| replica.ask(key, fresh));
+        // After a panic nobody knows what the copy says, and no copy knows of a shard that is not there.
+        let replica = self.copy(shard).and_then(|copy| copy.replica.read().ok());
+        let said = replica.map_or(Said::Unknown, |replica| replica.ask(key, fresh));
         self.counters.count(said);
         said
     }
@@ -133,6 +144,57 @@ impl Inner {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// Stops answering, and ends the tasks.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.renew.iter().for_each(Notify::notify_one);
+        for copy in &self.copies {
+            copy.write().distrust();
+            // Wakes the desk.
+            let _ = copy.desk.send(Request::Wake);
+        }
+    }
+
+    /// Why there is no answer to a request.
+    pub(crate) fn ended(&self) -> Error {
+        if self.made_anew.load(Ordering::Acquire) { Error::MadeAnew } else { Error::Closed }
+    }
+
+    /// Returns an error if the engine no longer holds the set that was opened. If it holds another one, this guard ends: the shards of its keys are
+    /// others, and so are the filters.
+    pub(crate) async fn check_set(&self) -> Result<(), Error> {
+        let sent = self.now();
+        let description = self.engine.description().await.map_err(EngineError::of_read)?.ok_or(Error::NoSet)?;
+        if Description::from_bytes(&description)? != self.described {
+            self.made_anew.store(true, Ordering::Release);
+            self.close();
+            return Err(Error::MadeAnew);
+        }
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(sent);
+        Ok(())
+    }
+
+    /// `true` if the engine held this set so lately that none of another one's keys need be found in this shard.
+    fn is_this_set(&self, shard: Shard) -> bool {
+        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_seen = || seen.is_some_and(|seen| self.now().nanos_since(seen) < self.oldest);
+        self.copy(shard).is_some_and(|copy| copy.read().is_fresh(self.now(), self.oldest)) || was_seen()
+    }
+
+    /// Values from the engine.
+    pub(crate) async fn get(&self, asked: &[(Shard, Key)]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        if self.made_anew.load(Ordering::Acquire) {
+            return Err(Error::MadeAnew);
+        }
+        let values = self.engine.get(asked).await.map_err(EngineError::of_read)?;
+        // In a set that was made anew, a key's value may be in another shard.
+        let mut absent = asked.iter().zip(&values).filter(|(_, value)| value.is_none());
+        if absent.any(|((shard, _), _)| !self.is_this_set(*shard)) {
+            self.check_set().await?;
+        }
+        Ok(values)
+    }
+
     /// The lease of an exact set, the stated time of another.
     pub(crate) fn time(&self) -> Duration {
         self.described.time
@@ -144,8 +206,9 @@ impl Inner {
 
     /// Sends a request to a shard's desk.
     pub(crate) fn send(&self, shard: Shard, request: Request) -> Result<(), Error> {
-        let copy = self.copy(shard);
-        copy.desk.send(request).map_err(|_| if copy.is_followed { Error::Closed } else { Error::NotFollowed(shard) })
+        let missing = || EngineError::Damaged(format!("it has {} shards, and no shard {}", self.copies.len(), shard.0));
+        let copy = self.copy(shard).ok_or_else(missing)?;
+        copy.desk.send(request).map_err(|_| if copy.is_followed { self.ended() } else { Error::NotFollowed(shard) })
     }
 
     /// The shards that this process follows.
@@ -175,7 +238,7 @@ impl Inner {
     /// What the copies of these shards acknowledge now.
     pub(crate) fn renewals(&self, shards: &[Shard]) -> Vec<Renewal> {
         let renewal = |shard: &Shard| {
-            let copy = self.copy(*shard);
+            let copy = self.copy(*shard)?;
             let (member, replica) = (copy.member(), copy.read());
             (member.0 != 0).then_some(Renewal { shard: *shard, member, acknowledged: replica.acknowledged() })
         };
@@ -185,5 +248,27 @@ impl Inner {
     /// How old a copy may be for a look-up that asks for less than the set promises.
     pub(crate) fn allowance(&self, time: Duration) -> u64 {
         nanos(time).max(self.oldest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MemoryEngine, Set, Shared};
+
+    #[tokio::test]
+    async fn a_shard_that_is_not_there_is_answered_from_no_other_and_changed_in_no_other() {
+        let engine = MemoryEngine::new();
+        Set::new().shards(2).create(&engine).await.expect("a new engine");
+        let guard = Shared::open(engine).await.expect("a set");
+        let inner = &guard.inner;
+        let ask = |shard| inner.ask_at(shard, b"key", Fresh::At(inner.now(), inner.oldest));
+        assert_eq!(
+            [0, 1, 2, u32::MAX].map(|shard| ask(Shard(shard))),
+            [Said::Absent, Said::Absent, Said::Unknown, Said::Unknown]
+        );
+        assert!(inner.send(Shard(1), Request::Wake).is_ok());
+        let error = inner.send(Shard(2), Request::Wake).expect_err("there are two");
+        assert!(error.to_string().ends_with("it has 2 shards, and no shard 2"), "{error}");
     }
 }

@@ -51,9 +51,15 @@ impl Source<'_> {
         let snapshot = self.engine.newest(self.shard).await?;
         let (filter, at) = match &snapshot {
             Some(snapshot) => (self.load(snapshot).await?, snapshot.at),
-            None => (self.described.empty_filter().map_err(Unloaded::Other)?, Head::default()),
+            None => (self.described.empty_filter().map_err(Unloaded::Other)?, self.root().await?),
         };
         Ok(Loaded { filter, at, snapshot, records: 0, bytes: 0 })
+    }
+
+    /// The head before the first record. A shard that nobody has joined does not know its set.
+    async fn root(&self) -> Result<Head, EngineError> {
+        let head = self.engine.head(self.shard).await?;
+        Ok(if head == Head::default() { head } else { self.described.root() })
     }
 
     /// A saved filter.

@@ -4,7 +4,7 @@ use crate::clock::{Moment, nanos, with_drift};
 use crate::desk::{Change, Changed, Request, What};
 use crate::engine::{Engine, Member, Open, Renewal, Renewed};
 use crate::error::Error;
-use crate::inner::Inner;
+use crate::inner::{Copy, Inner};
 use crate::names::{MemberId, Shard};
 use crate::outbox::Outbox;
 use std::collections::{HashMap, HashSet};
@@ -28,7 +28,10 @@ pub(crate) async fn renew(inner: Arc<Inner>, outbox: Arc<Outbox>, shards: Vec<Sh
     while !inner.is_closed() {
         let renewals = inner.renewals(&shards);
         if !renewals.is_empty() {
-            let before: Vec<u64> = renewals.iter().map(|of| inner.copy(of.shard).read().at().position).collect();
+            let before: Vec<u64> = {
+                let position = |of: &Renewal| inner.copy(of.shard).map_or(0, |copy| copy.read().at().position);
+                renewals.iter().map(position).collect()
+            };
             let sent = inner.now();
             let cleared = outbox.cleared(&inner).await;
             // After an error the memberships may still be there: only the leases end, and the next renewal tells more.
@@ -51,7 +54,7 @@ pub(crate) async fn renew(inner: Arc<Inner>, outbox: Arc<Outbox>, shards: Vec<Sh
 
 /// While a copy has no lease, nobody need wait for it: it promises to deny nothing up to this position before that is applied.
 fn promise(inner: &Inner, renewal: &Renewal, position: u64) {
-    let copy = inner.copy(renewal.shard);
+    let Some(copy) = inner.copy(renewal.shard) else { return };
     let nanos = inner.oldest;
     // Look-ups wait for those who wait to write, so this is asked first.
     if copy.member() == renewal.member && !copy.read().is_fresh(inner.now(), nanos) {
@@ -83,12 +86,12 @@ pub(crate) async fn listen(inner: Arc<Inner>) {
         match inner.engine.wait(&known, PATIENCE).await {
             Ok(shards) if shards.is_empty() => {}
             Ok(shards) => {
-                let followed = |shard: &Shard| inner.copy(*shard).is_followed;
-                for shard in shards.into_iter().filter(followed) {
+                let followed = |shard: Shard| Some((shard, inner.copy(shard).filter(|copy| copy.is_followed)?));
+                for (shard, copy) in shards.into_iter().filter_map(followed) {
                     let _ = inner.send(shard, Request::Wake);
                     // An engine that is asked again before the desk has followed would name the same shard.
                     if known == last {
-                        let _ = timeout(Duration::from_millis(5), inner.copy(shard).worked.notified()).await;
+                        let _ = timeout(Duration::from_millis(5), copy.worked.notified()).await;
                     }
                 }
                 last = known;
@@ -177,7 +180,7 @@ pub(crate) async fn close_announcement(inner: &Inner, shard: Shard, open: Open) 
 /// Those of the keys that have a value.
 pub(crate) async fn stored(inner: &Inner, shard: Shard, keys: &[Key]) -> Result<HashSet<Key>, Error> {
     let asked: Vec<(Shard, Key)> = keys.iter().map(|key| (shard, key.clone())).collect();
-    let values = inner.engine.get(&asked).await?;
+    let values = inner.get(&asked).await?;
     Ok(keys.iter().zip(values).filter(|(_, value)| value.is_some()).map(|(key, _)| key.clone()).collect())
 }
 
@@ -185,7 +188,7 @@ pub(crate) async fn stored(inner: &Inner, shard: Shard, keys: &[Key]) -> Result<
 pub(crate) async fn change(inner: &Inner, shard: Shard, what: What) -> Result<Changed, Error> {
     let (reply, answer) = oneshot::channel();
     inner.send(shard, Request::Change(Change { what, reply }))?;
-    answer.await.unwrap_or(Err(Error::Closed))
+    answer.await.unwrap_or_else(|_| Err(inner.ended()))
 }
 
 /// The shortest and the longest pause between two looks at what the members have acknowledged.
@@ -196,7 +199,8 @@ const LONGEST_LOOK: Duration = Duration::from_millis(20);
 pub(crate) async fn wait_for_members(inner: &Inner, shard: Shard, changed: &Changed) {
     let until = changed.returned.after(with_drift(inner.time()));
     // To look before they can have answered takes the processor from them, if they are on this machine.
-    let usual = &inner.copy(shard).usual_wait;
+    // Its desk has made the change.
+    let Some(Copy { usual_wait: usual, .. }) = inner.copy(shard) else { return };
     let waited = |changed: &Changed| inner.now().since(changed.returned);
     let first = Duration::from_nanos(usual.load(Ordering::Relaxed)).saturating_sub(waited(changed));
     pause(first.min(Duration::from_millis(3)) / 2).await;

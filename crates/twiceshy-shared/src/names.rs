@@ -11,7 +11,7 @@ pub struct Shard(pub u32);
 pub struct Head {
     /// How many records were appended.
     pub position: u64,
-    /// The random tag of the last record; 0 before the first. If an engine loses a record, the next one gets its position, but another tag.
+    /// The random tag of the last record; before the first, that of the set, or 0 if nobody has joined yet. If an engine loses a record, the next one gets its position, but another tag.
     pub tag: u64,
 }
 

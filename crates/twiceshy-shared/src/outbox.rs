@@ -88,7 +88,7 @@ async fn log_all(inner: &Inner) -> Result<(), Error> {
         let mut shards: BTreeMap<Shard, Vec<(u64, Key)>> = BTreeMap::new();
         for (entry, key) in waiting {
             let shard = inner.described.shard(&key);
-            if inner.copy(shard).is_followed {
+            if inner.copy(shard).is_some_and(|copy| copy.is_followed) {
                 shards.entry(shard).or_default().push((entry, key));
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, EngineError, Promise};
 use crate::error::Error;
-use crate::names::Shard;
+use crate::names::{Head, Shard, random};
 use std::time::Duration;
 use twiceshy::Kind;
 use twiceshy::filter::Backed;
@@ -151,6 +151,7 @@ impl Set {
             beside: self.beside,
             hash: self.hash.map_or_else(HashKey::random, Ok)?,
             routing: self.hash.map_or_else(HashKey::random, |hash| Ok(hash.successor()))?.for_trusted_keys(),
+            identity: random(),
         };
         description.empty_filter()?;
         Ok(description)
@@ -180,10 +181,13 @@ pub(crate) struct Description {
     pub(crate) hash: HashKey,
     /// Decides the shard of a key. Another hash than that of the filters, whose tables expect all words.
     pub(crate) routing: HashKey,
+    /// A random number: another one if the set is made anew. 0 if it was made by a version that drew none. The tag before the first record of each
+    /// shard.
+    pub(crate) identity: u64,
 }
 
-/// The version of the bytes.
-const VERSION: u8 = 1;
+/// The version of the bytes. Version 1 has no identity.
+const VERSION: u8 = 2;
 
 impl Description {
     pub(crate) fn to_bytes(self) -> Vec<u8> {
@@ -196,6 +200,7 @@ impl Description {
             bytes.push(hash.kind().code());
             bytes.extend(hash.to_bytes());
         }
+        bytes.extend(self.identity.to_le_bytes());
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
         bytes
@@ -207,13 +212,15 @@ impl Description {
         if crc32fast::hash(content) != u32::from_le_bytes(*sum) {
             return Err(damaged("does not match its checksum"));
         }
-        if content.first() != Some(&VERSION) {
-            return Err(damaged("was written by a newer version of this program: update it"));
-        }
-        Description::parse(content).ok_or_else(|| damaged("is invalid"))
+        let (content, identity) = match content.split_last_chunk::<8>() {
+            _ if content.first() == Some(&1) => (content, 0),
+            Some((before, identity)) if content.first() == Some(&VERSION) => (before, u64::from_le_bytes(*identity)),
+            _ => return Err(damaged("was written by a newer version of this program: update it")),
+        };
+        Description::parse(content, identity).ok_or_else(|| damaged("is invalid"))
     }
 
-    fn parse(content: &[u8]) -> Option<Description> {
+    fn parse(content: &[u8], identity: u64) -> Option<Description> {
         let number = |at: usize| Some(u64::from_le_bytes(content.get(at..at + 8)?.try_into().ok()?));
         let hash = |at: usize| {
             let kind = HashKind::from_code(*content.get(at)?)?;
@@ -230,6 +237,7 @@ impl Description {
             time: Duration::from_nanos(number(24)?),
             hash: hash(32)?,
             routing: hash(49)?,
+            identity,
         };
         (content.len() == 66).then_some(description)
     }
@@ -242,6 +250,11 @@ impl Description {
         }
         let word = self.routing.words(key).word(0);
         Shard(((u128::from(word) * u128::from(self.shards)) >> 64) as u32)
+    }
+
+    /// The head of a shard before its first record.
+    pub(crate) fn root(&self) -> Head {
+        Head { position: 0, tag: self.identity }
     }
 
     /// The filter of an empty shard: the same for all members.
@@ -268,14 +281,29 @@ mod tests {
 
     #[test]
     fn a_description_is_read_as_written_and_others_are_refused() {
-        let bytes = described().to_bytes();
-        assert_eq!(Description::from_bytes(&bytes).expect("own bytes"), described());
+        let written = described();
+        let bytes = written.to_bytes();
+        assert_eq!(Description::from_bytes(&bytes).expect("own bytes"), written);
         assert!((0..bytes.len()).all(|len| Description::from_bytes(&bytes[..len]).is_err()));
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
             assert!(Description::from_bytes(&damaged).is_err(), "byte {at}");
         }
+        assert_ne!(Description::from_bytes(&bytes).expect("own bytes"), described(), "each set has an identity");
+    }
+
+    #[test]
+    fn a_description_of_the_first_version_is_read() {
+        let described = described();
+        let mut first = described.to_bytes();
+        first.truncate(66);
+        first[0] = 1;
+        first.extend(crc32fast::hash(&first).to_le_bytes());
+        assert_eq!(
+            Description::from_bytes(&first).expect("the first version"),
+            Description { identity: 0, ..described }
+        );
     }
 
     #[test]

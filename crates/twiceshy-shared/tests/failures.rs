@@ -229,3 +229,17 @@ async fn who_has_waited_for_a_dead_member_strikes_it_out() {
     assert!(times[0] > LEASE / 2, "the lease of the dead member had not ended: {times:?}");
     assert!(times[1..].iter().all(|time| *time < LEASE / 2), "nobody waits for it again: {times:?}");
 }
+
+#[tokio::test]
+async fn a_read_that_fails_was_never_carried_out() {
+    let engine = made(Set::new()).await;
+    let bad = engine.with_script(|name| if name == "get" { Fate::AnswerLost } else { Fate::Answered });
+    let guard = open(&bad).await;
+    guard.insert(&key(1), b"v").await.expect("memory");
+    for error in [
+        guard.get(&key(1)).await.map(drop).expect_err("its answer is lost"),
+        guard.get_all([key(1)]).await.map(drop).expect_err("its answer is lost"),
+    ] {
+        assert_eq!(error.to_string(), "the answer was lost (nothing was changed)");
+    }
+}

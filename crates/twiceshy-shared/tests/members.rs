@@ -201,6 +201,9 @@ async fn a_process_may_follow_some_shards_and_ask_the_store_for_the_rest() {
         }
     }
     assert!((5..35).contains(&made), "{made}");
+    let nowhere = Opening::new().follow([Shard(1), Shard(2)]).open(Arc::new(engine)).await;
+    let error = nowhere.expect_err("it has the shards 0 and 1");
+    assert_eq!(error.to_string(), "the set has 2 shards, counted from 0, and no shard 2");
 }
 
 /// The shard of a key, found by inserting it and removing it.

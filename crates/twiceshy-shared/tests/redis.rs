@@ -2,10 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use twiceshy_shared::servers::{RedisCluster, RedisServer, skip};
 use twiceshy_shared::{
-    Append, Engine, EngineError, Freshness, Level, MemberId, RedisEngine, Set, Shard, Shared, contract,
+    Append, Engine, EngineError, Error, Freshness, Level, MemberId, Opening, RedisEngine, Set, Shard, Shared, Survey,
+    contract,
 };
 
 /// The stated time of the sets.
@@ -192,6 +194,93 @@ async fn members_notice_that_the_server_has_lost_records() {
     assert_eq!(all[0].get(&key(100)).await.expect("a server"), None);
 }
 
+/// A running process is told that its set was dropped and made anew, whether its shards have records or not. It denies no row of the new set in
+/// silence, and changes nothing in it.
+#[tokio::test]
+async fn a_set_that_was_made_anew_must_be_opened_again() {
+    if !is_installed() {
+        return;
+    }
+    let server = RedisServer::start("").expect("a server");
+    let url = server.address();
+    let open = || RedisEngine::open(&url, "shared").expect("a URL");
+    set(4).create(&open()).await.expect("a new server");
+    let before = Shared::open(open()).await.expect("a set");
+    let follows_none = Opening::new().follow([]).open(Arc::new(open())).await.expect("a set");
+    // Some shards have a record, others have none.
+    let token = before.insert_all((0..2).map(|number| (key(number), b"old"))).await.expect("a server");
+    assert!((1..4).contains(&token.positions().count()));
+    assert!(server.says("FLUSHALL").expect("a server").contains("OK"));
+    set(4).create(&open()).await.expect("the server is empty");
+    // At once, before it may have noticed.
+    for number in 0..40 {
+        before.insert(&key(number), b"old").await.expect_err("it is another set");
+    }
+    let after = Shared::open(open()).await.expect("the new set");
+    insert(&after, 0..200).await;
+    tokio::time::sleep(WITHIN).await;
+    let mut told = 0;
+    for (guard, number) in (0..200).flat_map(|number| [(&before, number), (&follows_none, number)]) {
+        assert!(guard.may_contain(&key(number)), "it does not know");
+        match guard.get(&key(number)).await {
+            Ok(value) => assert_eq!(value, Some(b"v".to_vec())),
+            Err(error) => {
+                assert_eq!(error.to_string(), "the set was made anew: open it again");
+                told += 1;
+            }
+        }
+    }
+    assert!(told > 200, "{told}");
+    for error in [
+        before.insert(b"key", b"v").await.map(drop).expect_err("it has ended"),
+        before.remove(b"key").await.map(drop).expect_err("it has ended"),
+        before.get_all([b"key"]).await.map(drop).expect_err("it has ended"),
+    ] {
+        assert!(matches!(error, Error::MadeAnew), "{error}");
+    }
+    let rejoined = before.stats().rejoined;
+    tokio::time::sleep(WITHIN * 2).await;
+    assert_eq!(before.stats().rejoined, rejoined, "it does not try for ever");
+    assert!(rejoined <= 4);
+    let again = Shared::open(open()).await.expect("the new set");
+    agree(&[after.clone(), again]).await;
+    assert_eq!(after.stats().rejoined, 0);
+    let checked = Survey::check(Arc::new(open())).await.expect("a server");
+    assert_eq!((checked.problem(), checked.keys, checked.values), (None, 200, Some(200)));
+    // A set that is gone is no empty set.
+    assert!(server.says("FLUSHALL").expect("a server").contains("OK"));
+    let begin = Instant::now();
+    while !matches!(after.get(&key(0)).await, Err(Error::NoSet)) {
+        assert!(begin.elapsed() < SOON, "it does not notice");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Both have no record yet, so their logs differ in nothing but the identity.
+#[tokio::test]
+async fn an_insertion_does_not_come_into_a_set_that_was_made_anew() {
+    if !is_installed() {
+        return;
+    }
+    let server = RedisServer::start("").expect("a server");
+    let open = || RedisEngine::open(&server.address(), "shared").expect("a URL");
+    // So long that it does not notice before.
+    let set = set(2).level(Level::Within(Duration::from_secs(20)));
+    set.create(&open()).await.expect("a new server");
+    let before = Shared::open(open()).await.expect("a set");
+    server.says("FLUSHALL").expect("a server");
+    set.create(&open()).await.expect("the server is empty");
+    before.insert(&key(0), b"old").await.expect_err("it is another set");
+    for shard in [0, 1] {
+        assert_eq!(open().head(Shard(shard)).await.expect("a server").position, 0);
+    }
+    let begin = Instant::now();
+    while !matches!(before.get(&key(0)).await, Err(Error::MadeAnew)) {
+        assert!(begin.elapsed() < SOON, "it does not notice");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_cluster_keeps_the_contract_and_its_members_survive_a_failover() {
     if !is_installed() {
@@ -323,7 +412,7 @@ fn a_connection_outlives_the_runtime_that_made_it() {
     let engine = RedisEngine::open(&server.address(), "shared").expect("a URL");
     for number in 0..3 {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        runtime.block_on(engine.join(Shard(0), MemberId(number))).expect("a server");
+        runtime.block_on(engine.join(Shard(0), MemberId(number), 1)).expect("a server");
     }
     let clients = server.says("INFO clients").expect("a server");
     // The engine's, and the one that asks.

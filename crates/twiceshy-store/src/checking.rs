@@ -32,7 +32,7 @@ const MOST_VALIDATED: u64 = 1 << 20;
 pub enum Checked {
     /// Everything is in order.
     Sound,
-    /// The filter was wrong. The store is intact, and the filter will be rebuilt from it.
+    /// The filter was wrong. The store is intact, and a guard that may write rebuilds the filter from it before the next change.
     FilterWrong(String),
     /// The store is damaged: see [`Guard::repair`](crate::Guard::repair).
     StoreDamaged(String),
@@ -43,9 +43,10 @@ impl Checked {
     pub fn problem(&self) -> Option<String> {
         match self {
             Checked::Sound => None,
-            Checked::FilterWrong(what) => {
-                Some(format!("{what}. The store is intact, and the filter will be rebuilt from it"))
-            }
+            Checked::FilterWrong(what) => Some(format!(
+                "{what}. The store is intact: `twiceshy check --repair` rebuilds the filter from it, and so does a guard that is open for \
+                     writing, before its next change"
+            )),
             Checked::StoreDamaged(what) => Some(format!("{what}. Repair the store with `twiceshy check --repair`")),
         }
     }

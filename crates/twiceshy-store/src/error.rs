@@ -4,6 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use twiceshy::error::OptionsError;
 
+/// What helps a guard that has no rows to repair itself from.
+pub(crate) const ADOPT: &str =
+    "if a guard beside a store is damaged, delete its folder, open it again and call `Beside::adopt`";
+
 /// Why an operation of a guarded store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -29,7 +33,10 @@ pub enum Error<E> {
         known: u16,
     },
     /// The store is not empty, but its state record is missing or damaged.
-    #[error("the store's state record is missing or damaged: run `twiceshy check --repair`, or call `Guard::repair`")]
+    #[error(
+        "the store's state record is missing or damaged: run `twiceshy check --repair`, or call `Guard::repair`; {}",
+        ADOPT
+    )]
     Damaged,
     /// The store has values, and nothing else that a guard would have written. Nothing was changed.
     #[error(
@@ -39,7 +46,7 @@ pub enum Error<E> {
     NotGuarded,
     /// The store's index does not match its keys: an entry is damaged or missing. Nothing was changed. Look-ups are answered
     /// by the store; changes fail until the index is repaired.
-    #[error("the store's index is damaged: run `twiceshy check --repair`, or call `Guard::repair`")]
+    #[error("the store's index is damaged: run `twiceshy check --repair`, or call `Guard::repair`; {}", ADOPT)]
     Inconsistent,
     /// A value has a wrong checksum: its bytes have changed in the store.
     #[error("the value of the key {key} is damaged: insert it again, or remove it")]
@@ -79,7 +86,7 @@ pub enum Error<E> {
         asked: String,
     },
     /// The folder belongs to a guard beside a store.
-    #[error("this guard stands beside a store and has its keys alone: open it with `Guard::beside`")]
+    #[error("this guard stands beside a store and has its keys alone: open it with `Guard::beside`; {}", ADOPT)]
     IsBeside,
     /// The folder belongs to a guard that owns its store.
     #[error("this guard owns its store: open it with `Guard::open`, or use another folder for a guard beside a store")]

@@ -101,6 +101,9 @@ impl Options {
     /// The filter of these options is for a store that no longer knows its own.
     pub fn repair_folder(self, path: impl AsRef<Path>) -> Result<Repaired, Error<RedbError>> {
         let path = path.as_ref();
+        if path.join(KEYS_FILE).exists() {
+            return Err(Error::IsBeside);
+        }
         let file = path.join(STORE_FILE);
         if !file.try_exists().map_err(|error| io_error(path, error))? {
             return Err(Error::NoStore);

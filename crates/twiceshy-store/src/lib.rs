@@ -104,7 +104,7 @@ mod teaching;
 mod turns;
 mod watch;
 
-pub use beside::{Agreement, Announcement, Beside, Position, ResyncError, Resynced, Retirement, Tickets};
+pub use beside::{Announcement, Beside, ResyncError, Resynced, Retirement, Tickets};
 #[cfg(any(feature = "fjall", feature = "redb"))]
 pub use caught::panics_become_errors;
 pub use checking::Checked;

@@ -1,6 +1,6 @@
 //! Members: joining, renewing, acknowledging, striking, leaving.
 
-use super::{NEAR, SHARDS, asked, done, ensure, equal, head, next};
+use super::{NEAR, SHARDS, asked, done, ensure, equal, head, next, records};
 use crate::engine::{Append, Engine, Member, Renewal, Renewed};
 use crate::names::{Head, MemberId, Shard};
 
@@ -10,15 +10,30 @@ const BERT: MemberId = MemberId(NEAR[1]);
 const NOBODY: MemberId = MemberId(77);
 
 pub(super) async fn check(engine: &dyn Engine) -> Result<(), String> {
+    rooted(engine).await?;
     done(engine, "an append", &next(engine, SHARD).await?).await?;
-    let joined = head(engine, SHARD).await?.position;
-    asked("join", engine.join(SHARD, ANNE).await)?;
-    asked("join", engine.join(SHARD, BERT).await)?;
+    let joined = head(engine, SHARD).await?;
+    asked("join", engine.join(SHARD, ANNE, NEAR[0]).await)?;
+    asked("join", engine.join(SHARD, BERT, NEAR[1]).await)?;
+    equal("the head after two have joined", head(engine, SHARD).await?, joined)?;
+    let joined = joined.position;
     are(engine, "after two have joined", [(ANNE, 0, joined), (BERT, 0, joined)]).await?;
     equal("the members of the other shard", asked("members", engine.members(SHARDS[1]).await)?, Vec::new())?;
     renewing(engine, joined).await?;
     acknowledging(engine).await?;
     ending(engine).await
+}
+
+/// A shard without records takes the tag of those who join it.
+async fn rooted(engine: &dyn Engine) -> Result<(), String> {
+    for tag in NEAR {
+        asked("join", engine.join(SHARD, ANNE, tag).await)?;
+        let root = Head { position: 0, tag };
+        equal("the head of a shard that was joined", head(engine, SHARD).await?, root)?;
+        equal("its log", records(engine, "it", SHARD, root).await?, Vec::new())?;
+    }
+    equal("the head of the other shard", head(engine, SHARDS[1]).await?, Head::default())?;
+    asked("leave", engine.leave(SHARD, ANNE).await)
 }
 
 /// These are the members, with how often they have renewed and what they have acknowledged.
@@ -93,7 +108,7 @@ async fn ending(engine: &dyn Engine) -> Result<(), String> {
     asked("leave", engine.leave(SHARD, BERT).await)?;
     equal("the renewal of a member that has left", renew(engine, BERT, 1).await?, None)?;
     are(engine, "after all have left", []).await?;
-    asked("join", engine.join(SHARD, BERT).await)?;
+    asked("join", engine.join(SHARD, BERT, NEAR[1]).await)?;
     let position = head(engine, SHARD).await?.position;
     are(engine, "after one has joined again", [(BERT, 0, position)]).await?;
     asked("leave", engine.leave(SHARD, BERT).await)

@@ -3,6 +3,7 @@
 use super::{Desk, Trouble};
 use crate::clock::{Moment, with_drift};
 use crate::engine::{EngineError, Logged, Renewed, Snapshot};
+use crate::error::Error;
 use crate::loading::{self, Loaded, Source};
 use crate::names::{Head, MemberId, SnapshotId, random};
 use crate::record::{self, Record, What};
@@ -21,10 +22,13 @@ impl Desk {
     pub(super) async fn join(&mut self) -> Result<(), Trouble> {
         let member = MemberId(random());
         *self.copy().write() = Replica::default();
-        self.inner.engine.join(self.shard, member).await?;
+        self.check_set().await?;
+        self.inner.engine.join(self.shard, member, self.inner.described.identity).await?;
         // From here on the membership is renewed, however long loading takes: otherwise it would be struck out.
         self.copy().member.store(member.0, Ordering::Release);
-        if let Err(trouble) = self.load_copy().await {
+        let loaded = self.load_copy().await;
+        // If the set is still there, this was its shard. Otherwise what was loaded is of another set.
+        if let Err(trouble) = self.check_set().await.and(loaded) {
             self.copy().member.store(0, Ordering::Release);
             // Otherwise every insertion would wait for it.
             let _ = self.inner.engine.leave(self.shard, member).await;
@@ -33,6 +37,13 @@ impl Desk {
         // The lease begins with a renewal that is sent from now on.
         self.inner.renew_soon(self.shard);
         Ok(())
+    }
+
+    async fn check_set(&self) -> Result<(), Trouble> {
+        self.inner.check_set().await.map_err(|error| match error {
+            Error::Engine(error) => Trouble::Engine(error),
+            other => Trouble::Other(other),
+        })
     }
 
     fn source(&self) -> Source<'_> {
@@ -67,7 +78,7 @@ impl Desk {
         if self.at().position < head.position {
             self.follow().await?;
         }
-        let mut replica = self.inner.copy(self.shard).write();
+        let mut replica = self.inner.copies[self.shard.0 as usize].write();
         match replica.at() {
             // Later records may have been applied since, but those from before were there.
             at if head.position >= before && (at == head || at.position > head.position) => {}
@@ -135,7 +146,7 @@ impl Desk {
 
     /// Applies the plans of a record, all before anybody looks.
     fn apply_plans(&mut self, plans: Vec<Plan>, at: Head) -> Result<(), Trouble> {
-        let mut replica = self.inner.copy(self.shard).write();
+        let mut replica = self.inner.copies[self.shard.0 as usize].write();
         for plan in plans {
             for write in plan.writes() {
                 let (comes, key) = match write {

@@ -72,7 +72,7 @@ impl Desk {
         self.growing = None;
         while cells(self) == before {
             if self.inner.is_closed() {
-                return Err(Trouble::Other(Error::Closed));
+                return Err(Trouble::Other(self.inner.ended()));
             }
             if self.grows_elsewhere().await? {
                 // Two members that begin anew whenever the other one does would never end.

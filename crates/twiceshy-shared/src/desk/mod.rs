@@ -118,8 +118,9 @@ impl Desk {
         }
     }
 
+    /// There is a desk only for shards that are there.
     fn copy(&self) -> &Copy {
-        self.inner.copy(self.shard)
+        &self.inner.copies[self.shard.0 as usize]
     }
 
     fn at(&self) -> Head {

@@ -16,7 +16,7 @@ async fn at_once(guard: &Shared, changes: Vec<What>) -> Vec<Result<Changed, Erro
     let mut replies = Vec::new();
     {
         // The desk cannot go on while this is held.
-        let _held = inner.copy(Shard(0)).write();
+        let _held = inner.copies[0].write();
         inner.send(Shard(0), Request::Wake).expect("an open guard");
         std::thread::sleep(Duration::from_millis(50));
         for what in changes {

@@ -91,8 +91,8 @@ impl Engine for MemoryEngine {
         self.request("description", |state| Ok(state.description.clone()))
     }
 
-    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
-        self.request("join", move |state| state.shard(shard).map(|of| of.join(member)))
+    fn join(&self, shard: Shard, member: MemberId, root: u64) -> Reply<'_, ()> {
+        self.request("join", move |state| state.shard(shard).map(|of| of.join(member, root)))
     }
 
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {

@@ -114,7 +114,10 @@ impl ShardState {
         self.log.last().map_or(self.cut, |logged| logged.at)
     }
 
-    pub(super) fn join(&mut self, id: MemberId) {
+    pub(super) fn join(&mut self, id: MemberId, root: u64) {
+        if self.head().position == 0 {
+            self.cut.tag = root;
+        }
         let acknowledged = self.head().position;
         self.members.insert(id, Member { id, renewed: 0, acknowledged });
     }

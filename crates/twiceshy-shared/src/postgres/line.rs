@@ -6,10 +6,12 @@ use crate::names::random;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
+use tokio_postgres::error::DbError;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Row, Socket, Statement};
@@ -77,6 +79,8 @@ pub(super) struct Line {
     schema: String,
     /// Run once for each connection.
     settings: &'static str,
+    /// `true` if its statements change nothing: they are run again on a new connection when one breaks.
+    reads: bool,
     made: Mutex<Option<Arc<Made>>>,
 }
 
@@ -93,10 +97,15 @@ impl fmt::Debug for Line {
 
 impl Line {
     pub(super) fn new(connect: Arc<dyn Connect>, schema: &str, settings: &'static str) -> Line {
-        Line { connect, schema: schema.to_owned(), settings, made: Mutex::new(None) }
+        Line { connect, schema: schema.to_owned(), settings, reads: false, made: Mutex::new(None) }
     }
 
-    async fn made(&self) -> Result<Arc<Made>, EngineError> {
+    /// A line for statements that change nothing.
+    pub(super) fn for_reading(self) -> Line {
+        Line { reads: true, ..self }
+    }
+
+    async fn made(&self) -> Result<Arc<Made>, Failure> {
         let mut made = self.made.lock().await;
         if let Some(made) = made.as_ref().filter(|made| !made.client.is_closed()) {
             return Ok(Arc::clone(made));
@@ -108,7 +117,8 @@ impl Line {
         Ok(new)
     }
 
-    /// Runs one statement: a transaction of its own. One that the server gave up to let another go on is run again.
+    /// Runs one statement: a transaction of its own. One that the server gave up to let another go on is run again, and so is a read whose
+    /// connection broke.
     pub(super) async fn query(
         &self,
         text: &'static str,
@@ -117,7 +127,7 @@ impl Line {
     ) -> Result<Vec<Row>, Failure> {
         for attempt in 1..ATTEMPTS {
             match self.query_once(text, types, values).await {
-                Err(Failure::Refused { code, .. }) if GIVEN_UP.contains(&&*code) => {
+                Err(failure) if self.may_repeat(&failure) => {
                     // Not all at the same moment.
                     let millis = u64::from(attempt) * (1 + random() % 10);
                     tokio::time::sleep(Duration::from_millis(millis)).await;
@@ -125,7 +135,18 @@ impl Line {
                 answer => return answer,
             }
         }
-        self.query_once(text, types, values).await
+        self.query_once(text, types, values).await.map_err(|failure| match failure {
+            Failure::Engine(error) if self.reads => error.of_read().into(),
+            failure => failure,
+        })
+    }
+
+    fn may_repeat(&self, failure: &Failure) -> bool {
+        match failure {
+            Failure::Refused { code, .. } => GIVEN_UP.contains(&&**code),
+            Failure::Broken(_) | Failure::Engine(EngineError::Unknown(_)) => self.reads,
+            Failure::Engine(_) => false,
+        }
     }
 
     async fn query_once(
@@ -136,7 +157,7 @@ impl Line {
     ) -> Result<Vec<Row>, Failure> {
         let made = self.made().await?;
         let answer = async {
-            let statement = made.prepare(text, &self.schema, types).await?;
+            let statement = self.prepare(&made, text, types).await?;
             Ok(made.client.query(&statement, values).await?)
         };
         match tokio::time::timeout(PATIENCE, answer).await {
@@ -144,44 +165,41 @@ impl Line {
             Err(_) => {
                 // The answer may still come, and must not be taken for that of another statement.
                 *self.made.lock().await = None;
-                Err(EngineError::Unknown("the server did not answer in 10 s".to_owned()).into())
+                let silent = "the server did not answer in 10 s".to_owned();
+                Err(if self.reads { EngineError::Failed(silent) } else { EngineError::Unknown(silent) }.into())
             }
         }
     }
-}
 
-impl Made {
-    async fn prepare(&self, text: &'static str, schema: &str, types: &[Type]) -> Result<Statement, Failure> {
-        let mut statements = self.statements.lock().await;
+    async fn prepare(&self, made: &Made, text: &'static str, types: &[Type]) -> Result<Statement, Failure> {
+        let mut statements = made.statements.lock().await;
         if let Some(statement) = statements.get(text) {
             return Ok(statement.clone());
         }
-        // Nothing has been asked of the server yet.
-        let full = text.replace("{set}", schema);
-        let statement =
-            self.client.prepare_typed(&full, types).await.map_err(|error| Failure::Engine(before(&error)))?;
+        let full = text.replace("{set}", &self.schema);
+        let statement = made.client.prepare_typed(&full, types).await.map_err(|error| unasked(&error))?;
         statements.insert(text, statement.clone());
         Ok(statement)
     }
 }
 
 /// A connection that is driven on the background threads.
-pub(super) async fn open(connect: &Arc<dyn Connect>, heard: Option<Heard>) -> Result<Client, EngineError> {
+pub(super) async fn open(connect: &Arc<dyn Connect>, heard: Option<Heard>) -> Result<Client, Failure> {
     let connect = connect.connect(heard);
     let connected = background::run(async move { Ok(tokio::time::timeout(PATIENCE, connect).await) }).await;
     match connected {
         Ok(Ok(Ok(client))) => Ok(client),
-        Ok(Ok(Err(error))) => Err(before(&error)),
-        Ok(Err(_)) => Err(EngineError::Failed("the server did not answer in 10 s".to_owned())),
-        Err(error) => Err(EngineError::Failed(error.to_string())),
+        Ok(Ok(Err(error))) => Err(unasked(&error)),
+        Ok(Err(_)) => Err(EngineError::Failed("the server did not answer in 10 s".to_owned()).into()),
+        Err(error) => Err(EngineError::Failed(error.to_string()).into()),
     }
 }
 
 /// Runs statements on a new connection.
-pub(super) async fn run_once(client: &Client, statements: &str) -> Result<(), EngineError> {
+pub(super) async fn run_once(client: &Client, statements: &str) -> Result<(), Failure> {
     match tokio::time::timeout(PATIENCE, client.batch_execute(statements)).await {
-        Ok(done) => done.map_err(|error| before(&error)),
-        Err(_) => Err(EngineError::Failed("the server did not answer in 10 s".to_owned())),
+        Ok(done) => done.map_err(|error| unasked(&error)),
+        Err(_) => Err(EngineError::Failed("the server did not answer in 10 s".to_owned()).into()),
     }
 }
 
@@ -189,6 +207,8 @@ pub(super) async fn run_once(client: &Client, statements: &str) -> Result<(), En
 #[derive(Debug)]
 pub(super) enum Failure {
     Engine(EngineError),
+    /// The connection broke before anything was asked of the server.
+    Broken(EngineError),
     /// The server refused it, for this reason.
     Refused {
         code: String,
@@ -205,7 +225,7 @@ impl From<EngineError> for Failure {
 impl From<Failure> for EngineError {
     fn from(failure: Failure) -> EngineError {
         match failure {
-            Failure::Engine(error) => error,
+            Failure::Engine(error) | Failure::Broken(error) => error,
             Failure::Refused { code, message } => EngineError::Failed(format!("{message} ({code})")),
         }
     }
@@ -214,15 +234,28 @@ impl From<Failure> for EngineError {
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Failure {
         match error.as_db_error() {
-            // A server that is being stopped, or one behind a pooler that has lost it, may have committed.
-            Some(refused) if ["57P", "08"].iter().any(|class| refused.code().code().starts_with(class)) => {
-                EngineError::Unknown(refused.message().to_owned()).into()
-            }
+            // It may have committed.
+            Some(refused) if breaks(refused) => EngineError::Unknown(refused.message().to_owned()).into(),
             Some(refused) => {
                 Failure::Refused { code: refused.code().code().to_owned(), message: refused.message().to_owned() }
             }
             None => EngineError::Unknown(error.to_string()).into(),
         }
+    }
+}
+
+/// `true` if a server that is being stopped says so, or a pooler that has lost its server.
+fn breaks(refused: &DbError) -> bool {
+    ["57P", "08"].iter().any(|class| refused.code().code().starts_with(class))
+}
+
+/// A failure before anything was asked of the server. Who has waited for a connection for long does not try again.
+fn unasked(error: &tokio_postgres::Error) -> Failure {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    let is_late = source.is_some_and(|source| source.kind() == io::ErrorKind::TimedOut);
+    match error.as_db_error().map_or(!is_late, breaks) {
+        true => Failure::Broken(before(error)),
+        false => Failure::Engine(before(error)),
     }
 }
 

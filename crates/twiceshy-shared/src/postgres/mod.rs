@@ -18,6 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
@@ -26,6 +27,9 @@ use twiceshy::remote::{Generation, Key, Position};
 
 /// The tables and functions of a set.
 const SCHEMA: &str = include_str!("schema.sql");
+
+/// The triggers that note rows which are written past the guard.
+const TRIGGERS: &str = include_str!("triggers.sql");
 
 /// The longest key that fits into a row of the index.
 const LONGEST_KEY: usize = 2_000;
@@ -74,6 +78,8 @@ pub struct PostgresEngine {
     quick: Arc<Line>,
     teller: Teller,
     listener: Listener,
+    /// The triggers are those of this version.
+    triggers: OnceCell<()>,
 }
 
 impl fmt::Debug for PostgresEngine {
@@ -123,11 +129,12 @@ impl PostgresEngine {
             set: set.to_owned(),
             committers: [(); COMMITTERS].map(|()| line(SETTINGS)),
             next: AtomicUsize::new(0),
-            reader: line(SETTINGS),
+            reader: line(SETTINGS).for_reading(),
             renewals: line(SETTINGS),
             teller: Teller::start(Arc::clone(&quick), channel.clone()),
             quick,
             listener: Listener::default(),
+            triggers: OnceCell::new(),
             channel,
             schema,
             connect,
@@ -138,9 +145,36 @@ impl PostgresEngine {
         &self.committers[self.next.fetch_add(1, Ordering::Relaxed) % COMMITTERS]
     }
 
+    /// A text with the names of the set.
+    fn named(&self, text: &str) -> String {
+        text.replace("{set}", &self.schema).replace("{name}", &self.set)
+    }
+
+    /// Puts the triggers of this version in the place of others: with those of an older version, or one that somebody has disabled, rows that
+    /// are written past the guard may be denied.
+    async fn renew_triggers(&self) -> Result<(), EngineError> {
+        let text = "SELECT count(*) FROM pg_trigger WHERE tgrelid = '{set}.value'::regclass
+            AND tgname IN ('note_row', 'note_key') AND tgenabled = 'A'";
+        let rows = self.reader.query(text, &[], &[]).await?;
+        if rows.first().is_some_and(|row| row.get::<_, i64>(0) == 2) {
+            return Ok(());
+        }
+        let client = line::open(&self.connect, None).await?;
+        line::run_once(&client, SETTINGS).await?;
+        let made = line::run_once(&client, &format!("BEGIN; {} COMMIT;", self.named(TRIGGERS))).await;
+        made.map_err(|failure| {
+            let error = EngineError::from(failure);
+            EngineError::Failed(format!(
+                "the triggers on {}.value are not those of this version, so rows could be denied, and they could not be replaced: \
+                 let the owner of the table open the set once ({error})",
+                self.schema
+            ))
+        })
+    }
+
     async fn make(&self, description: &[u8], shards: u32) -> Result<bool, EngineError> {
         let client = line::open(&self.connect, None).await?;
-        let tables = SCHEMA.replace("{set}", &self.schema).replace("{name}", &self.set);
+        let [tables, triggers] = [SCHEMA, TRIGGERS].map(|text| self.named(text));
         let hex: String = description.iter().map(|byte| format!("{byte:02x}")).collect();
         let rows = format!(
             "INSERT INTO {schema}.description (bytes) VALUES ('\\x{hex}');
@@ -148,7 +182,7 @@ impl PostgresEngine {
             schema = self.schema,
             last = shards - 1
         );
-        match client.batch_execute(&format!("BEGIN; {tables} {rows} COMMIT;")).await {
+        match client.batch_execute(&format!("BEGIN; {tables} {triggers} {rows} COMMIT;")).await {
             Ok(()) => Ok(true),
             Err(error) => match Failure::from(error) {
                 // The schema exists, or is made by another process at this moment.
@@ -216,12 +250,17 @@ impl Engine for PostgresEngine {
         Box::pin(self.read_description())
     }
 
-    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
+    fn join(&self, shard: Shard, member: MemberId, root: u64) -> Reply<'_, ()> {
         Box::pin(async move {
-            let text = "INSERT INTO {set}.member (shard, id, acknowledged)
+            let text = "WITH rooted AS (
+                    UPDATE {set}.shard s SET tag = $3, cut_tag = $3 WHERE s.id = $1 AND s.position = 0 AND s.tag <> $3)
+                INSERT INTO {set}.member (shard, id, acknowledged)
                 SELECT s.id, $2, s.position FROM {set}.shard s WHERE s.id = $1
                 ON CONFLICT (shard, id) DO UPDATE SET acknowledged = excluded.acknowledged";
-            self.committer().query(text, &[Type::INT4, Type::INT8], &[&(shard.0 as i32), &(member.0 as i64)]).await?;
+            self.triggers.get_or_try_init(|| self.renew_triggers()).await?;
+            let types = [Type::INT4, Type::INT8, Type::INT8];
+            let values: [&(dyn ToSql + Sync); 3] = [&(shard.0 as i32), &(member.0 as i64), &(root as i64)];
+            self.committer().query(text, &types, &values).await?;
             Ok(())
         })
     }

@@ -81,7 +81,7 @@ ALTER TABLE {set}.chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE {set}.log ALTER COLUMN record SET STORAGE EXTERNAL;
 ALTER TABLE {set}.announcement ALTER COLUMN keys SET STORAGE EXTERNAL;
 
--- Rows that are written with plain SQL. The functions below set `twiceshy.own`, and log what they write themselves.
+-- Rows that are written with plain SQL: see triggers.sql. The functions below set `twiceshy.own`, and log what they write themselves.
 CREATE FUNCTION {set}.note_row() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' THEN
@@ -92,9 +92,6 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-CREATE TRIGGER note_row AFTER INSERT OR UPDATE OF key OR DELETE ON {set}.value
-    FOR EACH ROW WHEN (current_setting('twiceshy.own', true) IS DISTINCT FROM '{name}')
-    EXECUTE FUNCTION {set}.note_row();
 
 -- A statement without rows to look at, so it cannot be noted row by row.
 CREATE FUNCTION {set}.refuse_truncate() RETURNS trigger LANGUAGE plpgsql AS $$

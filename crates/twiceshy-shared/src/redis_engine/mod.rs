@@ -111,6 +111,16 @@ impl RedisEngine {
             background.spawn(future).await.unwrap_or_else(ended)
         })
     }
+
+    /// The same for a request that changes nothing.
+    fn read_by<'a, T, F>(&'a self, request: impl FnOnce(Arc<Of>) -> F) -> Reply<'a, T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, EngineError>> + Send + 'static,
+    {
+        let answer = self.run(request);
+        Box::pin(async move { answer.await.map_err(EngineError::of_read) })
+    }
 }
 
 impl Engine for RedisEngine {
@@ -128,11 +138,11 @@ impl Engine for RedisEngine {
     }
 
     fn description(&self) -> Reply<'_, Option<Vec<u8>>> {
-        self.run(|of| async move { of.description().await })
+        self.read_by(|of| async move { of.description().await })
     }
 
-    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
-        self.run(move |of| async move { of.join(shard, member).await })
+    fn join(&self, shard: Shard, member: MemberId, root: u64) -> Reply<'_, ()> {
+        self.run(move |of| async move { of.join(shard, member, root).await })
     }
 
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
@@ -159,7 +169,7 @@ impl Engine for RedisEngine {
     }
 
     fn members(&self, shard: Shard) -> Reply<'_, Vec<Member>> {
-        self.run(move |of| async move { of.members(shard).await })
+        self.read_by(move |of| async move { of.members(shard).await })
     }
 
     fn strike(&self, shard: Shard, member: MemberId, renewed: u64) -> Reply<'_, bool> {
@@ -167,16 +177,16 @@ impl Engine for RedisEngine {
     }
 
     fn head(&self, shard: Shard) -> Reply<'_, Head> {
-        self.run(move |of| async move { of.head(shard).await })
+        self.read_by(move |of| async move { of.head(shard).await })
     }
 
     fn read(&self, shard: Shard, after: Head, limit: usize) -> Reply<'_, Log> {
-        self.run(move |of| async move { of.read(shard, after, limit).await })
+        self.read_by(move |of| async move { of.read(shard, after, limit).await })
     }
 
     fn candidates<'a>(&'a self, shard: Shard, spans: &'a [Span]) -> Reply<'a, (Head, Vec<Vec<Key>>)> {
         let spans = spans.to_vec();
-        self.run(move |of| async move { of.candidates(shard, &spans).await })
+        self.read_by(move |of| async move { of.candidates(shard, &spans).await })
     }
 
     fn walk<'a>(
@@ -187,7 +197,7 @@ impl Engine for RedisEngine {
         limit: usize,
     ) -> Reply<'a, (Head, Vec<Position>)> {
         let bounds = keys::bounds_after(generation, after);
-        self.run(move |of| async move { of.walk(shard, bounds, limit).await })
+        self.read_by(move |of| async move { of.walk(shard, bounds, limit).await })
     }
 
     fn append<'a>(&'a self, append: &'a Append) -> Reply<'a, Appended> {
@@ -202,18 +212,18 @@ impl Engine for RedisEngine {
     }
 
     fn open(&self, shard: Shard) -> Reply<'_, Vec<Open>> {
-        self.run(move |of| async move { of.open(shard).await })
+        self.read_by(move |of| async move { of.open(shard).await })
     }
 
     fn get<'a>(&'a self, keys: &'a [(Shard, Key)]) -> Reply<'a, Vec<Option<Vec<u8>>>> {
         let keys = keys.to_vec();
-        self.run(move |of| async move { requests::get(of, keys).await })
+        self.read_by(move |of| async move { requests::get(of, keys).await })
     }
 
     /// In the order of the keys' bytes.
     fn keys_of_values<'a>(&'a self, after: Option<&'a Key>, limit: usize) -> Reply<'a, Vec<Key>> {
         let after = after.cloned();
-        self.run(move |of| async move { valued::keys(of, after, limit).await })
+        self.read_by(move |of| async move { valued::keys(of, after, limit).await })
     }
 
     /// Nobody can write past the guard here.
@@ -227,11 +237,11 @@ impl Engine for RedisEngine {
     }
 
     fn load(&self, shard: Shard, id: SnapshotId) -> Reply<'_, Option<Vec<u8>>> {
-        self.run(move |of| async move { of.load(shard, id).await })
+        self.read_by(move |of| async move { of.load(shard, id).await })
     }
 
     fn newest(&self, shard: Shard) -> Reply<'_, Option<Snapshot>> {
-        self.run(move |of| async move { of.newest(shard).await })
+        self.read_by(move |of| async move { of.newest(shard).await })
     }
 
     fn cut(&self, shard: Shard, up_to: u64) -> Reply<'_, ()> {
@@ -240,6 +250,6 @@ impl Engine for RedisEngine {
 
     fn wait<'a>(&'a self, known: &'a [(Shard, u64)], timeout: Duration) -> Reply<'a, Vec<Shard>> {
         let known = known.to_vec();
-        self.run(move |of| async move { requests::wait(of, known, timeout).await })
+        self.read_by(move |of| async move { requests::wait(of, known, timeout).await })
     }
 }

@@ -97,9 +97,9 @@ impl Of {
         maybe_bytes(self.send(&self.bare("GET", self.names.own_slot()).key(description)).await?)
     }
 
-    pub(super) async fn join(&self, shard: Shard, member: MemberId) -> Result<(), EngineError> {
+    pub(super) async fn join(&self, shard: Shard, member: MemberId, root: u64) -> Result<(), EngineError> {
         let call = self.script(&scripts::JOIN, shard, &[Part::Head, Part::Members]);
-        self.send(&call.number(member.0).changes()).await.map(drop)
+        self.send(&call.number(member.0).number(root).changes()).await.map(drop)
     }
 
     pub(super) async fn leave(&self, shard: Shard, member: MemberId) -> Result<(), EngineError> {

@@ -12,6 +12,7 @@ use twiceshy_shared::{
 pub(crate) enum Lie {
     None,
     CreatesTwice,
+    TakesNoRoot,
     RenewsTheGone,
     ForgetsToCountRenewals,
     AcknowledgesNothing,
@@ -49,8 +50,9 @@ pub(crate) enum Lie {
 
 impl Lie {
     /// All but the truth, each with what the suite says of it.
-    pub(crate) const ALL: [(Lie, &str); 34] = [
+    pub(crate) const ALL: [(Lie, &str); 35] = [
         (Lie::CreatesTwice, "a second set"),
+        (Lie::TakesNoRoot, "the head of a shard that was joined"),
         (Lie::RenewsTheGone, "the renewal of a stranger"),
         (Lie::ForgetsToCountRenewals, "after one renewal"),
         (Lie::AcknowledgesNothing, "after a member's append"),
@@ -140,8 +142,8 @@ impl Engine for Liar {
         self.honest.description()
     }
 
-    fn join(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
-        self.honest.join(shard, member)
+    fn join(&self, shard: Shard, member: MemberId, root: u64) -> Reply<'_, ()> {
+        self.honest.join(shard, member, if self.tells(Lie::TakesNoRoot) { 0 } else { root })
     }
 
     fn leave(&self, shard: Shard, member: MemberId) -> Reply<'_, ()> {
@@ -165,7 +167,7 @@ impl Engine for Liar {
         Box::pin(async move {
             let members = self.honest.members(shard).await?;
             if self.tells(Lie::AcknowledgesForStrangers) && members.iter().all(|other| other.id != member) {
-                self.honest.join(shard, member).await?;
+                self.honest.join(shard, member, 0).await?;
             }
             self.honest.acknowledge(shard, member, position).await
         })

@@ -1,7 +1,6 @@
 //! The one thread that changes the set. Tickets that wait for it share a commit.
 
 use super::live::Closing;
-use super::record::Reached;
 use super::shared::Shared;
 use super::taking::{COMMITTED_AT_ONCE, Taking};
 use super::ticket::Ticket;
@@ -14,8 +13,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use twiceshy::remote::Key;
 
-/// What became of a ticket: how far the guard has come with it. An announcement is a ticket now; if nobody receives it, it is dropped.
-pub(crate) type Reply<S> = Result<(Reached, Option<Ticket<S>>), Error<<S as Store>::Error>>;
+/// What became of a ticket. An announcement is a ticket now; if nobody receives it, it is dropped.
+pub(crate) type Reply<S> = Result<Option<Ticket<S>>, Error<<S as Store>::Error>>;
 
 /// What the thread is asked to do.
 pub(crate) enum Task<S: Store> {
@@ -35,8 +34,8 @@ pub(crate) enum Action {
 /// When a ticket was opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Opened {
-    /// An announcement: how far the guard had come with it.
-    At(Reached),
+    /// An announcement: its keys know.
+    Announced,
     /// A retirement: its serial number.
     Serial(u64),
 }

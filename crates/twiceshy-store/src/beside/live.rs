@@ -222,10 +222,6 @@ impl Live {
         Some(self.next())
     }
 
-    pub(crate) fn is_resyncing(&self) -> bool {
-        self.touched.is_some()
-    }
-
     /// What tickets have done to a key since the mark; `None` if there was none.
     pub(crate) fn touched(&self, key: &[u8]) -> Option<Touched> {
         self.touched.as_ref()?.get(key).copied()

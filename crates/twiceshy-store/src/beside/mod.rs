@@ -4,14 +4,12 @@ mod desk;
 mod flights;
 mod live;
 mod loading;
-mod position;
 mod record;
 mod resync;
 mod shared;
 mod taking;
 mod ticket;
 
-pub use position::{Agreement, Position};
 pub use resync::{ResyncError, Resynced};
 pub use ticket::{Announcement, Retirement};
 
@@ -189,7 +187,7 @@ impl<S: Store> Beside<S> {
         &self,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Announcement<S>, Error<S::Error>> {
-        Announcement::of(&self.shared, self.hand_in(keys)?.recv())
+        Announcement::of(self.hand_in(keys)?.recv())
     }
 
     /// [`Beside::announce`] without waiting in this thread. If it is dropped before it is ready, its ticket is dropped.
@@ -197,7 +195,7 @@ impl<S: Store> Beside<S> {
         &self,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Announcement<S>, Error<S::Error>> {
-        Announcement::of(&self.shared, self.hand_in(keys)?.await)
+        Announcement::of(self.hand_in(keys)?.await)
     }
 
     fn hand_in<K: AsRef<[u8]>>(

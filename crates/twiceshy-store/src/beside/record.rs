@@ -33,7 +33,7 @@ impl KeyRecord {
 pub(crate) const BESIDE: &[u8] = b"beside";
 
 /// Its version.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The guard's own record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,23 +44,12 @@ pub(crate) struct BesideRecord {
     pub(crate) tidy: bool,
     /// The number of the last resync.
     pub(crate) resync: u32,
-    /// How far the guard had come with the latest announcement whose rows were written since the last resync.
-    pub(crate) written: Reached,
-}
-
-/// How far a guard has come: the last resync that had begun, and the last commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Reached {
-    pub(crate) resync: u32,
-    pub(crate) commit: u64,
 }
 
 impl BesideRecord {
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = vec![VERSION, u8::from(self.complete) | u8::from(self.tidy) << 1];
         bytes.extend(self.resync.to_le_bytes());
-        bytes.extend(self.written.resync.to_le_bytes());
-        bytes.extend(self.written.commit.to_le_bytes());
         let sum = crc32fast::hash(&bytes);
         bytes.extend(sum.to_le_bytes());
         bytes
@@ -76,14 +65,15 @@ impl BesideRecord {
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
             return None;
         }
-        let rest = body.strip_prefix(&[VERSION])?;
-        let (flags, rest) = rest.split_first()?;
-        let (resync, rest) = rest.split_first_chunk::<4>()?;
-        let (written, commit) = rest.split_first_chunk::<4>()?;
-        let written =
-            Reached { resync: u32::from_le_bytes(*written), commit: u64::from_le_bytes(commit.try_into().ok()?) };
+        let (flags, resync) = match body {
+            // Version 1 had 12 bytes more, which nothing needs.
+            [1, flags, resync @ .., _, _, _, _, _, _, _, _, _, _, _, _] | [VERSION, flags, resync @ ..] => {
+                (flags, resync)
+            }
+            _ => return None,
+        };
         let (complete, tidy) = (flags & 1 != 0, flags & 2 != 0);
-        Some(BesideRecord { complete, tidy, resync: u32::from_le_bytes(*resync), written })
+        Some(BesideRecord { complete, tidy, resync: u32::from_le_bytes(resync.try_into().ok()?) })
     }
 }
 
@@ -100,14 +90,12 @@ mod tests {
         for bytes in [&[][..], &[0], &[2, 0, 0, 0, 0], &[0; 6]] {
             assert_eq!(KeyRecord::from_bytes(bytes), KeyRecord { standing: Standing::Open, seen: 0 });
         }
-        let record = BesideRecord {
-            complete: true,
-            tidy: false,
-            resync: 7,
-            written: Reached { resync: 6, commit: u64::MAX - 1 },
-        };
+        let record = BesideRecord { complete: true, tidy: false, resync: 7 };
         let bytes = record.to_bytes();
         assert_eq!(BesideRecord::from_bytes(&bytes), record);
+        let mut older = [&[1, 1, 7, 0, 0, 0][..], &[9; 12]].concat();
+        older.extend(crc32fast::hash(&older).to_le_bytes());
+        assert_eq!(BesideRecord::from_bytes(&older), record);
         for at in 0..bytes.len() {
             let mut bytes = bytes.clone();
             bytes[at] ^= 1;

@@ -2,7 +2,7 @@
 
 use super::Beside;
 use super::live::{Standing, Touched};
-use super::record::{BesideRecord, KeyRecord, Reached};
+use super::record::{BesideRecord, KeyRecord};
 use super::shared::Shared;
 use super::taking::{COMMITTED_AT_ONCE, LOADED_AT_ONCE};
 use crate::changing::Edit;
@@ -198,7 +198,7 @@ impl<S: Store> Shared<S> {
             };
             edits.push(Edit { key, value: Some(record.to_bytes()) });
         }
-        self.commit(&edits, Reached::default(), Durability::Seen)?;
+        self.commit(&edits, Durability::Seen)?;
         Ok(added)
     }
 
@@ -232,7 +232,7 @@ impl<S: Store> Shared<S> {
             edits.push(Edit { key, value });
         }
         if !edits.is_empty() {
-            self.commit(&edits, Reached::default(), Durability::Seen)?;
+            self.commit(&edits, Durability::Seen)?;
         }
         Ok(swept)
     }
@@ -243,11 +243,7 @@ impl<S: Store> Shared<S> {
         // Builds the filter after a bulk load.
         let keys = self.inner.lock()?.state.len;
         let record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        self.change(
-            &[],
-            BesideRecord { complete: true, tidy: false, written: Reached::default(), ..record },
-            Durability::Synced,
-        )?;
+        self.change(&[], BesideRecord { complete: true, tidy: false, ..record }, Durability::Synced)?;
         self.inner.lock_settled().and_then(|mut writer| self.inner.sync(&mut writer))?;
         let settled = self.live().end_resync(mark);
         settled.iter().for_each(|keys| self.leave(keys));

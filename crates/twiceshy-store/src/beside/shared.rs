@@ -24,8 +24,6 @@ use twiceshy::remote::Key;
 /// filter's lock and that of the flights, for a moment each.
 pub(crate) struct Shared<S: Store> {
     pub(crate) inner: Arc<Inner<S>>,
-    /// The guard's identity, drawn when it was created.
-    pub(crate) identity: [u8; 16],
     pub(crate) desk: Desk<S>,
     live: Mutex<Live>,
     pub(crate) flights: Flights,
@@ -49,10 +47,8 @@ pub(crate) struct Shared<S: Store> {
 
 impl<S: Store> Shared<S> {
     pub(crate) fn new(inner: Arc<Inner<S>>, record: BesideRecord) -> Shared<S> {
-        let identity = inner.writer.lock().unwrap_or_else(PoisonError::into_inner).state.identity;
         Shared {
             inner,
-            identity,
             desk: Desk::default(),
             live: Mutex::default(),
             flights: Flights::default(),

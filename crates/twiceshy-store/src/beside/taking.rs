@@ -1,8 +1,8 @@
 //! Tickets at the desk: what they do to the set, in one commit that they share.
 
 use super::desk::{Action, Opened, Reply};
-use super::live::{Closing, Standing, Step};
-use super::record::{BESIDE, BesideRecord, KeyRecord, Reached};
+use super::live::{Standing, Step};
+use super::record::{BESIDE, BesideRecord, KeyRecord};
 use super::shared::Shared;
 use super::ticket::Ticket;
 use crate::changing::Edit;
@@ -35,8 +35,6 @@ struct Together {
     edits: Vec<Edit>,
     /// What the edits make of their keys.
     after: HashMap<Key, Option<KeyRecord>>,
-    /// The latest announcement that is closed with its rows written.
-    written: Reached,
 }
 
 impl<S: Store> Shared<S> {
@@ -46,11 +44,11 @@ impl<S: Store> Shared<S> {
         let planned = tickets.iter_mut().try_for_each(|ticket| self.add(ticket, &mut together));
         let announces = tickets.iter().any(|ticket| matches!(ticket.action, Action::Announce));
         let durability = if announces { Durability::Synced } else { self.inner.durability };
-        let done = planned.and_then(|()| self.commit(&together.edits, together.written, durability));
+        let done = planned.and_then(|()| self.commit(&together.edits, durability));
         match done {
-            Ok(reached) => {
+            Ok(()) => {
                 while let Some(ticket) = tickets.pop_front() {
-                    self.succeed(ticket, reached);
+                    self.succeed(ticket);
                 }
             }
             Err(error) => {
@@ -90,9 +88,6 @@ impl<S: Store> Shared<S> {
             together.after.insert(key.clone(), after);
             together.edits.push(Edit { key: key.clone(), value: after.map(KeyRecord::to_bytes) });
         }
-        if let Action::Close { how: Closing::Written, opened: Opened::At(at) } = ticket.action {
-            together.written = together.written.max(at);
-        }
         Ok(())
     }
 
@@ -107,15 +102,9 @@ impl<S: Store> Shared<S> {
         }
     }
 
-    /// Commits edits, and returns how far the guard has come.
-    pub(crate) fn commit(
-        &self,
-        edits: &[Edit],
-        written: Reached,
-        durability: Durability,
-    ) -> Result<Reached, Error<S::Error>> {
+    /// Commits edits.
+    pub(crate) fn commit(&self, edits: &[Edit], durability: Durability) -> Result<(), Error<S::Error>> {
         let mut record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        record.written = record.written.max(written);
         record.tidy = false;
         let loads = self.bulk.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let (mut left, most) = (edits, if loads { LOADED_AT_ONCE } else { COMMITTED_AT_ONCE });
@@ -136,11 +125,10 @@ impl<S: Store> Shared<S> {
         }
         let mut writer = self.inner.lock_settled()?;
         if durability == Durability::Synced {
-            // What was there already may be in a commit that is not synced yet, and so may what was learned since: the number of the
-            // last commit is handed out.
+            // What was there already may be in a commit that is not synced yet.
             self.inner.sync(&mut writer)?;
         }
-        Ok(Reached { resync: record.resync, commit: writer.state.last.number })
+        Ok(())
     }
 
     /// Makes one commit, of the guard's own record too if it has changed.
@@ -165,18 +153,18 @@ impl<S: Store> Shared<S> {
         Ok(())
     }
 
-    fn succeed(self: &Arc<Self>, ticket: Taking<S>, reached: Reached) {
+    fn succeed(self: &Arc<Self>, ticket: Taking<S>) {
         match ticket.action {
             Action::Announce => {
                 self.live().opened();
-                let open = Ticket::new(self, ticket.keys, Opened::At(reached));
+                let open = Ticket::new(self, ticket.keys, Opened::Announced);
                 // If the caller no longer waits, the ticket is dropped.
-                let _ = ticket.reply.send(Ok((reached, Some(open))));
+                let _ = ticket.reply.send(Ok(Some(open)));
             }
             Action::Close { .. } => {
                 self.live().closed();
                 self.leave(&ticket.keys);
-                let _ = ticket.reply.send(Ok((reached, None)));
+                let _ = ticket.reply.send(Ok(None));
             }
         }
     }

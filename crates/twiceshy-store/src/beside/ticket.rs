@@ -2,7 +2,6 @@
 
 use super::desk::{Action, Opened, Reply};
 use super::live::Closing;
-use super::position::Position;
 use super::shared::Shared;
 use crate::error::Error;
 use crate::store::Store;
@@ -38,7 +37,7 @@ impl<S: Store> Drop for Ticket<S> {
         if !self.closed
             && let Some(shared) = self.shared.upgrade()
         {
-            shared.forget(std::mem::take(&mut self.keys), matches!(self.opened, Opened::At(_)));
+            shared.forget(std::mem::take(&mut self.keys), matches!(self.opened, Opened::Announced));
         }
     }
 }
@@ -52,7 +51,7 @@ fn received<S: Store>(reply: Result<Reply<S>, oneshot::RecvError>) -> Result<(),
 /// If it is dropped, or the process ends before it is closed, it counts as open until the next
 /// [`resync`](super::Beside::resync): its keys stay in the set, at worst a load each time they are asked for.
 #[must_use = "a ticket that is dropped counts as open until the next resync: close it with `done` or `rolled_back`"]
-pub struct Announcement<S: Store>(Ticket<S>, Position);
+pub struct Announcement<S: Store>(Ticket<S>);
 
 /// Keys whose rows are about to be deleted. They leave the set with [`Retirement::done`].
 #[must_use = "a ticket that is dropped leaves its keys in the set: close it with `done` or `rolled_back`"]
@@ -80,18 +79,9 @@ impl<S: Store> Announcement<S> {
         received::<S>(self.0.close(Closing::RolledBack).await)
     }
 
-    /// Where the guard stands with this announcement: see [`Position`].
-    pub fn position(&self) -> Position {
-        self.1
-    }
-
-    pub(crate) fn of(
-        shared: &Arc<Shared<S>>,
-        reply: Result<Reply<S>, oneshot::RecvError>,
-    ) -> Result<Announcement<S>, Error<S::Error>> {
-        let (reached, ticket) = reply.unwrap_or(Err(Error::Closed))?;
-        let ticket = ticket.ok_or(Error::Closed)?;
-        Ok(Announcement(ticket, Position::new(shared.identity, reached)))
+    pub(crate) fn of(reply: Result<Reply<S>, oneshot::RecvError>) -> Result<Announcement<S>, Error<S::Error>> {
+        let ticket = reply.unwrap_or(Err(Error::Closed))?;
+        ticket.map(Announcement).ok_or(Error::Closed)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Errors of a redb file.
 
+use crate::error::ADOPT;
+use crate::folder::KEYS_FILE;
 use redb::{DatabaseError, StorageError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ pub enum RedbError {
     #[error("{} is open already: close it first, since two guards of one set would give wrong answers", .0.display())]
     InUse(PathBuf),
     /// The file could not be opened.
-    #[error("{} cannot be opened: {}", .path.display(), why(.error))]
+    #[error("{} cannot be opened: {}", .path.display(), why(.path, .error))]
     Open {
         /// The file.
         path: PathBuf,
@@ -21,7 +23,7 @@ pub enum RedbError {
         error: Box<DatabaseError>,
     },
     /// The file holds bytes that redb did not write, or lacks some that it wrote. Answers that need them are not possible.
-    #[error("the store's file is damaged ({0}): run `twiceshy check --repair`, or restore the file from a backup")]
+    #[error("the store's file is damaged ({0}): run `twiceshy check --repair`, or restore the file from a backup; {adopt}", adopt = ADOPT)]
     Damaged(String),
     /// The file is open for reading only.
     #[error("{} is open for reading only: open it for writing to change it", .0.display())]
@@ -72,19 +74,22 @@ fn damage(error: &redb::Error) -> Option<String> {
 }
 
 /// Why a file cannot be opened, and what to do.
-fn why(error: &DatabaseError) -> String {
-    const RESTORE: &str = "restore the file from a backup";
+fn why(path: &Path, error: &DatabaseError) -> String {
+    let restore = if path.ends_with(KEYS_FILE) { ADOPT } else { "restore the file from a backup" };
     match error {
         DatabaseError::Storage(StorageError::Corrupted(what)) if what.contains("magic") => {
-            format!("it is not a redb file, or its first bytes are damaged: check the path, or {RESTORE}")
+            format!("it is not a redb file, or its first bytes are damaged: check the path, or {restore}")
         }
-        DatabaseError::Storage(StorageError::Corrupted(what)) => format!("it is damaged ({what}): {RESTORE}"),
+        DatabaseError::Storage(StorageError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
+            format!("it is not a redb file, or its first bytes are damaged ({error}): check the path, or {restore}")
+        }
+        DatabaseError::Storage(StorageError::Corrupted(what)) => format!("it is damaged ({what}): {restore}"),
         DatabaseError::Storage(StorageError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            format!("it is damaged (it ends too early): {RESTORE}")
+            format!("it is damaged (it ends too early): {restore}")
         }
-        DatabaseError::RepairAborted => format!("it was not closed properly, and redb could not repair it: {RESTORE}"),
+        DatabaseError::RepairAborted => format!("it was not closed properly, and redb could not repair it: {restore}"),
         DatabaseError::UpgradeRequired(version) => {
-            format!("it has redb's file format {version}: upgrade it with an older redb, or {RESTORE}")
+            format!("it has redb's file format {version}: upgrade it with an older redb, or {restore}")
         }
         error => error.to_string(),
     }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use twiceshy_store::{
-    Agreement, Beside, Error, Guard, Kind, Memory, MemoryStore, Options, Position, ResyncError, Resynced, Store,
+    Beside, Change, Durability, Error, Guard, Kind, Memory, MemoryStore, Options, ResyncError, Resynced, Space, Store,
 };
 
 /// The store that somebody else owns, and how often it was asked.
@@ -143,6 +143,32 @@ fn a_guard_that_owns_its_store_and_one_beside_refuse_each_others_files() {
     Options::new().open_beside(memory.open().unwrap()).unwrap().close().unwrap();
     assert!(matches!(Options::new().open(memory.open().unwrap()).err().unwrap(), Error::IsBeside));
     Options::new().open_beside(memory.open().unwrap()).unwrap().close().unwrap();
+}
+
+#[test]
+fn a_damaged_guard_beside_a_store_says_what_helps() {
+    let memory = Memory::new();
+    Options::new().open_beside(memory.open().unwrap()).unwrap().close().unwrap();
+    let store = memory.open().unwrap();
+    let record = Change { space: Space::Meta, key: b"state".to_vec(), value: Some(b"damaged".to_vec()) };
+    store.commit(&[record], Durability::Synced).unwrap();
+    let adopt = "if a guard beside a store is damaged, delete its folder, open it again and call `Beside::adopt`";
+    let damaged = Options::new().open_beside(store).err().unwrap().to_string();
+    assert!(damaged.ends_with(adopt), "{damaged}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("guard");
+    Guard::beside(&path).unwrap().close().unwrap();
+    // There is nothing to repair it from.
+    let refused = Options::new().repair_folder(&path).err().unwrap();
+    assert!(matches!(refused, Error::IsBeside) && refused.to_string().ends_with(adopt), "{refused}");
+    std::fs::write(path.join("keys.redb"), b"no such file").unwrap();
+    let damaged = Guard::beside(&path).err().unwrap().to_string();
+    assert!(damaged.ends_with(adopt) && !damaged.contains("backup"), "{damaged}");
+    // It helps.
+    std::fs::remove_dir_all(&path).unwrap();
+    let guard = Guard::beside(&path).unwrap();
+    guard.adopt(|| Ok::<_, Infallible>([Ok("ann")])).unwrap();
+    assert!(guard.may_contain("ann") && guard.is_complete());
 }
 
 #[test]
@@ -399,54 +425,34 @@ fn equal_keys_are_one_key_when_they_are_normalized() {
 }
 
 #[test]
-fn positions_tell_when_a_backup_of_the_folder_or_of_the_store_was_restored() {
+fn a_resync_after_a_restore_makes_the_folder_and_the_store_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("guard"), folder.path().join("copy"));
     let rows = Rows::of(0..100);
-    let write = |guard: &Beside, key: u64| -> Position {
-        let ticket = guard.announce([name(key)]).unwrap();
-        rows.write(key);
-        let position = ticket.position();
-        ticket.done().unwrap();
-        position
-    };
     let guard = Guard::beside(&path).unwrap();
-    assert_eq!(guard.compare(None).unwrap(), Agreement::Agrees);
     guard.adopt(|| rows.cursor()).unwrap();
-    let first = write(&guard, 100);
     guard.close().unwrap();
     std::fs::create_dir(&copy).unwrap();
     for file in std::fs::read_dir(&path).unwrap().map(|file| file.unwrap()) {
         std::fs::copy(file.path(), copy.join(file.file_name())).unwrap();
     }
     let guard = Guard::beside(&path).unwrap();
-    assert_eq!(guard.compare(Some(first.as_bytes())).unwrap(), Agreement::Agrees);
-    let second = write(&guard, 101);
-    assert!(second > first);
-    assert_eq!(guard.compare(Some(second.as_bytes())).unwrap(), Agreement::Agrees);
-    assert!(guard.is_complete());
-    // The store is older: it lacks a transaction that is done.
-    assert_eq!(guard.compare(Some(first.as_bytes())).unwrap(), Agreement::StoreIsOlder);
-    assert!(!guard.is_complete() && guard.may_contain("anything"));
+    let ticket = guard.announce([name(100)]).unwrap();
+    rows.write(100);
+    ticket.done().unwrap();
+    // The store is restored: it lacks the last row, and has one whose key has left the set.
+    let ticket = guard.retire([name(7)]).unwrap();
+    ticket.done().unwrap();
+    let restored = Rows::of(0..100);
+    let done = guard.resync(|| restored.cursor()).unwrap();
+    assert_eq!((done.added, done.removed, done.keys), (1, 1, 100));
+    assert_eq!(look_up(&guard, &restored, 7), Some(7));
     guard.close().unwrap();
-    let guard = Guard::beside(&path).unwrap();
-    assert!(!guard.is_complete(), "it is remembered");
-    guard.resync(|| rows.cursor()).unwrap();
-    assert_eq!(guard.compare(Some(first.as_bytes())).unwrap(), Agreement::Agrees);
-    let third = write(&guard, 102);
-    assert!(third > second);
-    guard.close().unwrap();
-    // The folder is older: it does not know the last two keys.
+    // The folder is restored: it does not know the last row.
     let guard = Guard::beside(&copy).unwrap();
-    guard.wait().unwrap();
-    assert_eq!(look_up(&guard, &rows, 102), None, "so it must be noticed");
-    assert_eq!(guard.compare(Some(third.as_bytes())).unwrap(), Agreement::FolderIsOlder);
-    assert_eq!(look_up(&guard, &rows, 102), Some(102));
-    guard.resync(|| rows.cursor()).unwrap();
-    assert!(write(&guard, 103) > third);
-    for other in [&b""[..], b"no position", &[7; 28]] {
-        assert_eq!(guard.compare(Some(other)).unwrap(), Agreement::OtherGuard);
-    }
+    let done = guard.resync(|| rows.cursor()).unwrap();
+    assert_eq!((done.added, done.removed, done.keys), (1, 0, 101));
+    assert_eq!(look_up(&guard, &rows, 100), Some(100));
 }
 
 #[test]

@@ -6,8 +6,8 @@
 //! the first level finds the hashes that its fingerprint must not be a prefix of.
 //!
 //! **Overflow.** A hash whose buckets are full goes to an ordered set. So there is always room, and whether a key is refused
-//! depends only on the number of keys: a refusal that depended on the hash would be an answer. Only chance brings keys here:
-//! those that are known to collide share a base, and stay in the level. A filter with two levels has a yard without buckets.
+//! depends only on the number of keys: a refusal that depended on the hash would be an answer. Keys that are known to collide
+//! share a base, and stay in the level while it has room. A filter with two levels has a yard without buckets.
 
 use super::level::{Behind, Hash};
 use super::overlay::{ChangedMap, ChangedRow, DraftMap, DraftRow, Drafted, exchange_map, exchange_row};

@@ -33,7 +33,8 @@ pub(super) const LEARN: u64 = 8;
 /// key, and about five if keys are replaced as fast as the filter errs. An insertion reads the remote only if it collides,
 /// and writes two entries, or three in the form for small remainders. An adaptation reads three times, and moves three keys
 /// to the next hash function, rewriting the entries of each. An operation touches a bounded number of words in the levels,
-/// and O(log n) in the trees of ghosts, of long strings and of hashes that overflow the back yard.
+/// and O(log n) in the trees of ghosts, of long strings and of hashes that overflow the back yard, besides the ghosts of one
+/// base.
 ///
 /// **Fingerprints** (4.1) are prefixes of a key's hash: quotient, remainder, and adaptivity bits as needed. No fingerprint
 /// is a prefix of another (Invariant 7), whichever of the two functions made it, so a query matches at most one slot of a
@@ -47,7 +48,8 @@ pub(super) const LEARN: u64 = 8;
 /// [`BroomOptions::reclaim_by_rebuild`](super::BroomOptions::reclaim_by_rebuild).
 ///
 /// **Ghosts** (4.3). A removed key leaves its fingerprint behind. So does a mistake about a fingerprint that already had
-/// adaptivity bits. A new key takes bits up to the first that differs from each ghost of its quotient and remainder. This
+/// adaptivity bits. A new key takes bits up to the first that differs from each ghost of its quotient and remainder. A
+/// key that matches a stored one as it is inserted leaves a ghost if it must go to the back yard. This
 /// goes beyond the paper: an adversary may insert the mistakes that it was told of. `docs/broom.md` has the proof.
 ///
 /// **What is forgotten.** A new table, after growing or recovering, has learned nothing. So it takes new functions, and the

@@ -1,7 +1,8 @@
 //! Remembers fingerprints that no longer exist (001 section 4.3, and `docs/broom.md`).
 //!
 //! A ghost is a fingerprint: its base, which is quotient and remainder, and its adaptivity bits. A removed key leaves one.
-//! So does a mistake about a fingerprint that already had adaptivity bits: those earlier bits. A new key takes adaptivity
+//! So does a mistake about a fingerprint that already had adaptivity bits: those earlier bits. So does a key that goes to the
+//! back yard and matched a fingerprint: the bits that tell the two apart. A new key takes adaptivity
 //! bits up to the first that differs from each ghost of its base, and all bits of one that it agrees with. Ghosts are never
 //! looked up and never matched to keys. They are dropped with their hash function.
 

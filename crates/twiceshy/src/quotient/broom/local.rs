@@ -254,7 +254,7 @@ impl<S: Storage> Local<S> {
         let hash = self.hash_at(key, age, 0);
         let Some(apart) = self.tell_apart(table, 0, key, hash, known)? else { return Ok(false) };
         if self.rules.keep(BroomRule::YardGhosts) {
-            // A whole hash needs no bits and leaves none. But the adversary may have seen that the key matched another one.
+            // A whole hash leaves no ghost when it is removed. But the adversary may have seen that the key matched another one.
             self.tables[table].ghosts.add(age, hash.base(0), Bits::prefix(hash.tail, apart));
         }
         Ok(self.tables[table].yard.insert(hash))
@@ -277,7 +277,7 @@ impl<S: Storage> Local<S> {
     }
 
     /// Removes a stored key. Returns its slot and its adaptivity bits; `None` if it was in the yard, since no query is ever
-    /// distinguished from a whole hash.
+    /// distinguished from a whole hash, and its ghost, if any, was left when it came.
     pub(crate) fn unplace(&mut self, key: &[u8], known: &Known<'_>) -> Result<Option<(Spot, Bits)>, PlanError> {
         if self.is_in_yard(key) {
             let hash = self.hash(key, 0);

@@ -55,6 +55,10 @@ fn check_local(local: &Local, keys: &[Key]) -> Result<(), String> {
     }
     // Each key matches at most one slot in a level, and each must have its own. Those in the yard have none.
     let (in_yard, in_slots): (Vec<&Key>, Vec<&Key>) = keys.iter().partition(|key| local.is_in_yard(key));
+    let matches = |key: &Key| local.spots(key).any(|spot| spot.level == 0);
+    if in_yard.iter().any(|key| matches(key)) {
+        return Err("a fingerprint is a prefix of a hash in the yard".into());
+    }
     let yards: u64 = local.tables.iter().map(|prints| prints.yard.used()).sum();
     if in_yard.len() as u64 != yards {
         return Err(format!("{} keys match the {yards} hashes in the yard", in_yard.len()));

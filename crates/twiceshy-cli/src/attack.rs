@@ -158,6 +158,11 @@ fn words(report: &Report) -> String {
     if let Some(search) = &report.search {
         rows.extend(searched(search, report.games));
     }
+    if let Some(moves) = &report.moves {
+        rows.push(row("moves of the frontier that it found", grouped(moves.moves_found)));
+        rows.push(row("  that it missed", grouped(moves.moves_missed)));
+        rows.push(row("  false alarms", grouped(moves.false_alarms)));
+    }
     for (name, count) in [
         ("adaptations that were impossible", report.unfixable),
         ("rebuilds", report.rebuilds),

@@ -8,7 +8,7 @@ use crate::output::{columns, grouped, print, print_json, progress_bar, rate};
 use flags::{Bounds, FormArg, Geometry};
 use twiceshy::Kind;
 use twiceshy::quotient::BroomFilter;
-use twiceshy_lab::game::{Recipe, Report, Search, Settings, run_many};
+use twiceshy_lab::game::{AdversaryName, Recipe, Report, Search, Settings, run_many};
 use twiceshy_lab::replay::FilterName;
 use who::Who;
 
@@ -113,7 +113,7 @@ fn overview(reports: &[Report]) -> String {
             grouped(report.nameable),
             grouped(report.nameable_wrong),
             grouped(report.refusals),
-            if report.is_beaten(report.epsilon) { "beaten" } else { "holds" }.to_owned(),
+            in_a_word(report).to_owned(),
         ]);
     }
     let first = reports.first();
@@ -128,6 +128,17 @@ fn overview(reports: &[Report]) -> String {
         columns(&rows),
         reports.len()
     )
+}
+
+/// How the filter did.
+fn in_a_word(report: &Report) -> &'static str {
+    if learns_nothing(report) {
+        "no frontier"
+    } else if report.is_beaten(report.epsilon) {
+        "beaten"
+    } else {
+        "holds"
+    }
 }
 
 /// The report as text.
@@ -157,6 +168,11 @@ fn words(report: &Report) -> String {
     }
     if let Some(search) = &report.search {
         rows.extend(searched(search, report.games));
+    }
+    if let Some(moves) = &report.moves {
+        rows.push(row("moves of the frontier that it found", grouped(moves.moves_found)));
+        rows.push(row("  that it missed", grouped(moves.moves_missed)));
+        rows.push(row("  false alarms", grouped(moves.false_alarms)));
     }
     for (name, count) in [
         ("adaptations that were impossible", report.unfixable),
@@ -199,10 +215,22 @@ fn searched(search: &Search, games: u64) -> Vec<Vec<String>> {
     rows
 }
 
+/// `true` if the adversary looks for moves of a frontier, and the filter has none.
+fn learns_nothing(report: &Report) -> bool {
+    report.adversary.parse().is_ok_and(AdversaryName::needs_frontier)
+        && report.filter != FilterName::from(Kind::Broom).to_string()
+}
+
 /// What the rates mean, in a sentence.
 fn verdict(report: &Report) -> String {
     let (won, epsilon) = (rate(report.win_rate), rate(report.epsilon));
     let Report { adversary, filter, .. } = report;
+    if learns_nothing(report) {
+        return format!(
+            "{filter} has no frontier, so {adversary} learns nothing and names a fresh key: this says nothing about {filter}. Only \
+             the broom filter has one."
+        );
+    }
     if report.is_beaten(report.epsilon) {
         format!(
             "No adversary wins against an adaptive filter more often than epsilon; {adversary} wins {won} of its games against \

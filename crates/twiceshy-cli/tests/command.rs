@@ -243,7 +243,7 @@ fn bad_arguments_are_refused_with_a_hint() {
         ),
         ("attack --filter broom --adversary cyclic --bits 6 --load 1.5", "up to 1"),
         ("attack --filter cyclic --adversary fresh --form back-yard", "option of --filter broom"),
-        ("attack --filter cyclic --adversary repeat --most-queries 9", "cyclic, swapping, unfixable, not of repeat"),
+        ("attack --filter cyclic --adversary repeat --most-queries 9", "unfixable, silent-probing, not of repeat"),
         ("attack --filter cyclic --adversary cyclic --most-rounds 9", "unfixable, not of cyclic"),
         ("attack --filter cyclic --adversary cyclic --effort 0", "above 0"),
         (
@@ -325,7 +325,7 @@ fn all_adversaries_are_reported_as_each_would_be_alone() {
     let attack = "attack --filter broom --keys 100 --fpr 0.05 --games 12 --json";
     let all = object(&format!("{attack} --adversary all"));
     let all = all.as_array().expect("an array");
-    assert_eq!(all.len(), 22);
+    assert_eq!(all.len(), 25);
     for report in all {
         let name = report["adversary"].as_str().expect("a name");
         let number = |name: &str| report[name].as_f64().unwrap_or_else(|| panic!("no {name}"));
@@ -343,7 +343,7 @@ fn all_adversaries_are_reported_as_each_would_be_alone() {
 
 #[test]
 fn rivals_are_attacked_by_the_adversaries_that_they_can_meet() {
-    for (filter, adversaries) in [("bloom", 3), ("blocked-bloom", 3), ("bloom-listed", 3), ("cuckoo-cache", 22)] {
+    for (filter, adversaries) in [("bloom", 3), ("blocked-bloom", 3), ("bloom-listed", 3), ("cuckoo-cache", 25)] {
         let reports = object(&format!("attack --filter {filter} --adversary all {FEW_GAMES} --json"));
         let reports = reports.as_array().expect("a report for each adversary");
         assert_eq!(reports.len(), adversaries, "{filter}");
@@ -355,6 +355,24 @@ fn rivals_are_attacked_by_the_adversaries_that_they_can_meet() {
         assert_eq!(won("repeat") >= 20, filter != "bloom-listed", "{filter}: {}", won("repeat"));
         assert!(won("fresh") <= 6, "{filter}");
     }
+}
+
+#[test]
+fn an_attack_that_needs_a_frontier_reports_its_moves_or_that_there_is_none() {
+    let attack = "attack --adversary silent-probing --keys 60 --fpr 0.02 --games 10 --seed 3";
+    for form in ["back-yard", "two-levels"] {
+        let report = object(&format!("{attack} --filter broom --form {form} --json"));
+        let [found, missed, alarms] =
+            ["moves_found", "moves_missed", "false_alarms"].map(|name| report[name].as_u64().expect(name));
+        assert!(found > 5 && 4 * found >= found + missed && alarms == 0, "{form}: {found}, {missed}, {alarms}");
+    }
+    let without = object(&format!("{attack} --filter telescoping --json"));
+    assert_eq!((&without["moves_found"], &without["nameable"]), (&0.into(), &10.into()), "a fresh key in each game");
+    let shown = twiceshy(&format!("{attack} --filter telescoping"));
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.contains("telescoping has no frontier, so silent-probing learns nothing"), "{text}");
+    let other = object(&format!("attack --filter broom --adversary swap {FEW_GAMES} --json"));
+    assert!(other["moves_found"].is_null(), "it does not look for them");
 }
 
 #[test]

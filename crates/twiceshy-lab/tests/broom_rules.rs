@@ -98,6 +98,16 @@ fn a_back_yard_that_refuses_keys_reveals_which_keys_collide() {
     assert!(oracle.pool_rate > 0.1, "{}", oracle.pool_rate);
 }
 
+#[test]
+fn silent_collisions_are_forgotten_by_a_back_yard_and_not_by_a_second_level() {
+    let (keys, epsilon) = (500, 0.001);
+    let silent = |form, games| play(AdversaryName::SilentSiblings, keys, epsilon, games, options(keys, epsilon, form));
+    let (yard, levels) = (silent(BroomForm::BackYard, 40), silent(BroomForm::TwoLevels, 10));
+    let wrong = yard.nameable_wrong as f64 / yard.nameable as f64;
+    assert!(yard.nameable > 2_000 && wrong > 2.0 * epsilon, "back yard: {wrong} of {}", yard.nameable);
+    assert!(levels.nameable > 500 && levels.nameable_wrong == 0, "two levels: {}", levels.nameable_wrong);
+}
+
 /// A sliding window of keys in rising order, four replaced for each mistake. Returns phases, and ghosts per key at the
 /// end.
 fn rising(options: BroomOptions, keys: u64, mistakes: u64) -> (u64, f64) {

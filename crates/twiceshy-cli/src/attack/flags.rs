@@ -76,7 +76,7 @@ pub(super) struct Bounds {
     /// cyclic, swapping: c; the search tries c·v^j keys if j fingerprints of v values must agree [default: 2]
     #[arg(long, value_parser = numbers::fraction)]
     effort: Option<f64>,
-    /// cyclic, swapping, unfixable: the most look-ups in a game's search [default: 4194304]
+    /// cyclic, swapping, unfixable, silent-probing: the most look-ups in a game's search [default: 4194304]
     #[arg(long, value_parser = numbers::count::<u64>)]
     most_queries: Option<u64>,
     /// cyclic, swapping, unfixable: 2^s, b or k, the assumed number of functions [default: the filter's]
@@ -93,10 +93,10 @@ pub(super) struct Bounds {
 impl Bounds {
     /// The tactics from the flags. Fails if a bound applies to none of the adversaries.
     pub(super) fn tactics(&self, adversaries: &[AdversaryName]) -> anyhow::Result<Tactics> {
-        use AdversaryName::{Cyclic, Swapping, Unfixable};
+        use AdversaryName::{Cyclic, SilentProbing, Swapping, Unfixable};
         let owned: [(bool, &str, &[AdversaryName]); 5] = [
             (self.effort.is_some(), "--effort", &[Cyclic, Swapping]),
-            (self.most_queries.is_some(), "--most-queries", &[Cyclic, Swapping, Unfixable]),
+            (self.most_queries.is_some(), "--most-queries", &[Cyclic, Swapping, Unfixable, SilentProbing]),
             (self.functions.is_some(), "--functions", &[Cyclic, Swapping, Unfixable]),
             (self.most_suspects.is_some(), "--most-suspects", &[Unfixable]),
             (self.most_rounds.is_some(), "--most-rounds", &[Unfixable]),

@@ -116,6 +116,7 @@ impl Experiment for FireHose {
         }
         if size == Size::Paper {
             statements.extend([extension_is_worse(table, POWER_LAW), lowest_at(table, POWER_LAW, 20)]);
+            statements.push(broom_is_for_enemies(table));
         }
         statements
     }
@@ -187,6 +188,18 @@ fn after_twenty(table: &Table) -> Statement {
     )
     .every(vec![over("cyclic, s = 2").within(0.8, 1.25), over("swapping").above(1.0)])
     .because(forgetful)
+}
+
+/// In the memory that a broom filter begins with, a filter that never learns has remainders of four bits more.
+fn broom_is_for_enemies(table: &Table) -> Statement {
+    let over = |ratio| contest::ratio(table, at(ACTIVE_SET, ratio), "broom", "quotient, plain");
+    Statement::new(
+        "This project's: a broom filter is for hostile clients; on the active set, in the memory that it begins with, a filter that never \
+         learns errs less",
+        "false positives of broom, with remainders of 5 bits, over those of the plain quotient filter, in the typical trial: at least 2 \
+         at A/S 10, at least 8 at A/S 40",
+    )
+    .every(vec![over(10).above(2.0), over(40).above(8.0)])
 }
 
 fn extension_is_worse(table: &Table, stream: &str) -> Statement {

@@ -224,6 +224,17 @@ pub(super) fn pool_no_worse(own: &Table) -> Option<Evidence> {
     Some(pool.below(static_rate + margin(static_rate)))
 }
 
+/// The same at any ε, with a margin of a quarter of it: the share of wrong ones among all keys that it had to name in all games.
+///
+/// Keys of one game share a filter, but are wrong nearly independently: over 2,000 games the standard errors of these shares are
+/// those of independent keys, to the second digit. Where an adversary wins, its keys are wrong in pairs.
+pub(super) fn all_pools_no_worse(own: &Table) -> Option<Evidence> {
+    let static_rate = own.first("static_rate")?;
+    let label = format!("{}, all keys that it could name", label(own));
+    let share = Evidence::share(label, &own.sample("nameable_wrong"), &own.sample("nameable"));
+    Some(share.below(1.25 * static_rate))
+}
+
 /// That an adversary wins more than ε: the share of games won.
 pub(super) fn wins_more(own: &Table) -> Option<Evidence> {
     let static_rate = epsilon(own)?;

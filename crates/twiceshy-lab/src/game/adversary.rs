@@ -4,6 +4,7 @@ use super::GameError;
 use super::avoiders::Avoiders;
 use super::chain::Chain;
 use super::crash::Crash;
+use super::crowding::Crowding;
 use super::cyclic::Cyclic;
 use super::delete_reinsert::DeleteReinsert;
 use super::endless::Endless;
@@ -26,6 +27,8 @@ use super::seesaw::Seesaw;
 use super::siblings::Siblings;
 use super::siblings_ages::SiblingsAges;
 use super::siblings_frontier::SiblingsFrontier;
+use super::silent_probing::SilentProbing;
+use super::silent_siblings::SilentSiblings;
 use super::swap::Swap;
 use super::swapping::Swapping;
 use super::unfixable::Unfixable;
@@ -94,6 +97,12 @@ pub enum AdversaryName {
     Lottery,
     /// Collects mistakes across crashes and growth.
     Lives,
+    /// Keeps keys whose insertion moved the frontier.
+    SilentSiblings,
+    /// The same by answers alone.
+    SilentProbing,
+    /// Fills the back yard, and keeps keys whose insertion moved the frontier far.
+    Crowding,
 }
 
 /// Something that an adversary does, besides naming a key.
@@ -156,7 +165,7 @@ const ALL_BUT_BROOM_AND_PLAIN: &[Kind] =
 
 impl AdversaryName {
     /// All names.
-    pub const ALL: [AdversaryName; 25] = [
+    pub const ALL: [AdversaryName; 28] = [
         AdversaryName::Fresh,
         AdversaryName::Repeat,
         AdversaryName::Rounds,
@@ -182,6 +191,9 @@ impl AdversaryName {
         AdversaryName::Seesaw,
         AdversaryName::Lottery,
         AdversaryName::Lives,
+        AdversaryName::SilentSiblings,
+        AdversaryName::SilentProbing,
+        AdversaryName::Crowding,
     ];
 
     fn entry(self) -> Entry {
@@ -366,6 +378,27 @@ impl AdversaryName {
                 &[Move::Ask, Move::AwaitGrowth, Move::AwaitCrash],
                 ALL_BUT_BROOM,
             ),
+            AdversaryName::SilentSiblings => entry(
+                "silent-siblings",
+                "Is told where a broom filter's frontier is; keeps fresh keys whose insertion moved it, deletes the set, inserts all of them but one and names that one.",
+                &SilentSiblings,
+                CHANGES,
+                &[],
+            ),
+            AdversaryName::SilentProbing => entry(
+                "silent-probing",
+                "The same by answers alone: after each insertion and removal it asks a pool of keys that were right, and a new mistake means that the frontier has moved.",
+                &SilentProbing,
+                CHANGES,
+                &[],
+            ),
+            AdversaryName::Crowding => entry(
+                "crowding",
+                "Inserts mistakes until a broom filter counts as crowded; keeps fresh keys whose insertion then moves the frontier far, and names one as `silent-siblings` does.",
+                &Crowding,
+                CHANGES,
+                &[],
+            ),
         }
     }
 
@@ -408,13 +441,19 @@ impl AdversaryName {
             _ => listed(&losers),
         };
         let short = if self.searches() { " with short fingerprints" } else { "" };
-        format!("{} It {moves}. Beats {losers}{short}.", self.help())
+        let only = if self.needs_frontier() { "; without a frontier it names a fresh key" } else { "" };
+        format!("{} It {moves}{only}. Beats {losers}{short}.", self.help())
     }
 
     /// `true` if it searches for a key to name, and may give up. Then the [`Tactics`](super::Tactics) apply, and the
     /// report has the results of the search.
     pub fn searches(self) -> bool {
         matches!(self, AdversaryName::Cyclic | AdversaryName::Swapping | AdversaryName::Unfixable)
+    }
+
+    /// `true` if it looks for moves of a frontier. Against a filter without one it learns nothing, and names a fresh key.
+    pub fn needs_frontier(self) -> bool {
+        matches!(self, AdversaryName::SilentSiblings | AdversaryName::SilentProbing | AdversaryName::Crowding)
     }
 
     /// The adversary with this name.

@@ -1,16 +1,18 @@
 //! Tests that adversaries keep the rules and do what they document.
 
 use super::adversary::{AdversaryName, Move};
+use super::diary::Diary;
 use super::dispatch::Recipe;
 use super::named::Named;
 use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 use super::tactics::Tactics;
-use super::{Settings, run_many};
+use super::{Settings, run_against, run_many};
 use crate::workload::keys::Keys;
 use crate::workload::rng::Rng;
 use std::collections::HashSet;
 use twiceshy::Kind;
+use twiceshy::quotient::{BroomFilter, BroomForm};
 
 const KEYS: u64 = 96;
 
@@ -21,12 +23,24 @@ fn keys() -> Keys {
 /// Plays a game to its end. Returns the oracle, and what was named.
 fn played(filter: Kind, adversary: AdversaryName) -> (Oracle, Named) {
     let recipe = Recipe::named(filter, KEYS, 0.04).expect("a filter");
-    let mut oracle = Oracle::setup(&recipe, &keys(), Rng::new(1)).expect("room for all");
     let brief = Tactics { most_queries: 5_000, most_rounds: 100, ..Tactics::default() };
-    let mut notes = Notes::new(keys(), 0.04, recipe.anatomy, &brief, Rng::new(3));
-    let named = adversary.adversary().play(&mut oracle, &mut notes);
-    let named = named.unwrap_or_else(|error| panic!("{adversary} against {filter}: {error}"));
+    let (oracle, named, _) = played_against(&recipe, &brief, adversary, 1);
     (oracle, named)
+}
+
+/// The same against a filter from a recipe, with what the adversary has recorded.
+fn played_against(recipe: &Recipe, tactics: &Tactics, adversary: AdversaryName, seed: u64) -> (Oracle, Named, Diary) {
+    let mut oracle = Oracle::setup(recipe, &keys(), Rng::new(seed)).expect("room for all");
+    let mut notes = Notes::new(keys(), 0.04, recipe.anatomy, tactics, Rng::new(3));
+    let named = adversary.adversary().play(&mut oracle, &mut notes);
+    let named = named.unwrap_or_else(|error| panic!("{adversary}, seed {seed}: {error}"));
+    (oracle, named, notes.diary)
+}
+
+/// A broom filter with a back yard, whatever the width.
+fn with_yard(width: u32) -> Recipe {
+    let options = BroomFilter::with_slots(KEYS + 8, width).form(BroomForm::BackYard);
+    Recipe::broom(options, KEYS).expect("a filter")
 }
 
 /// How many of the initial keys are stored at the end.
@@ -203,4 +217,76 @@ fn families_are_mixed_as_each_adversary_documents() {
     assert_eq!(named.pool().len() as u64, KEYS + KEYS / 8 + 8 * (KEYS / 32) - KEYS * 3 / 4);
     let (oracle, named) = played(Kind::Telescoping, AdversaryName::Chain);
     assert!(oracle.counts().false_positives == 4 * (KEYS / 8) && !named.pool().is_empty());
+}
+
+#[test]
+fn silent_siblings_are_keys_that_moved_the_frontier_in_a_window_of_one_phase() {
+    for (recipe, form) in
+        [(with_yard(5), "a yard"), (Recipe::named(Kind::Broom, KEYS, 0.04).expect("a filter"), "levels")]
+    {
+        for seed in 0..5 {
+            let (oracle, named, _) = played_against(&recipe, &Tactics::default(), AdversaryName::SilentSiblings, seed);
+            let phase = oracle.phase().expect("a frontier");
+            assert_eq!((phase.ended, left(&oracle), oracle.room()), (1, 0, KEYS), "{form}, seed {seed}");
+            // Each moves 3 of 96 keys, in 35 % of a phase; some moves are paid later, with another key.
+            assert!((8..=12).contains(&named.pool().len()), "{form}, seed {seed}: {}", named.pool().len());
+        }
+    }
+}
+
+#[test]
+fn a_key_is_named_while_all_others_of_its_pool_are_stored() {
+    let recipe = Recipe::named(Kind::Quotient, KEYS, 0.3).expect("a filter");
+    let empty = Oracle::setup(&recipe, &Keys::new(KEYS, 1 << 40, 5).expect("few keys"), Rng::new(1));
+    let mut empty = empty.expect("room for all");
+    empty.delete_all(&keys().stored_keys().collect::<Vec<_>>()).expect("they are stored");
+    let pool: Vec<Key> = (0..70).map(|number| keys().absent(number)).collect();
+    let mut wrong = HashSet::new();
+    for key in &pool {
+        let mut oracle = empty.clone();
+        oracle.store(pool.iter().filter(|other| *other != key)).expect("there is room");
+        wrong.extend(oracle.is_false_positive(key).then_some(*key));
+    }
+    assert!((3..40).contains(&wrong.len()), "{}", wrong.len());
+    for seed in 0..20 {
+        let (mut oracle, named) = (empty.clone(), Named::each_beside_the_others(pool.clone()));
+        let outcome = named.decide(&mut oracle, &mut Rng::new(seed)).expect("the others have room");
+        assert_eq!((outcome.nameable, outcome.nameable_wrong), (70, wrong.len() as u64));
+        let drawn: Vec<&Key> = pool.iter().filter(|key| !oracle.holds(key)).collect();
+        assert_eq!((drawn.len(), outcome.wins), (1, u64::from(wrong.contains(drawn[0]))), "seed {seed}");
+    }
+}
+
+#[test]
+fn probing_sees_many_moves_of_the_frontier_and_none_that_there_were_not() {
+    let (recipe, mut sum) = (with_yard(6), Diary::default());
+    for seed in 0..12 {
+        let (oracle, _, diary) = played_against(&recipe, &Tactics::default(), AdversaryName::SilentProbing, seed);
+        sum.add(&diary);
+        let phase = oracle.phase().expect("a frontier");
+        assert!(phase.ended == 1 && phase.part < 0.5, "seed {seed}: {phase:?}");
+    }
+    let Diary { moves_found, moves_missed, false_alarms, .. } = sum;
+    let is_a_quarter = 4 * moves_found >= moves_found + moves_missed;
+    assert!(moves_found > 15 && is_a_quarter && false_alarms == 0, "{sum:?}");
+    let hasty = Tactics { most_queries: 1, ..Tactics::default() };
+    let (_, named, diary) = played_against(&recipe, &hasty, AdversaryName::SilentProbing, 1);
+    assert_eq!((named.pool().len(), diary.moves_found + diary.moves_missed), (1, 0), "it may not ask");
+}
+
+#[test]
+fn crowding_keeps_several_keys_where_a_yard_can_be_crowded_and_else_learns_nothing() {
+    let played = |form: BroomForm| {
+        let options = BroomFilter::options(500, 0.004).expect("a size that can be built").form(form);
+        let recipe = Recipe::broom(options, 500).expect("a size that can be built");
+        let (filter, adversary) = (Kind::Broom.into(), AdversaryName::Crowding);
+        let settings =
+            Settings { filter, adversary, keys: 500, epsilon: 0.004, phases: 0, games: 20, seed: 1, jobs: 2 };
+        run_against(&settings, &recipe, &|_| ()).expect("games")
+    };
+    let yard = played(BroomForm::BackYard);
+    assert!(yard.nameable >= 2 * yard.games && yard.refusals == 0, "{yard:?}");
+    assert!(yard.phases_at_end < 1.5, "{yard:?}");
+    let levels = played(BroomForm::TwoLevels);
+    assert_eq!(levels.nameable, levels.games, "a fresh key: {levels:?}");
 }

@@ -35,6 +35,7 @@ pub(super) struct Sought {
 }
 
 /// The phase of a filter whose keys take another hash function one by one.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Phase {
     /// How often all keys have moved on.
     pub(super) ended: u64,
@@ -170,9 +171,17 @@ impl Defender {
 
     /// The filter's phase. `None` if its keys keep their hash function.
     pub(super) fn phase(&self) -> Option<Phase> {
+        self.broom().map(|broom| Phase { ended: broom.phases(), part: broom.frontier().share() })
+    }
+
+    /// The number of keys beside the first level of a broom filter; `None` if it is another filter. Reads the whole filter.
+    pub(super) fn aside(&self) -> Option<u64> {
+        self.broom().map(|broom| broom.stats().second_level)
+    }
+
+    fn broom(&self) -> Option<&BroomFilter> {
         let Body::Ours(filter, _) = &self.body else { return None };
         let filter: &dyn std::any::Any = filter.filter();
-        let broom: &BroomFilter = filter.downcast_ref()?;
-        Some(Phase { ended: broom.phases(), part: broom.frontier().share() })
+        filter.downcast_ref()
     }
 }

@@ -23,6 +23,12 @@ pub(super) struct Diary {
     pub(super) rounds: u64,
     /// Games with fewer permutation rounds than in the paper.
     pub(super) rounds_cut: u64,
+    /// Silent moves of the frontier that `silent-probing` has seen.
+    pub(super) moves_found: u64,
+    /// Those that it has not seen.
+    pub(super) moves_missed: u64,
+    /// How often it took the frontier to have moved while it had not.
+    pub(super) false_alarms: u64,
 }
 
 impl Diary {
@@ -37,5 +43,8 @@ impl Diary {
         self.no_permutation += more.no_permutation;
         self.rounds += more.rounds;
         self.rounds_cut += more.rounds_cut;
+        self.moves_found += more.moves_found;
+        self.moves_missed += more.moves_missed;
+        self.false_alarms += more.false_alarms;
     }
 }

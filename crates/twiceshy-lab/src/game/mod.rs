@@ -12,6 +12,7 @@ mod chain;
 #[cfg(test)]
 mod conduct;
 mod crash;
+mod crowding;
 mod cyclic;
 mod defender;
 mod delete_reinsert;
@@ -43,6 +44,8 @@ mod shaped;
 mod siblings;
 mod siblings_ages;
 mod siblings_frontier;
+mod silent_probing;
+mod silent_siblings;
 mod stubborn;
 mod swap;
 mod swapping;
@@ -55,7 +58,7 @@ pub(crate) use oracle::Oracle;
 pub use oracle::Refusal;
 pub use report::Report;
 pub(crate) use rounds::in_rounds;
-pub use search::{Search, Suspects};
+pub use search::{Moves, Search, Suspects};
 pub use tactics::Tactics;
 
 use crate::replay::FilterName;

@@ -1,5 +1,6 @@
 //! The keys that an adversary names, and how many of them were wrong.
 
+use super::GameError;
 use super::oracle::{Key, Oracle};
 use crate::workload::rng::Rng;
 
@@ -8,32 +9,59 @@ use crate::workload::rng::Rng;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pool: Vec<Key>,
+    /// `true` if the other keys of the pool are stored before one is named.
+    beside_the_others: bool,
 }
 
 impl Named {
     /// One key only.
     pub(super) fn one(key: Key) -> Named {
-        Named { pool: vec![key] }
+        Named { pool: vec![key], beside_the_others: false }
     }
 
     /// Any of these keys; `otherwise` if there are none.
     pub(super) fn any_of(pool: Vec<Key>, otherwise: impl FnOnce() -> Key) -> Named {
-        if pool.is_empty() { Named::one(otherwise()) } else { Named { pool } }
+        if pool.is_empty() { Named::one(otherwise()) } else { Named { pool, beside_the_others: false } }
+    }
+
+    /// Any of these absent keys, of which there is at least one. The adversary inserts all others before it names it.
+    pub(super) fn each_beside_the_others(pool: Vec<Key>) -> Named {
+        Named { pool, beside_the_others: true }
     }
 
     /// Ends the game: whether the adversary won, and how many keys of the pool were wrong.
-    pub(super) fn decide(&self, oracle: &Oracle, rng: &mut Rng) -> Outcome {
+    pub(super) fn decide(&self, oracle: &mut Oracle, rng: &mut Rng) -> Result<Outcome, GameError> {
         let drawn = rng.below(self.pool.len() as u64) as usize;
         let nameable = self.pool.len() as u64;
-        let wrong = self.pool.iter().filter(|key| oracle.is_false_positive(key)).count() as u64;
+        let wrong = if self.beside_the_others {
+            let wrong = wrong_beside_the_others(oracle.clone(), &self.pool)?;
+            let others = self.pool.iter().enumerate().filter(|(at, _)| *at != drawn);
+            oracle.store(others.map(|(_, key)| key))?;
+            wrong
+        } else {
+            self.pool.iter().filter(|key| oracle.is_false_positive(key)).count() as u64
+        };
         let won = self.pool.get(drawn).is_some_and(|key| oracle.is_false_positive(key));
-        Outcome::new(u64::from(won), nameable, wrong)
+        Ok(Outcome::new(u64::from(won), nameable, wrong))
     }
 
     #[cfg(test)]
     pub(super) fn pool(&self) -> &[Key] {
         &self.pool
     }
+}
+
+/// How many of these keys are wrong if all others are stored: each on a copy of the game. Half of the keys are stored for
+/// all of the other half at once.
+fn wrong_beside_the_others(mut oracle: Oracle, keys: &[Key]) -> Result<u64, GameError> {
+    let (left, right) = keys.split_at(keys.len() / 2);
+    if left.is_empty() {
+        return Ok(right.iter().filter(|key| oracle.is_false_positive(key)).count() as u64);
+    }
+    let mut beside_right = oracle.clone();
+    beside_right.store(right)?;
+    oracle.store(left)?;
+    Ok(wrong_beside_the_others(beside_right, left)? + wrong_beside_the_others(oracle, right)?)
 }
 
 /// Sums of outcomes. All are whole numbers, so the order of adding does not matter.

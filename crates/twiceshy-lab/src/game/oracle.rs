@@ -70,7 +70,8 @@ fn lower(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 
 /// The adversary's only access to the filter. It can ask, insert and delete, see whether an insertion was refused, and
 /// wait until the filter's owner makes it grow or its process crashes. The filter's bits, its hash key, the remote, and
-/// whether the filter was rebuilt stay hidden behind the oracle.
+/// whether the filter was rebuilt stay hidden behind the oracle. Two things about a broom filter are told, to adversaries
+/// that say so: where its frontier is, and how many keys are beside its first level.
 #[derive(Clone)]
 pub(crate) struct Oracle {
     filter: Defender,
@@ -242,6 +243,11 @@ impl Oracle {
         self.capacity - self.set.len() as u64
     }
 
+    /// How many keys the set holds.
+    pub(super) fn stored(&self) -> u64 {
+        self.set.len() as u64
+    }
+
     /// `true` if a key is in the set. The adversary knows this from its own moves and the refusals.
     pub(super) fn holds(&self, key: &Key) -> bool {
         self.set.contains(key)
@@ -263,6 +269,11 @@ impl Oracle {
     /// The filter's position in its phases, if it has any.
     pub(super) fn phase(&self) -> Option<Phase> {
         self.filter.phase()
+    }
+
+    /// The number of keys beside the first level of a broom filter; `None` if it is another filter.
+    pub(super) fn aside(&self) -> Option<u64> {
+        self.filter.aside()
     }
 
     /// How many keys of a full set have taken another hash function: all for each finished phase, plus a part for the

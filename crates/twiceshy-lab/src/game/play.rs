@@ -124,7 +124,7 @@ impl Table<'_> {
 /// One game of one adversary.
 fn one(name: AdversaryName, mut oracle: Oracle, mut notes: Notes<'_>, mut rng: Rng) -> Result<Sum, GameError> {
     let (bits_at_start, moved_on_at_start) = (oracle.local_bits().into(), oracle.moved_on().into());
-    let outcome = name.adversary().play(&mut oracle, &mut notes)?.decide(&oracle, &mut rng);
+    let outcome = name.adversary().play(&mut oracle, &mut notes)?.decide(&mut oracle, &mut rng)?;
     Ok(Sum {
         outcome,
         counts: oracle.counts(),

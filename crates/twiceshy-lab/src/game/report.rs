@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::play::Sum;
-use super::search::Search;
+use super::search::{Moves, Search};
 use crate::interval::{Z95, wilson};
 use serde::Serialize;
 
@@ -80,6 +80,9 @@ pub struct Report {
     /// The results of the search, for an adversary that searches for a key that stays wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// What was found out about the frontier, for an adversary that reads it from answers.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<Moves>,
 }
 
 impl Report {
@@ -123,6 +126,7 @@ impl Report {
             phases_at_end: per_key(sum.moved_on_at_end),
             seed: settings.seed,
             search: Search::new(settings, &sum.diary),
+            moves: Moves::new(settings, &sum.diary),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The results of a search for keys that stay wrong.
+//! The results of a search: for keys that stay wrong, or for moves of a frontier.
 
 use super::diary::Diary;
 use super::{AdversaryName, Settings};
@@ -38,6 +38,27 @@ pub struct Suspects {
     pub rounds: u64,
     /// Games with fewer rounds than in the paper, because of their bound.
     pub rounds_cut: u64,
+}
+
+/// What an adversary that sees only answers has found out about a broom filter's frontier: sums over the games, compared
+/// with where the frontier was. All are 0 for a filter without a frontier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Moves {
+    /// Insertions of a key, with its removal, that moved the frontier, of which the adversary took notice.
+    pub moves_found: u64,
+    /// Those of which it did not.
+    pub moves_missed: u64,
+    /// Those that did not move the frontier, though the adversary thought so.
+    pub false_alarms: u64,
+}
+
+impl Moves {
+    pub(super) fn new(settings: &Settings, diary: &Diary) -> Option<Moves> {
+        let &Diary { moves_found, moves_missed, false_alarms, .. } = diary;
+        let probes = settings.adversary == AdversaryName::SilentProbing;
+        probes.then_some(Moves { moves_found, moves_missed, false_alarms })
+    }
 }
 
 impl Search {

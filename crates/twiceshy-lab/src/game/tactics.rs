@@ -14,7 +14,7 @@ use super::{ABSENT, GameError};
 pub struct Tactics {
     /// c: `cyclic` and `swapping` try c·v^j keys, where j fingerprints of v values each must agree (c/ε^j in 000's theorems).
     pub effort: f64,
-    /// The most look-ups in a game's search before a key is named. `unfixable` reduces its set accordingly; its
+    /// The most look-ups in a game's search before a key is named, also those of `silent-probing`. `unfixable` reduces its set accordingly; its
     /// permutation rounds have their own bound.
     pub most_queries: u64,
     /// j, the number of functions that must agree: 2^s for `cyclic`, b for `swapping`, k for `unfixable`. By default

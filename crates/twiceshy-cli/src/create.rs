@@ -1,6 +1,7 @@
 //! `twiceshy create`.
 
 use crate::guarded::{close, refusal};
+use crate::interrupted;
 use crate::output::{article, grouped, print, print_json, rate};
 use crate::place::Place;
 use crate::shared;
@@ -53,6 +54,7 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    interrupted::tell("it is not known whether the store was made: run it again".to_owned());
     let path = match &args.path {
         Place::Folder(path) => path,
         Place::Address(address) => {

@@ -297,11 +297,6 @@ pub(crate) fn set_of_keys(values: bool) -> Format {
     format
 }
 
-/// How many keys were dealt with before an error, for messages.
-pub(crate) fn done_before(keys: u64, done: &str) -> String {
-    format!("{} {done}, and then", counted(keys, "key"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -107,7 +107,7 @@ fn a_status_that_makes_no_sense_is_not_shown() {
         }
     }
     std::fs::remove_file(&path).expect("a file");
-    let why = bench.error("info s", b"");
+    let why = bench.error("info s --wait 0s", b"");
     assert!(why.contains("close it first") && !why.contains("status"), "{why}");
     #[cfg(unix)]
     {

@@ -227,5 +227,8 @@ fn a_mistake_is_unfixable_exactly_if_its_key_has_the_same_cell_in_every_placemen
             turned += u32::from(!unfixable && oracle.keys().len() > shape.buckets);
         }
     }
-    assert!(stuck > 1_000 && moved > 1_000 && turned > 100, "{stuck} stuck, {moved} moved, {turned} in tables past half");
+    assert!(
+        stuck > 1_000 && moved > 1_000 && turned > 100,
+        "{stuck} stuck, {moved} moved, {turned} in tables past half"
+    );
 }

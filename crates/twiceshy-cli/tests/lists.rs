@@ -99,7 +99,10 @@ fn bytes_after_an_archive_and_marks_within_a_list_are_warnings() {
     let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
     assert_eq!((output.status.code(), &report["new"]), (Some(0), &4.into()));
     let warnings = report["warnings"].to_string();
-    assert!(warnings.contains("list.gz, line 2 is the last of an archive with other bytes after its end"), "{warnings}");
+    assert!(
+        warnings.contains("list.gz, line 2 is the last of an archive with other bytes after its end"),
+        "{warnings}"
+    );
     assert!(warnings.contains("joined, line 2 begins with a byte-order mark"), "{warnings}");
     assert_eq!(bench.yes("query s -c", b"a.com\nb.com\nc.com\nd.com\n"), b"3\n");
 }

@@ -23,8 +23,8 @@ pub(crate) struct Args {
     /// The store's folder, which is created if it does not exist, or the address of a shared set
     #[arg(value_parser = Place::parser(), value_hint = ValueHint::AnyPath)]
     path: Place,
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or
-    /// broom; cuckoo and quotient do not learn from their mistakes
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, remembering, quotient, telescoping, telescoping-plain, extension
+    /// or broom; cuckoo and quotient do not learn from their mistakes
     #[arg(long, value_name = "KIND", default_value = "telescoping")]
     filter: Kind,
     /// The false-positive rate that the filter is built for [default: 1/256]

@@ -5,7 +5,9 @@ mod bench;
 use bench::Bench;
 use serde_json::Value;
 use std::io::Write as _;
-use std::process::{Child, Command, Stdio};
+#[cfg(unix)]
+use std::process::Command;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use twiceshy_store::{Guard, KEYS_FILE, RedbStore, STATUS_FILE, Status};
 

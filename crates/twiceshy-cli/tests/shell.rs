@@ -46,7 +46,7 @@ fn there_is_a_manual_page_for_every_command() {
 fn the_help_of_create_names_every_filter_that_it_makes() {
     let bench = Bench::new();
     let help = text(&bench.yes("create --help", b"")).split_whitespace().collect::<Vec<_>>().join(" ");
-    for (number, kind) in twiceshy::Kind::ALL.into_iter().enumerate() {
+    for (number, kind) in twiceshy::Kind::ALL.iter().enumerate() {
         let name = kind.name();
         assert!(
             help.contains(&format!(" {name},"))

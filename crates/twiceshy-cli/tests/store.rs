@@ -302,6 +302,7 @@ fn a_store_that_is_open_elsewhere_is_waited_for() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn many_queries_at_once_all_have_their_answer() {
     let bench = Bench::with_lines(&lines(0..40));
     let asked: String = (0..40).map(|number| format!("key {number}\n")).collect();

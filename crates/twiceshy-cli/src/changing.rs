@@ -1,6 +1,8 @@
 //! Shared by `insert` and `remove`: reads lines and applies them in chunks.
 
-use crate::lines::{Lines, done_before};
+use crate::interrupted;
+use crate::lines::Lines;
+use crate::output::{counted, grouped};
 use anyhow::Context;
 
 /// Keys per chunk. One chunk is one commit of the guard, so it is known which lines are stored after an error.
@@ -9,21 +11,47 @@ const KEYS_AT_ONCE: usize = 1_000;
 /// Bytes of lines per chunk. The last line may exceed it.
 const BYTES_AT_ONCE: usize = 4 << 20;
 
-/// Reads all lines and passes them on in chunks. After an error, the keys before it are still passed on, and the
-/// error says how many keys that is.
+/// What was done with keys, and what was the matter with those that it changed nothing about: "stored", "there before".
+type Words = (&'static str, &'static str);
+
+/// The keys that were dealt with so far.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Changed {
+    /// All of them.
+    pub(crate) keys: u64,
+    /// Those that were stored or removed.
+    pub(crate) changed: u64,
+}
+
+impl Changed {
+    fn words(self, (done, not): Words) -> String {
+        let Changed { keys, changed } = self;
+        let rest = if keys > changed { format!(" and {} {not}", grouped(keys - changed)) } else { String::new() };
+        format!("{} {done}{rest}", counted(changed, "key"))
+    }
+}
+
+/// Reads all lines and passes them on in chunks. `change` returns how many of its keys were new, or were there to be removed. After an error,
+/// the keys before it are still passed on, and the error says how many keys that is. So does an interruption.
 pub(crate) fn in_chunks<T>(
     lines: &mut Lines,
-    done: &str,
+    so_far: &mut Changed,
+    words: Words,
     parse: impl Fn(&[u8]) -> anyhow::Result<T>,
-    mut change: impl FnMut(Vec<T>) -> anyhow::Result<()>,
+    mut change: impl FnMut(Vec<T>) -> anyhow::Result<u64>,
 ) -> anyhow::Result<()> {
-    let mut changed = 0;
+    interrupted::tell(so_far.words(words));
     loop {
         let (chunk, read) = chunk(lines, &parse);
         let count = chunk.len() as u64;
-        change(chunk).with_context(|| done_before(changed, done))?;
-        changed += count;
-        if read.with_context(|| done_before(changed, done))? == Read::All {
+        let dealt_with = interrupted::during(|| {
+            so_far.changed += change(chunk)?;
+            so_far.keys += count;
+            Ok(so_far.words(words))
+        });
+        let before = || format!("{}, and then", so_far.words(words));
+        dealt_with.with_context(before)?;
+        if read.with_context(before)? == Read::All {
             return Ok(());
         }
     }

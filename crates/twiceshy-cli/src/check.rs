@@ -1,6 +1,7 @@
 //! `twiceshy check`.
 
-use crate::guarded::{self, Access, Done, refusal};
+use crate::guarded::{self, Access, Done, Wait, refusal};
+use crate::interrupted;
 use crate::numbers;
 use crate::output::{counted, print, print_json};
 use crate::place::Place;
@@ -38,6 +39,8 @@ pub(crate) struct Args {
     /// The false-positive rate of a store that has lost its state record [default: 1/256]
     #[arg(long, value_name = "E", requires = "repair", value_parser = numbers::rate)]
     fpr: Option<f64>,
+    #[command(flatten)]
+    wait: Wait,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -71,6 +74,9 @@ struct Report {
     warning: Option<String>,
 }
 
+/// How far a check came that was interrupted.
+const NOT_ENDED: &str = "the check had not ended, and has changed nothing";
+
 /// `true` if the store is in order.
 pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let started = Instant::now();
@@ -78,10 +84,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
         Place::Folder(path) => path,
         Place::Address(address) => {
             ensure!(!args.repair, "{address}: --repair is for a folder: check says what to do about a shared set");
+            interrupted::tell(NOT_ENDED.to_owned());
             return shared::check(address, args.json);
         }
     };
-    let Done { value, warning } = if args.repair { repair(args, path)? } else { check(path)? };
+    let how_far = if args.repair { "the repair had not ended: run it again" } else { NOT_ENDED };
+    interrupted::tell(how_far.to_owned());
+    let Done { value, warning } = if args.repair { repair(args, path)? } else { check(path, args.wait)? };
     let Findings { keys, wrong, repaired, lost } = value;
     let path = path.display().to_string();
     let seconds = started.elapsed().as_secs_f64();
@@ -96,8 +105,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     Ok(report.ok)
 }
 
-fn check(path: &Path) -> anyhow::Result<Done<Findings>> {
-    guarded::with(path, Access::Read, |guard| {
+fn check(path: &Path, wait: Wait) -> anyhow::Result<Done<Findings>> {
+    guarded::with(path, Access::Read(wait), |guard| {
         let found = || {
             let wrong = guard.check()?.problem();
             Ok(Findings { keys: count(guard)?, wrong, ..Findings::default() })
@@ -122,9 +131,10 @@ fn repair(args: &Args, path: &Path) -> anyhow::Result<Done<Findings>> {
     if let Some(rate) = args.fpr {
         options = options.false_positive_rate(rate);
     }
-    let done = options.repair_folder(path).map_err(|error| refusal(path, error))?;
+    let repair = || options.clone().repair_folder(path).map_err(|error| refusal(path, error));
+    let done = args.wait.until_free(repair)?;
     // The report of the repair must not get lost, whatever the check says.
-    let after = check(path).map_or_else(|error| Some(format!("{error:#}")), |checked| checked.value.wrong);
+    let after = check(path, args.wait).map_or_else(|error| Some(format!("{error:#}")), |checked| checked.value.wrong);
     let wrong = after.or_else(|| done.lost.first().cloned());
     let value = Findings { keys: done.keys, wrong, repaired: done.repaired, lost: done.lost };
     Ok(Done { value, warning: None })

@@ -1,6 +1,7 @@
 //! `twiceshy create`.
 
 use crate::guarded::{close, refusal};
+use crate::interrupted;
 use crate::output::{article, grouped, print, print_json, rate};
 use crate::place::Place;
 use crate::shared;
@@ -22,8 +23,8 @@ pub(crate) struct Args {
     /// The store's folder, which is created if it does not exist, or the address of a shared set
     #[arg(value_parser = Place::parser(), value_hint = ValueHint::AnyPath)]
     path: Place,
-    /// The filter: cuckoo, cyclic, swapping, cuckooing, quotient, telescoping, telescoping-plain, extension or
-    /// broom; cuckoo and quotient do not learn from their mistakes
+    /// The filter: cuckoo, cyclic, swapping, cuckooing, remembering, quotient, telescoping, telescoping-plain, extension
+    /// or broom; cuckoo and quotient do not learn from their mistakes
     #[arg(long, value_name = "KIND", default_value = "telescoping")]
     filter: Kind,
     /// The false-positive rate that the filter is built for [default: 1/256]
@@ -53,6 +54,7 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    interrupted::tell("it is not known whether the store was made: run it again".to_owned());
     let path = match &args.path {
         Place::Folder(path) => path,
         Place::Address(address) => {

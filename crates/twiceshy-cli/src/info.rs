@@ -1,6 +1,6 @@
 //! `twiceshy info`.
 
-use crate::guarded::{self, Access, Done, refusal};
+use crate::guarded::{self, Access, Done, InUse, Wait, exists, refusal};
 use crate::output::{columns, counted, grouped, print, print_json, rate};
 use crate::place::Place;
 use crate::shared;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::io;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use twiceshy_store::{KEYS_FILE, Kind, Options, RedbError, SNAPSHOT_FILE, STORE_FILE, Stats, Status};
+use twiceshy_store::{KEYS_FILE, Kind, Options, SNAPSHOT_FILE, STORE_FILE, Stats, Status};
 
 /// Describe a guarded store: its filter, the space it takes, and how it was opened. Changes nothing. If another process has the
 /// store open, prints the figures that this process has last written beside it.
@@ -22,6 +22,8 @@ pub(crate) struct Args {
     /// The store's folder, or the address of a shared set
     #[arg(value_name = "STORE", value_parser = Place::parser(), value_hint = ValueHint::AnyPath)]
     path: Place,
+    #[command(flatten)]
+    wait: Wait,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -85,25 +87,30 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Place::Folder(path) => path,
         Place::Address(address) => return shared::info(address, args.json),
     };
+    // A process that has written its figures need not be waited for.
+    let report = args.wait.until_free(|| report(path))?;
+    if args.json { print_json(&report) } else { print(&words(&report)) }
+}
+
+fn report(path: &Path) -> anyhow::Result<Report> {
     let opened = if path.join(KEYS_FILE).exists() { about_beside(path) } else { about(path) };
-    let report = match opened {
+    match opened {
         Ok(Done { value: About { filter, fpr, stats, open_seconds, complete }, warning }) => {
             let report = Report::new(path, filter, fpr, &stats)?;
-            Report { open_seconds: Some(open_seconds), warning, complete, ..report }
+            Ok(Report { open_seconds: Some(open_seconds), warning, complete, ..report })
         }
-        Err(error) if matches!(error.downcast_ref(), Some(RedbError::InUse(_))) => {
+        Err(error) if error.is::<InUse>() => {
             let status = status(path, error)?;
             let report = Report::new(path, status.filter, status.rate, &status.stats)?;
-            Report { running: Some(status.into()), ..report }
+            Ok(Report { running: Some(status.into()), ..report })
         }
-        Err(error) => return Err(error),
-    };
-    if args.json { print_json(&report) } else { print(&words(&report)) }
+        Err(error) => Err(error),
+    }
 }
 
 fn about(path: &Path) -> anyhow::Result<Done<About>> {
     let started = Instant::now();
-    guarded::with(path, Access::Read, |guard| {
+    guarded::with(path, Access::Read(Wait::NOT), |guard| {
         let about = || {
             guard.wait()?;
             let open_seconds = started.elapsed().as_secs_f64();
@@ -172,19 +179,6 @@ impl From<Status> for Running {
             stats: status.stats,
         }
     }
-}
-
-/// `true` if there is such a process.
-#[cfg(unix)]
-fn exists(pid: u32) -> Option<bool> {
-    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Some(false) };
-    // A process of someone else may not be signalled, but it is there.
-    Some(rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
-}
-
-#[cfg(not(unix))]
-fn exists(_: u32) -> Option<bool> {
-    None
 }
 
 /// The size of a file in bytes, 0 if it does not exist.

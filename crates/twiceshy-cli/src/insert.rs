@@ -1,6 +1,6 @@
 //! `twiceshy insert`.
 
-use crate::changing::in_chunks;
+use crate::changing::{Changed, in_chunks};
 use crate::guarded::{Access, Done};
 use crate::held::{self, Entry, Held};
 use crate::lines::{Inputs, Totals, set_of_keys};
@@ -58,21 +58,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut lines = args.inputs.lines("inserting", false, set_of_keys(args.values), &args.path)?;
     let parse = if args.values { key_and_value } else { key_alone };
-    let (mut begun, mut keys, mut new) = (false, 0, 0);
+    let (mut begun, mut stored) = (false, Changed::default());
     let worked = held::with(&args.path, Access::Write, |held| {
         begun = true;
         let longest = held.longest_key();
         let parse = |line: &[u8]| parse(line).and_then(|entry| not_too_long(entry, longest));
-        in_chunks(&mut lines, "stored", parse, |entries| {
-            let count = entries.len() as u64;
-            new += if args.values { held.insert_all(entries) } else { insert_absent(held, entries) }?;
-            keys += count;
-            Ok(())
+        in_chunks(&mut lines, &mut stored, ("stored", "there before"), parse, |entries| {
+            if args.values { held.insert_all(entries) } else { insert_absent(held, entries) }
         })
     });
     let warnings = lines.end();
     let totals = lines.totals();
     let path = args.path.to_string();
+    let Changed { keys, changed: new } = stored;
     let (were_there, seconds) = (keys - new, started.elapsed().as_secs_f64());
     let report = |warning, error| Report {
         path: path.clone(),

@@ -31,8 +31,8 @@ pub(crate) struct Inputs {
     /// follows a blank. With `--values` of `insert` and `remove`, only whole lines
     #[arg(long)]
     comments: bool,
-    /// Read hosts files: each line is an IP address and names, or one name, and each name is a key. Comments and the
-    /// usual names of the machine itself are left out: localhost, localhost.localdomain, local, broadcasthost,
+    /// Read hosts files: each line is an IP address and names, or one name, and each name is a key, in small letters and
+    /// without a dot at its end. Comments and the usual names of the machine itself are left out: localhost, localhost.localdomain, local, broadcasthost,
     /// ip6-localhost, ip6-loopback, ip6-localnet, ip6-mcastprefix, ip6-allnodes, ip6-allrouters, ip6-allhosts and 0.0.0.0
     #[arg(long)]
     hosts: bool,
@@ -295,11 +295,6 @@ pub(crate) fn set_of_keys(values: bool) -> Format {
     let mut format = Format::new(Purpose::Set);
     format.values = values;
     format
-}
-
-/// How many keys were dealt with before an error, for messages.
-pub(crate) fn done_before(keys: u64, done: &str) -> String {
-    format!("{} {done}, and then", counted(keys, "key"))
 }
 
 #[cfg(test)]

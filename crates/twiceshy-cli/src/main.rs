@@ -13,6 +13,7 @@ mod guarded;
 mod held;
 mod info;
 mod insert;
+mod interrupted;
 mod lab;
 mod lines;
 mod man;
@@ -44,7 +45,7 @@ A set that many processes share, in a database (the password is taken from PGPAS
   twiceshy create postgres://me@host/database#users
 
 Counts may be written as 1000000, 1,000,000, 1e6 or 1M, and rates as 0.001, 0.1%, 1e-3 or 1/1000. The exit status is that
-of grep: 0 for yes or done, 1 for no, 2 for an error.";
+of grep: 0 for yes or done, 1 for no, 2 for an error. A signal ends it with 128 and its number, and it says how far it came.";
 
 /// Membership filters that do not make the same mistake twice.
 #[derive(Parser)]
@@ -101,6 +102,9 @@ fn judging_negative_numbers(command: clap::Command) -> clap::Command {
 /// Exit status, as in grep: 0 for yes or done, 1 for no, 2 for an error.
 fn run(command: Command) -> u8 {
     let done = |()| true;
+    if !matches!(command, Command::Lab(_)) {
+        interrupted::watch();
+    }
     let outcome = match command {
         Command::Create(args) => create::run(&args).map(done),
         Command::Insert(args) => insert::run(&args).map(done),

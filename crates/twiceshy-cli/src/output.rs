@@ -5,6 +5,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Writes a text to standard output. A closed pipe is an error, not a panic.
@@ -88,6 +89,18 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// A path as a shell takes it, for commands that are copied from a message.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%=".contains(&byte);
+    // Otherwise it is a flag.
+    let text = if text.starts_with('-') { format!("./{text}") } else { text };
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// The article before a name.
 pub(crate) fn article(name: &str) -> &'static str {
     if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
@@ -137,6 +150,23 @@ mod tests {
     #[test]
     fn numbers_are_grouped_by_thousands() {
         assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_shell_takes_a_quoted_path_as_one_word_and_as_nothing_else() {
+        for (path, expected) in [
+            ("s", "s"),
+            ("/a/b-c_d.e", "/a/b-c_d.e"),
+            ("", "''"),
+            ("my store", "'my store'"),
+            ("-v", "./-v"),
+            ("$(rm x)`y`;&|", "'$(rm x)`y`;&|'"),
+            ("it's", r"'it'\''s'"),
+            ("~", "'~'"),
+            ("caf\u{e9}", "'caf\u{e9}'"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), expected);
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `twiceshy query`.
 
-use crate::guarded::{Access, Done};
+use crate::guarded::{Access, Done, Wait};
 use crate::held::{self, FilterCounts, Held};
+use crate::interrupted;
 use crate::lines::{Inputs, Lines, Totals};
 use crate::output::{CANNOT_WRITE, counted, warn};
 use crate::place::Place;
@@ -35,6 +36,8 @@ pub(crate) struct Args {
     /// Print only the number of selected keys
     #[arg(short, long)]
     count: bool,
+    #[command(flatten)]
+    wait: Wait,
     /// Print nothing, and stop at the first selected key: the exit status is the answer
     #[arg(short, long)]
     quiet: bool,
@@ -82,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<bool> {
     let form = args.form();
     let mut lines = args.inputs.lines("asking", form.prints_lines(), Format::new(Purpose::Queries), &args.path)?;
     let (mut begun, mut found, mut filter) = (None, Found::default(), None);
-    let worked = held::with(&args.path, Access::Query, |held| {
+    let worked = held::with(&args.path, Access::Query(args.wait), |held| {
         let selected = Selected::begin(BufWriter::new(io::stdout().lock()), form, &args.path.to_string());
         let selected = begun.insert(selected.context(CANNOT_WRITE)?);
         let asked = ask_all(args, held, &mut lines, selected, &mut found);
@@ -137,13 +140,17 @@ fn ask_all(
     let mut read = Ok(Read::Some);
     while matches!(read, Ok(Read::Some)) {
         read = asked.fill(lines, found);
-        let some = answer(args, held, &mut asked, selected, found)?;
+        let mut some = false;
+        interrupted::during(|| {
+            some = answer(args, held, &mut asked, selected, found)?;
+            // What is not a line of the output has time, and a progress bar may be on the screen.
+            if args.form().prints_lines() {
+                selected.flush().context(CANNOT_WRITE)?;
+            }
+            Ok(format!("{} asked for", counted(found.asked, "key")))
+        })?;
         if some && stops {
             return Ok(());
-        }
-        // What is not a line of the output has time, and a progress bar may be on the screen.
-        if asked.waits && args.form().prints_lines() {
-            selected.flush().context(CANNOT_WRITE)?;
         }
     }
     read.map(drop)
@@ -197,8 +204,6 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 struct Asked {
     queries: Vec<Query>,
     most: usize,
-    /// `true` if the next line has yet to come.
-    waits: bool,
 }
 
 struct Query {
@@ -215,17 +220,15 @@ enum Read {
 
 impl Asked {
     fn new(most: usize) -> Asked {
-        Asked { queries: Vec::new(), most, waits: false }
+        Asked { queries: Vec::new(), most }
     }
 
     /// Waits for one key, and reads those that need not be waited for. After an error, the keys before it are there.
     fn fill(&mut self, lines: &mut Lines, found: &Found) -> anyhow::Result<Read> {
         let mut bytes = 0;
-        self.waits = false;
         while self.queries.len() < self.most && bytes < BYTES_AT_ONCE {
             let key = if self.queries.is_empty() { lines.next()? } else { lines.next_at_hand()? };
             let Some(key) = key.map(<[u8]>::to_vec) else {
-                self.waits = true;
                 return Ok(if self.queries.is_empty() { Read::All } else { Read::Some });
             };
             bytes += key.len();

@@ -1,6 +1,6 @@
 //! `twiceshy remove`.
 
-use crate::changing::in_chunks;
+use crate::changing::{Changed, in_chunks};
 use crate::guarded::{Access, Done};
 use crate::held;
 use crate::lines::{Inputs, Totals, set_of_keys};
@@ -52,25 +52,22 @@ struct Report {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut lines = args.inputs.lines("removing", false, set_of_keys(args.values), &args.path)?;
-    let (mut begun, mut dealt_with, mut removed) = (false, 0, 0);
+    let (mut begun, mut gone) = (false, Changed::default());
     let worked = held::with(&args.path, Access::Write, |held| {
         begun = true;
         in_chunks(
             &mut lines,
-            "removed",
+            &mut gone,
+            ("removed", "not there"),
             |line| Ok(if args.values { before_tab(line) } else { line }.to_vec()),
-            |keys| {
-                let count = keys.len() as u64;
-                removed += held.remove_all(keys)?;
-                dealt_with += count;
-                Ok(())
-            },
+            |keys| held.remove_all(keys),
         )
     });
     let warnings = lines.end();
     let totals = lines.totals();
     let path = args.path.to_string();
-    let (keys, were_absent, seconds) = (dealt_with, dealt_with - removed, started.elapsed().as_secs_f64());
+    let Changed { keys, changed: removed } = gone;
+    let (were_absent, seconds) = (keys - removed, started.elapsed().as_secs_f64());
     let report = |warning, error| Report {
         path: path.clone(),
         keys,

@@ -267,7 +267,8 @@ fn words(report: &Report) -> String {
         row("  on first-time queries", rate(report.first_time_fpr)),
         row("false positives", grouped(report.false_positives)),
         row("  per key that was ever wrong", format!("{:.2}", report.regret)),
-        row("  that could not be fixed", grouped(report.unfixable)),
+        row("  that no report can fix", grouped(report.unfixable)),
+        row("  that one report did not fix", grouped(report.still_present)),
         row("rebuilds", grouped(report.rebuilds)),
         row("look-ups per second, one thread", grouped(report.lookups_per_second as u64)),
     ];

@@ -1,16 +1,13 @@
 //! Temporary folders that are deleted when the command ends or is interrupted.
 
+use crate::interrupted;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 /// The folders that exist now.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-static WATCH: Once = Once::new();
-
-/// The exit status after an interruption.
-const INTERRUPTED: i32 = 130;
 
 /// A new temporary folder, in `beneath` if given. It is deleted with its contents.
 pub(crate) fn folder(beneath: Option<&Path>) -> anyhow::Result<TempDir> {
@@ -22,14 +19,9 @@ pub(crate) fn folder(beneath: Option<&Path>) -> anyhow::Result<TempDir> {
     let made =
         made.with_context(|| format!("cannot make a folder in {}: make room, or name another", place().display()))?;
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(made.path().to_owned());
-    // Without a signal handler, an interruption leaves the folder behind.
-    WATCH.call_once(|| drop(ctrlc::set_handler(interrupted)));
+    // Otherwise an interruption leaves the folder behind.
+    interrupted::watch();
     Ok(made)
-}
-
-fn interrupted() {
-    delete_all();
-    std::process::exit(INTERRUPTED);
 }
 
 /// Deletes all temporary folders, before the process ends without unwinding.

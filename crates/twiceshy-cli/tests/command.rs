@@ -42,6 +42,7 @@ fn the_report_has_every_promised_name_for_every_filter() {
         "distinct_queries",
         "false_positives",
         "unfixable",
+        "still_present",
         "rebuilds",
         "remote_reads",
         "remote_keys_read",
@@ -88,6 +89,23 @@ fn the_report_has_every_promised_name_for_every_filter() {
         assert!(number("bits_per_key") > 8.0 && number("lookups_per_second") > 0.0, "{filter}");
         assert!(number("regret") >= 1.0 && number("first_time_fpr") > 0.0, "{filter}");
     }
+}
+
+#[test]
+fn a_replay_counts_what_no_report_can_fix_and_what_one_report_did_not() {
+    // Two tables of n cells for n keys: some n^(2/3) keys have one possible cell.
+    let stuck = "--filter cuckooing --tables 2 --cells-per-bucket 1 --load 0.5 --cells 4096 --bits 4 --trials 2 --per-key 20 --seed 2";
+    let counts = |arguments: &str| {
+        let report = json(arguments);
+        ["unfixable", "still_present", "false_positives"].map(|name| report[name].as_u64().expect("a count"))
+    };
+    let [unfixable, _, mistakes] = counts(stuck);
+    assert!(unfixable > 1_000 && unfixable < mistakes, "{unfixable} of {mistakes}");
+    // In other shapes a walk that comes back proves nothing.
+    let [unfixable, still_present, _] = counts(&stuck.replace("--tables 2", "--tables 3").replace("0.5", "0.88"));
+    assert!(unfixable < still_present, "{unfixable} and {still_present}");
+    let text = String::from_utf8(twiceshy(&format!("replay {stuck}")).stdout).expect("text");
+    assert!(text.contains("  that no report can fix") && text.contains("  that one report did not fix"), "{text}");
 }
 
 #[test]

@@ -81,6 +81,33 @@ fn a_list_in_any_form_is_the_same_set_from_a_file_and_from_a_pipe() {
 }
 
 #[test]
+fn a_name_of_a_hosts_file_is_blocked_however_it_is_written_there() {
+    let bench = Bench::new();
+    bench.yes("create s", b"");
+    bench.yes("insert s --hosts", b"0.0.0.0 ADS.example tracker.example.\n");
+    assert_eq!(bench.yes("query s", b"ads.example\ntracker.example\n"), b"ads.example\ntracker.example\n");
+    assert_eq!(bench.yes("query s --hosts", b"127.0.0.1 Tracker.Example\n"), b"tracker.example\n");
+}
+
+#[test]
+fn bytes_after_an_archive_and_marks_within_a_list_are_warnings() {
+    let bench = Bench::new();
+    bench.yes("create s", b"");
+    bench.file("list.gz", &[gzip(b"a.com\nb.com\n"), b"\0\0junk".to_vec()].concat());
+    bench.file("joined", b"\xEF\xBB\xBFc.com\n\xEF\xBB\xBFd.com\n");
+    let output = bench.run("insert s list.gz joined --json", b"");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!((output.status.code(), &report["new"]), (Some(0), &4.into()));
+    let warnings = report["warnings"].to_string();
+    assert!(
+        warnings.contains("list.gz, line 2 is the last of an archive with other bytes after its end"),
+        "{warnings}"
+    );
+    assert!(warnings.contains("joined, line 2 begins with a byte-order mark"), "{warnings}");
+    assert_eq!(bench.yes("query s -c", b"a.com\nb.com\nc.com\nd.com\n"), b"3\n");
+}
+
+#[test]
 fn what_is_skipped_is_counted() {
     let bench = Bench::new();
     bench.yes("create s", b"");

@@ -418,6 +418,23 @@ fn a_check_finds_a_damaged_snapshot_and_a_damaged_log() {
 }
 
 #[test]
+fn a_set_in_redis_needs_no_level_and_says_which_one_it_has() {
+    if !RedisServer::is_installed() {
+        return servers::skip("redis-server");
+    }
+    let (server, bench) = (RedisServer::start("").expect("a server"), Bench::new());
+    let address = server.address();
+    let made = bench.json(&format!("create {address}#first"), b"");
+    assert_eq!((&made["level"], &made["lease_seconds"]), (&"within".into(), &2.0.into()), "{made}");
+    let said = String::from_utf8(bench.yes(&format!("create {address}#second"), b"")).expect("text");
+    assert!(said.contains("a new shared set, exact after 2 s, "), "{said}");
+    for exact in ["--level exact", "--lease 2s"] {
+        let why = bench.error(&format!("create {address}#third {exact}"), b"");
+        assert!(why.contains("cannot be exact") && why.contains("within:2s"), "{why}");
+    }
+}
+
+#[test]
 fn a_check_compares_the_values_in_redis_with_the_index() {
     if !RedisServer::is_installed() {
         return servers::skip("redis-server");

@@ -43,6 +43,22 @@ fn there_is_a_manual_page_for_every_command() {
 }
 
 #[test]
+fn the_help_of_create_names_every_filter_that_it_makes() {
+    let bench = Bench::new();
+    let help = text(&bench.yes("create --help", b"")).split_whitespace().collect::<Vec<_>>().join(" ");
+    for (number, kind) in twiceshy::Kind::ALL.iter().enumerate() {
+        let name = kind.name();
+        assert!(
+            help.contains(&format!(" {name},"))
+                || help.contains(&format!(" {name} or"))
+                || help.contains(&format!(" {name};")),
+            "{name}: {help}"
+        );
+        bench.yes(&format!("create s{number} --filter {name}"), b"");
+    }
+}
+
+#[test]
 fn numbers_may_be_written_as_people_write_them() {
     let bench = Bench::with_lines(b"a\n");
     assert_eq!(bench.yes("query s --count --max-line 1K", b"a\n"), b"1\n");

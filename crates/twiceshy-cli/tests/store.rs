@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::ops::Bound;
 use std::path::Path;
-use twiceshy_store::{Change, Durability, Guard, RedbStore, SNAPSHOT_FILE, STORE_FILE, Space, Store};
+use std::time::{Duration, Instant};
+use twiceshy_store::{Change, Durability, Guard, RedbStore, SNAPSHOT_FILE, STATUS_FILE, STORE_FILE, Space, Store};
 
 fn number(report: &Value, name: &str) -> f64 {
     report[name].as_f64().unwrap_or_else(|| panic!("no number {name} in {report}"))
@@ -262,13 +263,84 @@ fn a_store_that_cannot_be_made_leaves_nothing_behind() {
 fn a_store_that_is_open_elsewhere_is_refused_with_a_reason() {
     let bench = Bench::with_lines(b"a\n");
     let guard = Guard::open(bench.path("s")).expect("the store");
-    for command in ["insert s", "remove s", "query s", "check s", "create s"] {
+    guard.wait().and_then(|()| guard.save()).expect("a folder");
+    let here = format!("s is open in the process {}: close it first", std::process::id());
+    for command in
+        ["insert s", "remove s", "query s --wait 0s", "check s --wait 0s", "check s --repair --wait 0s", "create s"]
+    {
         let why = bench.error(command, b"a\n");
-        assert!(why.contains("open") && why.contains("close it first"), "{command}: {why}");
+        assert!(why.contains(&here), "{command}: {why}");
         assert_eq!(why.lines().count(), 1, "{why}");
     }
     guard.close().expect("closed");
     assert_eq!(bench.yes("query s", b"a\n"), b"a\n");
+}
+
+#[test]
+fn a_store_that_is_open_elsewhere_is_waited_for() {
+    let bench = Bench::with_lines(b"a\n");
+    let guard = Guard::open(bench.path("s")).expect("the store");
+    let begun = Instant::now();
+    bench.error("query s --wait 300ms", b"a\n");
+    assert!(begun.elapsed() >= Duration::from_millis(300), "{:?}", begun.elapsed());
+    // Without its figures nothing is known of the process that has it.
+    guard.wait().and_then(|()| guard.save()).expect("a folder");
+    std::fs::remove_file(bench.path("s").join(STATUS_FILE)).expect("a file");
+    assert!(bench.error("info s --wait 0s", b"").contains("s is open in another process"));
+    let commands = ["query s", "info s", "check s"];
+    let waiting = commands.map(|command| {
+        let mut child = bench.command(command).spawn().expect("the command starts");
+        child.stdin.take().expect("an input").write_all(b"a\n").expect("it waits");
+        child
+    });
+    std::thread::sleep(Duration::from_millis(700));
+    guard.close().expect("closed");
+    for (command, child) in commands.iter().zip(waiting) {
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn many_queries_at_once_all_have_their_answer() {
+    let bench = Bench::with_lines(&lines(0..40));
+    let asked: String = (0..40).map(|number| format!("key {number}\n")).collect();
+    bench.file("asked", asked.as_bytes());
+    let line = "xargs -P4 -d '\\n' -n1 \"$0\" query s --key < asked | sort | uniq | wc -l";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", line, env!("CARGO_BIN_EXE_twiceshy")]).current_dir(bench.path(""));
+    let output = shell.output().expect("a shell");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "40", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_command_in_an_error_can_be_given_to_a_shell() {
+    let bench = Bench::new();
+    for (folder, quoted) in [("my store", "'my store'"), ("it's; echo $HOME", r"'it'\''s; echo $HOME'")] {
+        let run = |command: &str| {
+            let output = bench.command(command).arg(folder).output().expect("it runs");
+            String::from_utf8_lossy(&output.stderr).into_owned()
+        };
+        let why = run("info");
+        assert!(why.contains(&format!("`twiceshy create {quoted}`")), "{why}");
+        run("create");
+        let why = run("create");
+        assert!(why.contains(&format!("`twiceshy insert {quoted}`")), "{why}");
+    }
+}
+
+#[test]
+fn keys_that_were_there_before_are_not_counted_as_stored() {
+    let bench = Bench::with_lines(&lines(0..1000));
+    let with_values: Vec<u8> = (990..1_003).flat_map(|number| format!("key {number}\tv\n").into_bytes()).collect();
+    let why = bench.error("insert s --values", &[with_values, b"no value\n".to_vec()].concat());
+    assert!(
+        why.starts_with("twiceshy: 3 keys stored and 10 there before, and then: standard input, line 14: "),
+        "{why}"
+    );
+    let why = bench.error("remove s --max-line 8", b"key 1\nkey x\nkey 12345\n");
+    assert!(why.starts_with("twiceshy: 1 key removed and 1 not there, and then: "), "{why}");
 }
 
 #[test]

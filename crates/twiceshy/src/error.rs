@@ -51,7 +51,9 @@ pub struct StalePlan;
 #[non_exhaustive]
 pub enum Error {
     /// There is no room for one more key, or for all keys in a new table.
-    #[error("{keys} keys do not fit into {cells} cells: grow the filter")]
+    #[error(
+        "no room for more than {keys} keys in {cells} cells: build a larger filter from all keys, or, if it has a remote, grow it"
+    )]
     Full {
         /// The keys that the filter holds.
         keys: u64,

@@ -80,8 +80,8 @@ pub enum Adapted {
     Fixed,
     /// This call did not fix it; a later one may or may not. Do not loop.
     StillPresent,
-    /// This filter cannot fix it: the query and a stored key agree in everything that could distinguish them, or the filter
-    /// does not adapt.
+    /// No state of this filter fixes it: the query and a stored key agree in everything that could distinguish them, the stored
+    /// key has no other cell that it could move to, or the filter does not adapt. Another hash key may.
     Unfixable,
     /// The query is a stored key; nothing changed.
     Stored,

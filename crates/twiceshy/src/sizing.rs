@@ -7,6 +7,10 @@ use crate::packed::PackedCells;
 /// The allowed widths of a cell.
 pub(crate) const WIDTHS: std::ops::RangeInclusive<u32> = 2..=PackedCells::MAX_WIDTH;
 
+/// The widths for a wanted rate where an insertion must know whose fingerprint it moves. In narrower cells most fingerprints may be those of
+/// many keys: an insertion then reads up to thousands of them, seconds on a slow store, and a table may be full at 40 % load.
+pub(crate) const OWNED_WIDTHS: std::ops::RangeInclusive<u32> = 4..=PackedCells::MAX_WIDTH;
+
 /// The most keys that a filter is built for.
 const MOST_KEYS: u64 = 1 << 35;
 

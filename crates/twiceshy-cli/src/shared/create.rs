@@ -6,8 +6,11 @@ use crate::output::{article, counted, grouped, print, print_json, rate};
 use anyhow::bail;
 use serde::Serialize;
 use std::time::Duration;
-use twiceshy_shared::{Blocking, Level, Set, Survey};
+use twiceshy_shared::{Blocking, Level, Promise, Set, Survey};
 use twiceshy_store::Kind;
+
+/// The level of a set in an engine that cannot be exact.
+const WITHIN: Level = Level::Within(Duration::from_secs(2));
 
 /// What only a shared set has.
 #[derive(clap::Args)]
@@ -17,7 +20,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", value_parser = crate::numbers::count::<u32>)]
     shards: Option<u32>,
     /// Of a shared set: what it promises. With `exact`, no process denies a key that was inserted before. With `within:2s`, it may be
-    /// denied for that time, and insertions do not wait for other processes; Redis can only do that [default: exact]
+    /// denied for that time, and insertions do not wait for other processes; Redis can only do that [default: exact; within:2s in Redis]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     level: Option<Level>,
     /// Of an exact shared set: how long a process may answer after it has heard from the database, and how long an insertion waits for
@@ -86,10 +89,12 @@ pub(crate) fn run(
     let mut set = Set::new().filter(kind).shards(flags.shards.unwrap_or(1));
     set = fpr.map_or(set, |fpr| set.false_positive_rate(fpr));
     set = if keys > 0 { set.expected_keys(keys) } else { set };
-    set = flags.level.map_or(set, |level| set.level(level));
+    let engine = address.engine()?;
+    // A lease asks for an exact set.
+    let weaker = (engine.promise() == Promise::Within && flags.lease.is_none()).then_some(WITHIN);
+    set = flags.level.or(weaker).map_or(set, |level| set.level(level));
     set = flags.lease.map_or(set, |lease| set.lease(lease));
     set = if flags.beside { set.beside() } else { set };
-    let engine = address.engine()?;
     Blocking::create_with(&set, engine.clone()).map_err(|error| address.refusal(error))?;
     let survey = Blocking::survey(engine).map_err(|error| address.refusal(error))?;
     let report = Report::new(address, &survey);

@@ -6,18 +6,14 @@ use crate::held::{Entry, FilterCounts, Held};
 use crate::output::warn;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use twiceshy_shared::{Blocking, Error, Opening, Stats};
 
-/// The exit status after an interruption.
-const INTERRUPTED: i32 = 130;
-
 /// The sets that this process is a member of.
 static JOINED: Mutex<Vec<Blocking>> = Mutex::new(Vec::new());
-static WATCH: Once = Once::new();
 
-/// `true` as soon as the process was interrupted: it ends with [`INTERRUPTED`], whatever the work returns then.
+/// `true` as soon as the process was interrupted: that ends it, whatever the work returns then.
 static STOPPING: AtomicBool = AtomicBool::new(false);
 
 /// A set, joined.
@@ -32,8 +28,6 @@ struct Joined<'a> {
 pub(crate) fn with<T>(address: &Address, work: impl FnOnce(&dyn Held) -> anyhow::Result<T>) -> anyhow::Result<Done<T>> {
     let engine = address.engine()?;
     let longest_key = engine.longest_key();
-    // Without a signal handler, an interruption costs others the time of a lease. It must be there before others see this member.
-    WATCH.call_once(|| drop(ctrlc::set_handler(interrupted)));
     let guard = {
         let mut joined = JOINED.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = Blocking::open_with(Opening::new(), engine).map_err(|error| address.refusal(error))?;
@@ -42,7 +36,7 @@ pub(crate) fn with<T>(address: &Address, work: impl FnOnce(&dyn Held) -> anyhow:
     };
     let joined = Joined { address, guard, longest_key };
     let worked = work(&joined);
-    // The handler leaves the set under the work, which then fails. It ends the process itself.
+    // An interruption leaves the set under the work, which then fails. It ends the process itself.
     while STOPPING.load(Ordering::Acquire) {
         std::thread::park();
     }
@@ -61,7 +55,8 @@ pub(crate) fn with<T>(address: &Address, work: impl FnOnce(&dyn Held) -> anyhow:
 /// user waiting.
 const PATIENCE: u32 = 30;
 
-fn interrupted() {
+/// Leaves all sets, before the process ends. Otherwise an interruption costs others the time of a lease.
+pub(crate) fn leave() {
     STOPPING.store(true, Ordering::Release);
     for _ in 0..PATIENCE {
         if let Ok(mut joined) = JOINED.try_lock() {
@@ -73,7 +68,6 @@ fn interrupted() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    std::process::exit(INTERRUPTED);
 }
 
 impl Joined<'_> {

@@ -11,4 +11,4 @@ pub(crate) use address::Address;
 pub(crate) use check::run as check;
 pub(crate) use create::{Flags, run as create};
 pub(crate) use info::run as info;
-pub(crate) use joined::with;
+pub(crate) use joined::{leave, with};

@@ -7,7 +7,7 @@ pub(super) const START: usize = 512;
 /// The longest mark at the very start of a file. Only that of tar is further back.
 const LONGEST_MARK: usize = 10;
 
-/// The mark of a byte order, which some editors put before UTF-8 text. It is stripped line by line.
+/// The mark of a byte order, which some editors put before UTF-8 text. It is stripped from the first line.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A kind of input that is refused: its name, and what to do instead.

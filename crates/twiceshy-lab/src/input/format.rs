@@ -18,8 +18,7 @@ pub enum Purpose {
 /// How a line becomes a key.
 ///
 /// The end of a line is `\n`; one `\r` before it, or at the end of the input, is stripped too. So is a byte-order mark
-/// at the start of a line: joined files have it in the middle. A line without bytes is
-/// skipped and counted. Every other line is a key, byte for byte, unless an option says otherwise.
+/// at the start of the first line. A line without bytes is skipped and counted. Every other line is a key, byte for byte, unless an option says otherwise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Format {
@@ -31,8 +30,8 @@ pub struct Format {
     /// `#` that follows a blank, with the blanks before it. With `values`, only whole lines are comments, since a value
     /// may start with `#`.
     pub comments: bool,
-    /// `true` if the input is a hosts file: a line is an IP address and names, and each name is a key. A name alone on
-    /// its line is a key too. A `#` anywhere begins a comment. Names of the machine itself, such as `localhost`, and
+    /// `true` if the input is a hosts file: a line is an IP address and names, and each name is a key, in small
+    /// letters and without a dot at its end: such names are the same. A name alone on its line is a key too. A `#` anywhere begins a comment. Names of the machine itself, such as `localhost`, and
     /// addresses without a name are skipped and counted.
     pub hosts: bool,
     /// `true` if a key ends at the first tab of its line and a value follows. The reader returns the whole line; only

@@ -1,5 +1,6 @@
 //! What looks wrong about a single line.
 
+use super::foreign::BYTE_ORDER_MARK;
 use super::format::{Format, Purpose};
 use super::hosts;
 use super::oddities::Oddity;
@@ -15,6 +16,9 @@ pub(super) fn inspect(line: &[u8], format: &Format, mut found: impl FnMut(Oddity
     }
     if format.purpose != Purpose::Trace && !format.values && hosts::is_entry(line) {
         found(Oddity::HostsLine);
+    }
+    if key.starts_with(BYTE_ORDER_MARK) {
+        found(Oddity::Mark);
     }
     if format.values && key.is_empty() {
         found(Oddity::EmptyKey);

@@ -7,6 +7,7 @@
 mod error;
 mod foreign;
 mod format;
+mod gzip_members;
 mod hosts;
 mod inspect;
 mod oddities;

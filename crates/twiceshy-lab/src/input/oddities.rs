@@ -17,10 +17,12 @@ pub(super) enum Oddity {
     Binary,
     Syntax,
     Empty,
+    Mark,
+    AfterTheEnd,
 }
 
 impl Oddity {
-    const ALL: [Oddity; 11] = [
+    const ALL: [Oddity; 13] = [
         Oddity::CarriageReturn,
         Oddity::Comment,
         Oddity::HostsLine,
@@ -32,6 +34,8 @@ impl Oddity {
         Oddity::Binary,
         Oddity::Syntax,
         Oddity::Empty,
+        Oddity::Mark,
+        Oddity::AfterTheEnd,
     ];
 
     /// What one line does, and what several do.
@@ -57,6 +61,11 @@ impl Oddity {
                 "look like HTML, rules of an ad blocker, or comments",
             ],
             Oddity::Empty => ["is empty and was skipped", "are empty and were skipped"],
+            Oddity::Mark => ["begins with a byte-order mark", "begin with a byte-order mark"],
+            Oddity::AfterTheEnd => [
+                "is the last of an archive with other bytes after its end",
+                "are the last of archives with other bytes after their ends",
+            ],
         }
     }
 
@@ -82,6 +91,8 @@ impl Oddity {
             Oddity::Binary => "check that this is a text file with one key per line",
             Oddity::Syntax => "it is the key as it stands; get the plain list, or turn it into one key per line first",
             Oddity::Empty => "if you mean the empty key, give it with --key ''",
+            Oddity::Mark => "it is part of the key; a mark is left out only at the start of a file",
+            Oddity::AfterTheEnd => "they were left out; if keys are missing, fetch the archive or make it again",
         }
     }
 }

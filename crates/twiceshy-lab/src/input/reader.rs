@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::InputError;
 use super::foreign::{self, BYTE_ORDER_MARK};
@@ -16,7 +18,7 @@ const SHOWN: usize = 40;
 
 /// Reads the keys of one input after another. Only one line is in memory.
 ///
-/// An input that starts like a gzip, xz or zstd archive is unpacked. A byte-order mark at the start of a line is
+/// An input that starts like a gzip, xz or zstd archive is unpacked. A byte-order mark at the start of its first line is
 /// stripped; UTF-16 text and archives of other kinds are refused.
 ///
 /// ```
@@ -67,6 +69,8 @@ struct Source {
     name: String,
     packing: Packing,
     reader: Unpacked,
+    /// `true` once the end of an archive has been read that has other bytes after it.
+    has_more: Arc<AtomicBool>,
     lines: u64,
 }
 
@@ -99,12 +103,12 @@ impl KeyReader {
 
     /// The same with an input whose first bytes were looked at before.
     pub(crate) fn open_unpacked(&mut self, name: String, contents: Contents) -> Result<(), InputError> {
-        let Contents { packing, start, reader } = contents;
+        let Contents { packing, start, reader, has_more } = contents;
         (self.source, self.names) = (None, None);
         if let Some((what, remedy)) = foreign::foreign(&start) {
             return Err(InputError::Foreign { name, what, remedy });
         }
-        self.source = Some(Source { name, packing, reader, lines: 0 });
+        self.source = Some(Source { name, packing, reader, has_more, lines: 0 });
         Ok(())
     }
 
@@ -160,6 +164,9 @@ impl KeyReader {
             }
             let Some(source) = self.source.as_mut().filter(|source| may_read(source)) else { return Ok(false) };
             if !source.read_line(&mut self.line, &self.format)? {
+                if source.has_more.swap(false, Ordering::Relaxed) {
+                    self.notice(Oddity::AfterTheEnd);
+                }
                 return Ok(false);
             }
             self.counts.lines += 1;
@@ -238,8 +245,11 @@ impl KeyReader {
     fn next_name(&mut self) -> bool {
         let Some(names) = self.names.take() else { return false };
         let mut from = names.start;
-        while let Some(name) = hosts::field(&self.line[..names.end], from) {
+        while let Some(mut name) = hosts::field(&self.line[..names.end], from) {
             from = name.end;
+            // Names are compared without regard to case, and `a.com.` is the full name of `a.com`.
+            self.line[name.clone()].make_ascii_lowercase();
+            name.end -= usize::from(name.len() > 1 && self.line[name.end - 1] == b'.');
             if hosts::is_local(&self.line[name.clone()]) {
                 self.counts.local += 1;
                 continue;
@@ -277,7 +287,7 @@ impl Source {
         let most = format.max_line.saturating_add((BYTE_ORDER_MARK.len() + b"\r\n".len()) as u64);
         let read = (&mut self.reader).take(most).read_until(b'\n', line);
         read.map_err(|why| unreadable(self.name.clone(), self.packing, self.lines, why))?;
-        if line.starts_with(BYTE_ORDER_MARK) {
+        if self.lines == 0 && line.starts_with(BYTE_ORDER_MARK) {
             line.drain(..BYTE_ORDER_MARK.len());
         }
         // Nothing is left, or a mark at the very end: even an empty line has an end.

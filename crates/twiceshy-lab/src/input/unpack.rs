@@ -1,11 +1,13 @@
 //! Plain, gzip, xz and zstd files, recognised by their first bytes.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
 use super::foreign::{START, is_undecided};
+use super::gzip_members::GzipMembers;
 use super::zstd_frames::ZstdFrames;
 
 /// Large enough that system calls do not matter.
@@ -60,6 +62,8 @@ pub(crate) struct Contents {
     pub(crate) start: Vec<u8>,
     /// All bytes, including the start.
     pub(crate) reader: Unpacked,
+    /// `true` once the end of an archive has been read that has other bytes after it.
+    pub(crate) has_more: Arc<AtomicBool>,
 }
 
 /// How many first bytes to wait for.
@@ -75,19 +79,19 @@ pub(crate) enum Wait {
 /// end. If even the start cannot be unpacked, the error comes with the compression.
 pub(crate) fn unpack(file: impl Read + Send + 'static, wait: Wait) -> Result<Contents, (Packing, io::Error)> {
     let (start, file) = peek(file, wait).map_err(|error| (Packing::Plain, error))?;
-    let packing = Packing::of(&start);
+    let (packing, has_more) = (Packing::of(&start), Arc::<AtomicBool>::default());
     let file = BufReader::with_capacity(BUFFER, file);
     let unpacked: Box<dyn Read + Send> = match packing {
         Packing::Plain => {
             let whole = Cursor::new(Vec::new()).chain(Fused { reader: Some(Box::new(file) as Box<dyn Read + Send>) });
-            return Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole) });
+            return Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole), has_more });
         }
-        Packing::Gzip => Box::new(MultiGzDecoder::new(file)),
+        Packing::Gzip => Box::new(GzipMembers::new(file, has_more.clone())),
         Packing::Xz => Box::new(XzReader::new_mem_limit(file, true, XZ_MEMORY)),
         Packing::Zstd => Box::new(ZstdFrames::new(file)),
     };
     let (start, whole) = peek(Fused { reader: Some(unpacked) }, Wait::ForAll).map_err(|error| (packing, error))?;
-    Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole) })
+    Ok(Contents { packing, start, reader: BufReader::with_capacity(BUFFER, whole), has_more })
 }
 
 /// The first bytes, and a reader of all bytes.

@@ -118,7 +118,8 @@ impl Fix {
         keys.dedup();
         let potential = |shadow: &Shadow| keys.iter().map(|key| initial.potential(shadow, *key)).sum::<i64>();
         let before = potential(shadow);
-        let path = shadow.fix(cell);
+        // The filter leaves a key where it is if its path leads back there. In the paper the others of the path have moved.
+        let path = if planned.leads_back() { planned } else { shadow.fix(cell) };
         let change = potential(shadow) - before;
         let breaks_lemma_2 = !path.loops() && away.windows(2).any(|pair| pair[0] && !pair[1]);
         let meets_itself = path.cells.iter().skip(1).any(|cell| hashed.cells.contains(cell));

@@ -27,6 +27,11 @@ impl Path {
         sorted.windows(2).any(|pair| pair[0] == pair[1])
     }
 
+    /// `true` if the first key ends where it began.
+    pub(super) fn leads_back(&self) -> bool {
+        self.cells.len() > 1 && self.cells.first() == self.cells.last() && self.moved.first() == self.moved.last()
+    }
+
     /// Its cells, each once.
     pub(super) fn distinct(&self) -> Vec<Cell> {
         let mut cells = self.cells.clone();
@@ -155,7 +160,7 @@ mod tests {
         // Cells 1, 4, 2, 5 are a cycle of four keys; key 0 hangs on it at cell 4.
         let mut full = shadow(&[([0, 4], 0), ([1, 4], 1), ([2, 4], 0), ([2, 5], 1), ([1, 5], 0)]);
         let path = full.fix(0);
-        assert!(path.loops(), "{path:?}");
+        assert!(path.loops() && path.leads_back(), "{path:?}");
         assert_eq!((path.moved.first(), path.moved.last()), (Some(&0), Some(&0)));
         assert_eq!(full.place(0), 0);
     }
@@ -164,7 +169,7 @@ mod tests {
     fn a_key_on_a_full_cycle_moves_round_it_once() {
         let mut full = shadow(&[([1, 4], 1), ([2, 4], 0), ([2, 5], 1), ([1, 5], 0)]);
         let path = full.fix(1);
-        assert!(!path.loops(), "{path:?}");
+        assert!(!path.loops() && !path.leads_back(), "{path:?}");
         assert_eq!((path.moved.len(), path.cells.last()), (4, Some(&1)));
     }
 }

@@ -266,7 +266,8 @@ fn answer(subject: &mut Subject, key: &[u8], tally: &mut Tally) -> Result<(), Re
     match subject.was_wrong(key)? {
         Some(Adapted::Unfixable) => tally.unfixable += 1,
         Some(Adapted::Stored) => return Err(ReplayError::Seam("an absent key was found stored".into())),
-        Some(Adapted::Fixed | Adapted::StillPresent) => {}
+        Some(Adapted::StillPresent) => tally.still_present += 1,
+        Some(Adapted::Fixed) => {}
         None => return Ok(()),
     }
     if subject.wants_rebuild() {

@@ -50,6 +50,8 @@ pub struct Report {
     pub false_positives: u64,
     /// False positives that no state of the filter could fix.
     pub unfixable: u64,
+    /// False positives that one report did not fix, and a later one may.
+    pub still_present: u64,
     /// Rebuilds because an adaptation exceeded its bound.
     pub rebuilds: u64,
     /// Changes of the hash key during filling.

@@ -67,6 +67,7 @@ pub(super) fn add_up(settings: &Settings, stored: u64, warnings: &[String], tria
         distinct_queries,
         false_positives,
         unfixable: sum(&|trial| trial.tally.unfixable),
+        still_present: sum(&|trial| trial.tally.still_present),
         rebuilds: sum(&|trial| trial.tally.rebuilds),
         rekeys_while_filling: sum(&|trial| trial.rekeys),
         remote_reads: filling.remote_reads + adapting.remote_reads,

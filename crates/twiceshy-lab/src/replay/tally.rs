@@ -68,5 +68,6 @@ pub(super) struct Tally {
     pub(super) wrong_at_first: u64,
     pub(super) ever_wrong: u64,
     pub(super) unfixable: u64,
+    pub(super) still_present: u64,
     pub(super) rebuilds: u64,
 }

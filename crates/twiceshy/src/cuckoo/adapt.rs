@@ -18,6 +18,8 @@ pub enum Verdict {
     Planned,
     /// The query agrees with a stored key in everything that an adaptation can change.
     Unfixable,
+    /// The query collides with a key that has the same cell in every placement of the stored keys.
+    Stuck,
     /// The plan passed its bound: nothing changes, and a rebuild is wanted.
     OverBound,
     /// The rule does not adapt.
@@ -57,14 +59,13 @@ impl<R: Rule> FullKeyCuckoo<R> {
         }
         let asked = query.key.clone();
         let plan = |outcome, writes: Vec<Write>, edit| {
-            let plan = Plan::new(self.stamp, becomes, Outcome::Adapted(outcome), writes, plan::Edit::Cuckoo(edit));
-            Ok(plan.about(&asked, taken_for))
+            Plan::new(self.stamp, becomes, Outcome::Adapted(outcome), writes, plan::Edit::Cuckoo(edit))
         };
         if verdict == Verdict::OverBound {
             // Another walk may succeed.
             let (rng, counted) = (planner.rng.state(), Counted::OverBound);
             let edit = Edit { cells: Vec::new(), keys: 0, orphans: 0, rng, counted, flipped: None };
-            return plan(Adapted::StillPresent, Vec::new(), edit);
+            return Ok(plan(Adapted::StillPresent, Vec::new(), edit).about(&asked, taken_for));
         }
         let flipped = match planner.is_present(&query) {
             true if R::LISTS => self.exception_for(&query.key, keys)?,
@@ -72,17 +73,21 @@ impl<R: Rule> FullKeyCuckoo<R> {
         };
         let outcome = match (planner.is_present(&query) && flipped.is_none(), verdict) {
             (false, _) => Adapted::Fixed,
-            (true, Verdict::Unfixable) => Adapted::Unfixable,
+            (true, Verdict::Unfixable | Verdict::Stuck) => Adapted::Unfixable,
             (true, _) => Adapted::StillPresent,
         };
         let mut finished = planner.finish(0);
+        if verdict == Verdict::Stuck && finished.edit.cells.is_empty() {
+            // Not even a count: the owner of a log would write it at every report.
+            return Ok(Plan::nothing(self.stamp, Outcome::Adapted(outcome)).about(&asked, taken_for));
+        }
         finished.edit.flipped = flipped;
         finished.edit.counted = match outcome {
             Adapted::StillPresent if R::LISTS => Counted::Refused,
             _ => Counted::Adaptation { sizes: finished.sizes, moved: finished.moves.len() as u64 },
         };
         let writes = finished.writes(local.generation, keys).collect();
-        plan(outcome, writes, finished.edit)
+        Ok(plan(outcome, writes, finished.edit).about(&asked, taken_for))
     }
 
     /// The exception that would turn this query away; `None` if there is no room, or if a stored key has the same bits. A remote that

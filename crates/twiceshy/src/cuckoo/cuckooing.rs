@@ -12,6 +12,7 @@ use crate::error::{OptionsError, PlanError};
 use crate::kind::Kind;
 use crate::persist::{LoadError, Reader, Writer};
 use crate::remote::CellId;
+use std::rc::Rc;
 
 /// How a colliding key finds its new cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +52,14 @@ pub struct Cuckooing {
 /// *Layout.* A cell is a fingerprint of the whole width; 0 means empty. A key in table t is stored under function t (004
 /// A.2), or under one function in all tables (000 section 2.1) with [`Options::shared_fingerprint`].
 ///
-/// *Paper.* 000 sections 2.2 and 2.3. Theorem 1 there: over at most n queries with support Q, 2×1 at half load has about
-/// ε|Q| false positives.
+/// *Paper.* 000 sections 2.2 and 2.3. Theorem 1 there: over at most n queries with support Q, 2×1 has about ε|Q| false
+/// positives. That holds below half load. At half load (n keys, two tables of n cells) about n^(2/3) keys are *stuck*: their
+/// connected part of the cuckoo graph has as many keys as cells, they are not on its cycle, and so they have one possible
+/// cell. A query that collides with one of them is wrong each time that it is asked, and of all distinct queries about
+/// ε/n^(1/3) do.
 ///
-/// *Departure.* The paper rebuilds the filter when a walk passes its bound. Here the plan is dropped, nothing changes, and
+/// *Departure.* In 2×1 the walk of a stuck key leads back to its cell. Such a walk is dropped, and the answer is
+/// [`Adapted::Unfixable`](crate::filter::Adapted::Unfixable). The paper rebuilds the filter when a walk passes its bound. Here the plan is dropped, nothing changes, and
 /// [`Backed::wants_rebuild`](crate::filter::Backed::wants_rebuild) returns `true`: the caller chooses when to rebuild. Of
 /// several colliding keys, one that an earlier walk of the same plan has moved does not move again, and one that agrees with
 /// the query in every table does not move at all.
@@ -101,9 +106,11 @@ impl Rule for Cuckooing {
 /// The result of one move.
 enum Moved {
     Done,
+    /// The colliding key is in its cell again.
+    Returned,
     OverBound,
     /// On every path, some owner is unknown.
-    Stuck,
+    Unknown,
 }
 
 impl Cuckooing {
@@ -117,6 +124,20 @@ impl Cuckooing {
         })
     }
 
+    /// `true` if a walk that leads the colliding key back to its cell proves that no placement of the keys has it elsewhere.
+    ///
+    /// With two tables of single cells it does. Let C be the cells that the walk went through, without the one that it began at.
+    /// Each of them held a key, or else the walk would have ended there. These are |C| keys, and the colliding key is none of
+    /// them, since it was in the first cell. Each of them was displaced, and the walk went on with its other cell, which is in C
+    /// too. So |C| keys have no cells but those of C, and fill them in every placement. The colliding key's second cell is in
+    /// C, which leaves it the first.
+    ///
+    /// The walk of a key that has another placement never returns. So in this shape the answer is exact, unless the walk
+    /// passes its bound or meets a cell whose owner is unknown. With more tables or wider buckets, a walk tries only some of the cells that its keys may have.
+    fn proves_stuck(shape: Shape) -> bool {
+        shape.tables() == 2 && shape.cells_per_bucket() == 1
+    }
+
     /// The walk of 000 section 2.3.
     fn walk(
         &self,
@@ -127,6 +148,7 @@ impl Cuckooing {
     ) -> Result<Moved, PlanError> {
         planner.clear(from);
         let shape = planner.local.shape;
+        let key = colliding.located.clone();
         let (mut moving, mut left) = (colliding, shape.spot(from).table);
         for step in 0..steps {
             let table = (left + 1) % shape.tables();
@@ -135,8 +157,9 @@ impl Cuckooing {
             for at in tables {
                 for cell in shape.bucket_cells(at, moving.buckets()[usize::from(at)]) {
                     if planner.is_free(cell)? {
+                        let is_back = cell == from && Rc::ptr_eq(&moving.located, &key);
                         planner.arrive(cell, moving);
-                        return Ok(Moved::Done);
+                        return Ok(if is_back { Moved::Returned } else { Moved::Done });
                     }
                 }
             }
@@ -151,7 +174,7 @@ impl Cuckooing {
                     break;
                 }
             }
-            let Some((cell, occupant)) = displaced else { return Ok(Moved::Stuck) };
+            let Some((cell, occupant)) = displaced else { return Ok(Moved::Unknown) };
             planner.arrive(cell, moving);
             let Some(occupant) = occupant else { return Ok(Moved::Done) };
             (moving, left) = (occupant, table);
@@ -184,7 +207,7 @@ impl Cuckooing {
         let unknown = planner.owners.sizes.unknown;
         let path = breadth_first(planner, &buckets, |cell| !barred.contains(&cell), budget)?;
         let Some(path) = path else {
-            return Ok(if planner.owners.sizes.unknown > unknown { Moved::Stuck } else { Moved::OverBound });
+            return Ok(if planner.owners.sizes.unknown > unknown { Moved::Unknown } else { Moved::OverBound });
         };
         planner.clear(from);
         planner.follow(&path, colliding)?;
@@ -216,8 +239,12 @@ impl Adapting for Cuckooing {
                 Moves::ShortestPath { cells } => self.shortest(planner, *cell, colliding, query, cells)?,
             };
             match moved {
-                Moved::Done => {}
-                Moved::Stuck => planner.return_to(before),
+                Moved::Returned if Self::proves_stuck(planner.local.shape) => {
+                    planner.return_to(before);
+                    verdict = Verdict::Stuck;
+                }
+                Moved::Done | Moved::Returned => {}
+                Moved::Unknown => planner.return_to(before),
                 Moved::OverBound => return Ok(Verdict::OverBound),
             }
         }

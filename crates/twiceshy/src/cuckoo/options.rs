@@ -45,6 +45,10 @@ pub(crate) enum Size {
 /// What to build: the size, the shape, the search for room, and the kind's own options.
 ///
 /// Every setting is checked in [`Options::build`]. An invalid combination is refused with an error that names a valid one.
+///
+/// Cells for a wanted rate have 4 bits or more. Narrower ones, down to 2 bits, are for experiments, and must be asked for by their width: many keys
+/// have the same fingerprint then, so one insertion may read thousands of keys of the remote, which can take seconds, and a table may be full
+/// at 40 % load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options<S> {
     size: Size,
@@ -108,7 +112,7 @@ impl<S: RuleSpec> Options<S> {
                 };
                 // If no width works, the rule's own reason is reported, or else the rate.
                 let why = || self.spec.rule(shape, PackedCells::MAX_WIDTH).err().unwrap_or(OptionsError::Rate(rate));
-                Ok((shape, sizing::WIDTHS.clone().find(enough).ok_or_else(why)?))
+                Ok((shape, sizing::OWNED_WIDTHS.clone().find(enough).ok_or_else(why)?))
             }
         }
     }
@@ -143,5 +147,43 @@ impl<S: RuleSpec> Options<S> {
     /// saved filter was damaged. Scans the remote once, in order. The filter has learned nothing.
     pub fn recover<R: Remote>(&self, remote: R) -> Result<AdaptiveFilter<FullKeyCuckoo<S::Rule>, R>, Error> {
         AdaptiveFilter::recovered(|hash, generation| self.make(hash, generation).map(Box::new), remote)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuckoo::{CuckooingFilter, CyclicFilter, FullKeyFilter, RememberingFilter, SwappingFilter};
+    use crate::remote::{ByHash, Counting};
+
+    /// The width for a rate, and the most reads of the remote that one insertion made on the way to the planned load.
+    fn filled<S: RuleSpec>(options: Result<Options<S>, OptionsError>) -> (u32, u64) {
+        let options = options.unwrap();
+        let mut pair = options.build(HashKey::fixed(1), Counting::new(ByHash::new())).unwrap();
+        let (mut most, mut before) = (0, 0);
+        for key in 0..5_000u64 {
+            pair.insert(&key.to_le_bytes()).unwrap();
+            let reads = pair.remote().counts().reads;
+            most = most.max(reads - before);
+            before = reads;
+        }
+        (options.geometry().unwrap().1, most)
+    }
+
+    #[test]
+    fn a_filter_for_a_high_rate_fills_as_planned_and_no_insertion_reads_much() {
+        for rate in [0.999, 0.9, 0.5] {
+            let all = [
+                filled(FullKeyFilter::options(5_000, rate)),
+                filled(CyclicFilter::options(5_000, rate)),
+                filled(SwappingFilter::options(5_000, rate)),
+                filled(CuckooingFilter::options(5_000, rate)),
+                filled(RememberingFilter::options(5_000, rate)),
+            ];
+            for (width, most) in all {
+                assert!(width >= 4 && most < 1_000, "{rate}: {width} bits, {most} reads");
+            }
+        }
+        assert!(FullKeyFilter::with_cells(100, 2).geometry().is_ok_and(|(_, width)| width == 2), "for experiments");
     }
 }

@@ -163,11 +163,18 @@ impl fmt::Debug for HashKey {
 }
 
 /// A key's endless string of words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[doc(hidden)]
 pub struct Words<'k>(pub(crate) State<'k>);
 
-#[derive(Clone, Copy, Debug)]
+/// Its state is as secret as the hash key: all words follow from it.
+impl fmt::Debug for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Words").finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Copy)]
 pub(crate) enum State<'k> {
     /// SipHash after the key's bytes.
     Sip(Absorbed),
@@ -242,6 +249,16 @@ mod tests {
             for index in [0u64, 1, 2, 255, 0x0123_4567_89AB_CDEF, u64::MAX] {
                 let whole = [&bytes[..len], &index.to_le_bytes()].concat();
                 assert_eq!(key.words(&bytes[..len]).word(index), once.hash(&whole), "{len} bytes, word {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_printed_of_a_hash_or_its_words_has_no_bit_of_the_key() {
+        for key in [HashKey::fixed(1), HashKey::fixed(1).for_trusted_keys()] {
+            for bytes in [&b"owl"[..], b"barn owl", b"a key that is longer than sixteen bytes"] {
+                let shown = format!("{:?} {key:?}", key.words(bytes));
+                assert!(shown.starts_with("Words { .. } HashKey { kind: ") && shown.ends_with(", .. }"), "{shown}");
             }
         }
     }

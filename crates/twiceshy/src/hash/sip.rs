@@ -5,7 +5,7 @@
 //! 262,144 absent keys of 8 bytes, 16,384 cells, one run). The crate is the oracle of the tests.
 
 /// SipHash after the whole blocks of the key.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Absorbed {
     v: [u64; 4],
     /// The bytes after the last whole block, and how many bits they are.

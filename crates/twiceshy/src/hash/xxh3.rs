@@ -7,7 +7,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A key of four to eight bytes: the last four and, above them, the first four; and its length.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Short {
     both_ends: u64,
     len: u64,

@@ -52,14 +52,36 @@ fn empty_lines_are_counted_but_are_not_keys() {
 }
 
 #[test]
-fn a_byte_order_mark_is_stripped_at_the_start_of_any_line() {
-    let (found, reader, _) = read(plain(), &[b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb", b"\xEF\xBB\xBFc", b"\xEF\xBB\xBF"]);
-    assert_eq!(found, ["a", "b", "c"]);
-    assert_eq!((reader.counts().lines, reader.counts().empty), (3, 0));
-    assert_eq!(reader.warnings(), [""; 0]);
-    assert_eq!(keys(Format { max_line: 2, ..plain() }, b"\xEF\xBB\xBFab\r\nc\n\xEF\xBB\xBF"), ["ab", "c"]);
-    let (found, reader, _) = read(plain(), &[b"a\n\xEF\xBB\xBF\nb"]);
-    assert_eq!((found.len(), reader.counts().empty), (2, 1));
+fn a_byte_order_mark_is_stripped_at_the_start_of_each_input_and_nowhere_else() {
+    let (found, reader, _) =
+        read(plain(), &[b"\xEF\xBB\xBFa\nb", b"\xEF\xBB\xBFc", b"\xEF\xBB\xBF", b"\xEF\xBB\xBF\nd"]);
+    assert_eq!(found, ["a", "b", "c", "d"]);
+    assert_eq!((reader.counts().lines, reader.counts().empty), (5, 1));
+    assert_eq!(keys(Format { max_line: 2, ..plain() }, b"\xEF\xBB\xBFab\r\nc\n"), ["ab", "c"]);
+    // A key may be any bytes.
+    let (found, reader, _) = read(plain(), &[b"a\n\xEF\xBB\xBFa\n\xEF\xBB\xBF"]);
+    assert_eq!(found, ["a", "\u{feff}a", "\u{feff}"]);
+    let warning = "2 lines begin with a byte-order mark, the first is file 0, line 2: it is part of the key";
+    assert!(reader.warnings().len() == 1 && reader.warnings()[0].starts_with(warning), "{:?}", reader.warnings());
+}
+
+#[test]
+fn bytes_after_the_end_of_a_gzip_archive_are_a_warning_and_cost_no_line() {
+    let two = [gzip(b"a\nb\n"), gzip(b"c\nd")].concat();
+    for more in [&b"junk"[..], b"\0", &[0; 100_000], b"\n", b"\x1Fjunk", b"\x1F\x8Bjunk"] {
+        let (found, reader, error) = read(plain(), &[&[&two, more].concat(), b"e\n"]);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(found, ["a", "b", "c", "d", "e"], "{} bytes more", more.len());
+        let warning = "file 0, line 4 is the last of an archive with other bytes after its end: they were left out";
+        assert!(reader.warnings().len() == 1 && reader.warnings()[0].starts_with(warning), "{:?}", reader.warnings());
+    }
+    let (found, reader, _) = read(plain(), &[&two]);
+    assert_eq!((found.len(), reader.warnings()), (4, vec![]));
+    // A further member that is cut short is damage.
+    let whole = [&two[..], &gzip(b"e\n")].concat();
+    for cut in two.len() + 1..whole.len() {
+        assert!(read(plain(), &[&whole[..cut]]).2.is_some(), "{cut} of {}", whole.len());
+    }
 }
 
 #[test]
@@ -129,6 +151,16 @@ fn each_name_of_a_hosts_file_is_a_key_but_those_of_the_machine() {
     let (_, reader, _) = read(plain(), &[text]);
     let hosts = reader.warnings().into_iter().find(|it| it.contains("hosts file")).expect("a warning");
     assert!(hosts.starts_with("7 lines look like lines of a hosts file, the first is file 0, line 2: add --hosts"));
+}
+
+#[test]
+fn names_of_a_hosts_file_are_in_small_letters_and_have_no_dot_at_the_end() {
+    let text = b"0.0.0.0 ADS.Example a.com. . LocalHost. b..\nC.COM.\n";
+    let (found, reader, error) = read(Format { hosts: true, ..plain() }, &[text]);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(found, ["ads.example", "a.com", ".", "b.", "c.com"]);
+    assert_eq!(reader.counts().local, 1);
+    assert_eq!(keys(plain(), b"ADS.Example\na.com.\n"), ["ADS.Example", "a.com."], "other lists are taken as they are");
 }
 
 #[test]

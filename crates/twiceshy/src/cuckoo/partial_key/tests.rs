@@ -29,6 +29,8 @@ fn a_full_filter_refuses_a_key_and_keeps_the_others() {
         let stored = (0..).find(|i| filter.insert(&key(*i)).is_err()).unwrap();
         let full = filter.insert(&key(stored));
         assert!(matches!(full, Err(Error::Full { keys, cells }) if (keys, cells) == (stored, filter.cells())));
+        // Without a remote it cannot grow.
+        assert!(full.is_err_and(|error| error.to_string().contains("build a larger filter")));
         assert!((0..stored).all(|i| filter.contains(&key(i))), "{tables}×{per_bucket}");
         filter.validate().unwrap();
     }

@@ -1,9 +1,12 @@
 //! 000 section 2.3: the colliding key moves to its next table, and so does every key that has to make room.
 
-use super::oracle::{Cell, Cells, Functions, Held, Number, Oracle, Shape};
-use super::play::{Game, Rule, Seen};
+use super::oracle::{Cell, Cells, Functions, Held, Number, Oracle, Shape, bytes};
+use super::play::{Game, Rule, Seen, placed};
+use twiceshy::AdaptiveFilter;
 use twiceshy::cuckoo::{CuckooingFilter, Moves};
+use twiceshy::filter::{Adapted, Backed, Operation};
 use twiceshy::hash::HashKey;
+use twiceshy::plan::{Outcome, Plan};
 use twiceshy::remote::Mirror;
 
 /// The walk of 000 section 2.3, with the moves of an insertion (section 2.2).
@@ -58,9 +61,35 @@ impl Walk {
     }
 }
 
+/// `true` if every placement of the stored keys has this key in its cell. Tries them all, key by key.
+fn is_stuck(oracle: &Oracle, key: Number) -> bool {
+    let cell = oracle.cell_of(key);
+    let others: Vec<Number> = oracle.keys().into_iter().filter(|other| *other != key).collect();
+    let elsewhere = oracle.cells_of(key).into_iter().filter(|other| Some(*other) != cell);
+    !elsewhere.into_iter().any(|taken| {
+        let mut held = vec![None; oracle.shape.cells()];
+        others.iter().all(|other| makes_room(oracle, *other, &mut held, &mut vec![taken]))
+    })
+}
+
+/// Gives a key a cell that is not among those tried, if the keys that hold them can have others.
+fn makes_room(oracle: &Oracle, key: Number, held: &mut Vec<Option<Number>>, tried: &mut Vec<Cell>) -> bool {
+    oracle.cells_of(key).into_iter().any(|cell| {
+        if tried.contains(&cell) {
+            return false;
+        }
+        tried.push(cell);
+        let is_free = held[cell].is_none_or(|holder| makes_room(oracle, holder, held, tried));
+        if is_free {
+            held[cell] = Some(key);
+        }
+        is_free
+    })
+}
+
 impl Rule for Walk {
     /// Every colliding key moves, one walk after the other. One that an earlier walk has moved, or that no move can part
-    /// from the query, stays.
+    /// from the query, stays. So does one that can have no other cell.
     fn allowed(&self, oracle: &Oracle, query: Number, colliding: &[Cell]) -> Vec<Cells> {
         let (mut results, mut dropped) = (vec![oracle.cells.clone()], false);
         for &cell in colliding {
@@ -86,12 +115,21 @@ impl Rule for Walk {
     }
 
     fn hopeless(&self, oracle: &Oracle, key: Number, query: Number) -> bool {
-        (0..oracle.shape.tables).all(|table| {
-            let cell = oracle.cells_in(query, table).start;
-            let function = oracle.arriving(cell, Held { key, function: 0 }).function;
-            cell == oracle.cells_in(key, table).start && oracle.print(key, function) == oracle.print(query, function)
-        })
+        agree(oracle, key, query) || is_two_by_one(oracle) && is_stuck(oracle, key)
     }
+}
+
+fn is_two_by_one(oracle: &Oracle) -> bool {
+    (oracle.shape.tables, oracle.shape.per_bucket) == (2, 1)
+}
+
+/// `true` if the key and the query have the same cell and the same fingerprint in every table.
+fn agree(oracle: &Oracle, key: Number, query: Number) -> bool {
+    (0..oracle.shape.tables).all(|table| {
+        let cell = oracle.cells_in(query, table).start;
+        let function = oracle.arriving(cell, Held { key, function: 0 }).function;
+        cell == oracle.cells_in(key, table).start && oracle.print(key, function) == oracle.print(query, function)
+    })
 }
 
 /// Plays `steps` steps at a load with walks of at most `bound` moves.
@@ -150,4 +188,47 @@ fn a_shared_fingerprint_is_the_same_in_every_table() {
     let shape = Shape { tables: 4, buckets: 23, per_bucket: 1, width: 5 };
     let seen = follows_the_walk(shape, true, 0.9, 500, 800);
     assert!(seen.mistakes > 200 && seen.most_changed > 5, "{seen:?}");
+}
+
+/// What a report about `query` would do: nothing is applied.
+fn planned(pair: &AdaptiveFilter<CuckooingFilter, Mirror>, query: Number) -> Plan {
+    pair.filter().plan(Operation::Adapt(&bytes(query)), pair.remote()).expect("the mirror does not fail")
+}
+
+#[test]
+fn a_mistake_is_unfixable_exactly_if_its_key_has_the_same_cell_in_every_placement() {
+    let (mut stuck, mut turned, mut moved) = (0, 0, 0);
+    for seed in 0..300 {
+        let shape = Shape { tables: 2, buckets: 3 + seed as usize % 10, per_bucket: 1, width: 2 };
+        let (cells, hash) = (shape.cells() as u64, HashKey::fixed(seed));
+        let options = CuckooingFilter::with_cells(cells, shape.width).tables(2).cells_per_bucket(1);
+        let mut pair = options.build(hash, Mirror::new()).expect("possible options");
+        let mut oracle = Oracle::new(shape, Functions::OfTable, &[3, 3], hash, 200);
+        // Past half load, so that most tables have a part that is full.
+        let keys = 0..shape.buckets as Number * 3 / 2;
+        let stored = keys.take_while(|key| pair.insert(&bytes(*key)).is_ok()).collect::<Vec<_>>();
+        for key in stored {
+            let cell = placed(&pair, key);
+            oracle.cells[cell] = Some(oracle.arriving(cell, Held { key, function: 0 }));
+        }
+        for query in 100..200 {
+            // One collision at a time: of two, each may decide.
+            let [cell] = oracle.matches(&oracle.cells, query)[..] else { continue };
+            let Some(Held { key, .. }) = oracle.cells[cell] else { continue };
+            if agree(&oracle, key, query) {
+                continue;
+            }
+            let plan = planned(&pair, query);
+            let unfixable = plan.outcome() == Outcome::Adapted(Adapted::Unfixable);
+            assert_eq!(unfixable, is_stuck(&oracle, key), "seed {seed}, {key} in cell {cell}");
+            assert!(!unfixable || plan.is_nothing() && plan.writes().is_empty(), "seed {seed}: {plan:?}");
+            stuck += u32::from(unfixable);
+            moved += u32::from(!unfixable);
+            turned += u32::from(!unfixable && oracle.keys().len() > shape.buckets);
+        }
+    }
+    assert!(
+        stuck > 1_000 && moved > 1_000 && turned > 100,
+        "{stuck} stuck, {moved} moved, {turned} in tables past half"
+    );
 }

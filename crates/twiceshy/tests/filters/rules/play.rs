@@ -94,7 +94,7 @@ impl Game {
 }
 
 /// The cell of every key that the oracle stores, by the mirror.
-fn placed<F: Backed>(pair: &AdaptiveFilter<F, Mirror>, key: Number) -> Cell {
+pub(crate) fn placed<F: Backed>(pair: &AdaptiveFilter<F, Mirror>, key: Number) -> Cell {
     let table = pair.remote().table().expect("the filter has made one");
     let CellId(cell) = table.find(&bytes(key)).expect("a stored key has a cell");
     cell as Cell

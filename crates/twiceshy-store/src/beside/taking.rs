@@ -114,6 +114,7 @@ impl<S: Store> Shared<S> {
         written: Reached,
         durability: Durability,
     ) -> Result<Reached, Error<S::Error>> {
+        self.inner.spot.leaving(edits.iter().filter(|edit| edit.value.is_none()).map(|edit| &*edit.key));
         let mut record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
         record.written = record.written.max(written);
         record.tidy = false;
@@ -215,7 +216,8 @@ impl<S: Store> Shared<S> {
     pub(crate) fn close_tidily(&self) -> Result<(), Error<S::Error>> {
         let tidy = self.live().counts() == (0, 0) && !self.cut_off.load(Ordering::SeqCst);
         let record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.inner.read_only || record.tidy == tidy {
+        let is_written = record.tidy == tidy && !self.record_in_doubt.load(Ordering::SeqCst);
+        if self.inner.read_only || is_written {
             return Ok(());
         }
         self.change(&[], BesideRecord { tidy, ..record }, Durability::Synced)

@@ -8,10 +8,12 @@ use crate::names::{MemberId, Shard};
 use crate::replica::{Fresh, Replica, Said};
 use crate::set::Description;
 use crate::stats::Counters;
+use crate::watch::Watch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
+use twiceshy::spot_check::SpotCheck;
 
 /// A guard, without its tasks.
 #[derive(Debug)]
@@ -23,6 +25,9 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) copies: Vec<Copy>,
     pub(crate) counters: Counters,
+    /// Checks absent answers, if the rows are elsewhere.
+    pub(crate) spot: SpotCheck,
+    pub(crate) watch: Watch,
     /// A renewal is wanted now, for each shard. If all are renewed together, only the first one is used.
     pub(crate) renew: Vec<Notify>,
     pub(crate) closed: AtomicBool,
@@ -89,6 +94,11 @@ impl Inner {
         let said = self.copy(shard).replica.read().map_or(Said::Unknown, |replica| replica.ask(key, fresh));
         self.counters.count(said);
         said
+    }
+
+    /// Asks the copy of a key's shard, and counts nothing.
+    pub(crate) fn peek(&self, key: &[u8]) -> Said {
+        self.copy(self.described.shard(key)).read().ask(key, Fresh::At(self.clock.now(), self.oldest))
     }
 
     /// Asks the copies for several keys: `true` where a key may be present.

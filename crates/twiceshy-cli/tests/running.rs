@@ -142,7 +142,7 @@ fn info_describes_a_guard_beside_a_store_and_other_commands_leave_it_alone() {
         );
         // The copy is what a process leaves that dies.
         assert_eq!((&about["cut_off"], &about["needs_resync"]), (&complete.into(), &true.into()), "{about}");
-        let words = bench.yes(&format!("info {name}"), b"");
+        let words = String::from_utf8(bench.yes(&format!("info {name}"), b"")).expect("text");
         assert_eq!(words.contains("may have cut tickets off"), complete, "{words}");
     }
     let open = bench.json("info guard", b"");

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level as Told, Metadata, Subscriber};
-use twiceshy_shared::{Engine, Error, Level, MemoryEngine, Opening, Set, Shared, Survey};
+use twiceshy_shared::servers::{self, PostgresServer, RedisServer};
+use twiceshy_shared::{Engine, Error, Level, MemoryEngine, Opening, PostgresEngine, RedisEngine, Set, Shared, Survey};
 
 const LEASE: Duration = Duration::from_millis(300);
 
@@ -57,70 +58,117 @@ async fn get(guard: &Shared, rows: &Rows, key: &[u8]) -> Option<Vec<u8>> {
 
 /// Waits until this is so: members follow each other soon.
 async fn until(mut holds: impl FnMut() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..2_000 {
         if holds() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("it is not so after 5 seconds");
+    panic!("it is not so after 20 seconds");
 }
 
-#[tokio::test]
-async fn a_set_over_a_table_with_rows_loads_until_the_first_resync_has_ended() {
-    let (engine, rows) = (exact().await, rows(0..100));
-    let (one, two) = (open(&engine).await, open(&engine).await);
-    assert!(!one.is_complete() && !two.is_complete());
-    assert!(!Survey::take(Arc::new(engine.clone())).await.expect("memory").complete);
+/// Each call is the engine of another process.
+type Engines<'a> = &'a dyn Fn() -> Arc<dyn Engine>;
+
+async fn join(engines: Engines<'_>) -> Shared {
+    Opening::new().open(engines()).await.expect("a set")
+}
+
+async fn survey_says(engines: Engines<'_>) -> bool {
+    Survey::take(engines()).await.expect("a server").complete
+}
+
+/// A set over a table with rows loads until the first resync has ended.
+async fn over_a_table_with_rows(engines: Engines<'_>) {
+    let rows = rows(0..100);
+    let (one, two) = (join(engines).await, join(engines).await);
+    assert!(!one.is_complete() && !two.is_complete() && !survey_says(engines).await);
     for row in 0..100 {
         assert_eq!(get(&one, &rows, &name(row)).await, Some(name(row)), "it is there");
     }
-    let opened = two.announce([name(100)]).await.expect("memory");
+    let opened = two.announce([name(100)]).await.expect("a server");
     assert!(one.may_contain(&name(7_000)), "nobody knows yet");
     assert_eq!(resync(&one, &rows).await, 100);
     until(|| one.is_complete() && two.is_complete()).await;
     assert!((0..101).all(|row| two.may_contain(&name(row))));
-    assert!((7_000..7_100).any(|row| !two.may_contain(&name(row))), "absent keys are turned away");
-    assert!(Survey::take(Arc::new(engine.clone())).await.expect("memory").complete);
+    until(|| (7_000..7_100).any(|row| !two.may_contain(&name(row)))).await;
+    assert!(survey_says(engines).await);
     // So it is for a process that comes later.
-    let three = open(&engine).await;
-    assert!(three.is_complete() && !three.may_contain(&name(7_777)));
+    let three = join(engines).await;
+    assert!(three.is_complete());
+    until(|| (7_000..7_100).any(|row| !three.may_contain(&name(row)))).await;
     opened.done().await.expect("open");
-    // A set whose values are in the engine has them all.
-    let engine = MemoryEngine::new();
-    Set::new().create(&engine).await.expect("a new engine");
-    assert!(open(&engine).await.is_complete());
-    assert!(Survey::take(Arc::new(engine)).await.expect("memory").complete);
 }
 
-#[tokio::test]
-async fn a_row_that_nobody_announced_is_found_and_then_all_are_in_all_processes() {
-    let (engine, rows) = (exact().await, rows(0..100));
-    let (one, two) = (open(&engine).await, open(&engine).await);
+/// A row that nobody announced is found, and then all are, in all processes.
+async fn written_past_the_guards(engines: Engines<'_>) {
+    let rows = rows(0..100);
+    let (one, two) = (join(engines).await, join(engines).await);
     let drifts = drifts(&one);
     resync(&one, &rows).await;
+    until(|| one.is_complete() && two.is_complete()).await;
+    let hidden = (100..200).map(name).find(|key| !one.may_contain(key)).expect("nearly all");
     for row in 1_000..1_020 {
         assert_eq!(get(&one, &rows, &name(row)).await, None);
     }
     let stats = one.stats();
     assert!(stats.spot_checks > 10 && stats.clean_checks == stats.spot_checks, "{stats:?}");
     assert_eq!(stats.wrong_share_at_most(), 3.0 / stats.spot_checks as f64);
-    until(|| two.is_complete()).await;
     rows.lock().expect("no panic").extend((100..200).map(name));
-    let hidden = (100..200).map(name).find(|key| !one.may_contain(key)).expect("nearly all");
     assert_eq!(get(&one, &rows, &hidden).await, Some(hidden.clone()), "it was checked");
+    until(|| !one.is_complete() && !two.is_complete()).await;
+    assert!([&one, &two].iter().all(|guard| (100..200).all(|row| guard.may_contain(&name(row)))));
     let stats = one.stats();
     assert_eq!((stats.denied_rows, stats.clean_checks, drifts.load(Ordering::SeqCst)), (1, 0, 1));
-    assert!(!one.is_complete() && (100..200).all(|row| one.may_contain(&name(row))));
-    until(|| !two.is_complete()).await;
-    assert!((100..200).all(|row| two.may_contain(&name(row))));
-    one.close().await.expect("memory");
+    assert!(!survey_says(engines).await);
+    one.close().await.expect("a server");
     drop(two);
-    let one = open(&engine).await;
+    let one = join(engines).await;
     assert!(!one.is_complete() && one.may_contain(&hidden), "it is remembered");
     assert_eq!(resync(&one, &rows).await, 100);
     assert!(one.is_complete() && (0..200).all(|row| one.may_contain(&name(row))));
-    assert!((7_000..7_100).any(|row| !one.may_contain(&name(row))));
+    until(|| (7_000..7_100).any(|row| !one.may_contain(&name(row)))).await;
+}
+
+#[tokio::test]
+async fn no_row_is_denied_in_silence_in_memory() {
+    let engine = exact().await;
+    over_a_table_with_rows(&|| Arc::new(engine.clone())).await;
+    let engine = exact().await;
+    written_past_the_guards(&|| Arc::new(engine.clone())).await;
+    // A set whose values are in the engine has them all.
+    let engine = MemoryEngine::new();
+    Set::new().create(&engine).await.expect("a new engine");
+    assert!(open(&engine).await.is_complete() && survey_says(&|| Arc::new(engine.clone())).await);
+}
+
+#[tokio::test]
+async fn no_row_is_denied_in_silence_beside_postgres() {
+    if !PostgresServer::is_installed() {
+        return servers::skip("postgres");
+    }
+    let server = PostgresServer::start().expect("a server");
+    let engine = |set: &str| PostgresEngine::new(&server.address(), set).expect("an address");
+    for set in ["table", "past"] {
+        Set::new().beside().shards(2).create(&engine(set)).await.expect("a new set");
+    }
+    over_a_table_with_rows(&|| Arc::new(engine("table"))).await;
+    written_past_the_guards(&|| Arc::new(engine("past"))).await;
+}
+
+#[tokio::test]
+async fn no_row_is_denied_in_silence_beside_redis() {
+    if !RedisServer::is_installed() {
+        return servers::skip("redis-server");
+    }
+    let server = RedisServer::start("").expect("a server");
+    let engine = |set: &str| RedisEngine::open(&server.address(), set).expect("an address");
+    for name in ["table", "past"] {
+        let set = Set::new().beside().shards(2).level(Level::Within(LEASE));
+        set.create(&engine(name)).await.expect("a new set");
+    }
+    over_a_table_with_rows(&|| Arc::new(engine("table"))).await;
+    written_past_the_guards(&|| Arc::new(engine("past"))).await;
 }
 
 #[tokio::test]

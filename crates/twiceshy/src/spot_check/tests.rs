@@ -58,7 +58,7 @@ fn rows_that_are_hidden_after_ten_million_answers_raise_the_alarm_within_3_100_w
 fn the_first_256_answers_are_checked_then_about_2_030_of_262_144_and_then_one_in_1_024() {
     let counts = |seed| {
         let check = usual(seed);
-        let mut of = |answers: u32| (0..answers).filter(|_| check.is_due()).count() as f64;
+        let of = |answers: u32| (0..answers).filter(|_| check.is_due()).count() as f64;
         [of(256), of(10_000 - 256), of(262_144 - 10_000), of(1 << 20)]
     };
     let runs: Vec<[f64; 4]> = (0..20).map(counts).collect();
@@ -120,7 +120,7 @@ fn what_was_found_is_counted() {
     (0..60).for_each(|_| check.checked(Verdict::Fine));
     check.checked(Verdict::Moving);
     check.checked(Verdict::Denied);
-    [Verdict::Fine, Verdict::Moving, Verdict::Denied].map(|verdict| check.saw(verdict));
+    [Verdict::Fine, Verdict::Moving, Verdict::Denied].into_iter().for_each(|verdict| check.saw(verdict));
     let counts = check.counts();
     assert_eq!(counts, SpotCounts { checks: 62, clean: 60, raced: 2, denied: 2, seen: 3 });
     assert_eq!([0, 2, 60].map(wrong_share_at_most), [1.0, 1.0, 0.05]);

@@ -123,7 +123,8 @@ fn a_row_that_is_seen_without_the_guard_raises_the_same_alarm() {
 
 #[test]
 fn a_resync_during_which_a_row_was_found_is_not_enough() {
-    let (guard, mut rows, drifts) = guarded(MemoryStore::new());
+    let memory = Memory::new();
+    let (guard, mut rows, drifts) = guarded(memory.open().expect("nobody has it open"));
     let key = denied(&guard);
     let done = guard.resync(|| {
         // The row comes after the cursor.
@@ -133,6 +134,7 @@ fn a_resync_during_which_a_row_was_found_is_not_enough() {
     });
     assert_eq!((done.expect("memory").keys, drifts.load(Ordering::SeqCst)), (1_000, 1));
     assert!(!guard.is_complete() && guard.may_contain(name(key)));
+    assert!(!open(memory.copy().open().expect("nobody has it open")).is_complete(), "nor after a crash");
     rows.insert(key);
     assert_eq!((resync(&guard, &rows), drifts.load(Ordering::SeqCst)), (1, 1));
     assert!(guard.is_complete() && guard.may_contain(name(key)));

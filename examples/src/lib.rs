@@ -13,6 +13,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use traffic::{Stream, Traffic};
@@ -29,8 +30,12 @@ pub fn round_trip() {
     ROUND_TRIPS.fetch_add(1, Ordering::Relaxed);
 }
 
-fn round_trips() -> u64 {
-    ROUND_TRIPS.load(Ordering::Relaxed)
+/// Round trips to the store.
+#[derive(Clone, Copy)]
+struct Trips {
+    usual: u64,
+    /// Those that checked an absent answer of the filter.
+    spot: u64,
 }
 
 /// The key of a row. Rows below [`Bench::rows`] are stored; the others are not.
@@ -59,6 +64,8 @@ pub struct Bench {
     arguments: Arguments,
     /// The absent keys that the attacker replays.
     replayed: Vec<u64>,
+    /// The guard that is measured, which counts its checks.
+    guard: Weak<Beside>,
     report: Report,
 }
 
@@ -73,7 +80,7 @@ impl Bench {
     pub fn from_arguments(store: &'static str) -> Result<Bench, Failure> {
         let arguments = Arguments::read(std::env::args().skip(1))?;
         let report = Report::new(store, arguments.rows);
-        Ok(Bench { arguments, replayed: Vec::new(), report })
+        Ok(Bench { arguments, replayed: Vec::new(), guard: Weak::new(), report })
     }
 
     /// How many rows there are before the guard is opened.
@@ -91,9 +98,23 @@ impl Bench {
         self.arguments.folder.join(name)
     }
 
-    /// A guard whose filter never learns, to compare with. It is in the folder `guard`.
-    pub fn plain(&self) -> Result<Beside, Failure> {
-        Ok(Options::new().expected_keys(self.rows()).adapt(Adapt::Never).beside(self.path("guard"))?)
+    /// A guard whose filter never learns and is never checked, to compare with. It is in the folder `guard`.
+    pub fn plain(&self) -> Result<Arc<Beside>, Failure> {
+        let options = Options::new().expected_keys(self.rows()).adapt(Adapt::Never).spot_check(None);
+        Ok(Arc::new(options.beside(self.path("guard"))?))
+    }
+
+    /// The guard that is measured from now on: its checks of absent answers are counted apart.
+    pub fn counted(&mut self, guard: Beside) -> Arc<Beside> {
+        let guard = Arc::new(guard);
+        self.guard = Arc::downgrade(&guard);
+        guard
+    }
+
+    /// The round trips so far, but for checks, and the checks.
+    fn trips(&self) -> Trips {
+        let spot = self.guard.upgrade().map_or(0, |guard| guard.stats().spot_checks);
+        Trips { usual: ROUND_TRIPS.load(Ordering::Relaxed) - spot, spot }
     }
 
     /// Measures how long it takes to adopt the rows.
@@ -128,16 +149,16 @@ impl Bench {
             find(&email).await.map_err(Into::into)?.ok_or_else(|| format!("{email} is stored, but was not found"))?;
         }
         if subject != Subject::Guarded {
-            self.replayed = hunt(traffic::replayed(self.rows()), &mut find).await?;
+            self.replayed = self.hunt(traffic::replayed(self.rows()), &mut find).await?;
         }
         for traffic in Traffic::ALL {
             let stream = Stream::new(traffic, self.rows(), self.replayed.clone());
             let longest = if subject == Subject::Bare { self.arguments.bare_time() } else { Duration::MAX };
-            let measured = measure_stream(stream, longest, &mut find).await?;
+            let measured = self.measure_stream(stream, longest, &mut find).await?;
             self.report.add(subject, traffic, measured);
         }
         if self.arguments.test && subject == Subject::Guarded {
-            wait_until_learned(&self.replayed, &mut find).await?;
+            self.wait_until_learned(&mut find).await?;
         }
         Ok(())
     }
@@ -148,63 +169,67 @@ impl Bench {
         if self.arguments.json { writeln!(out, "{:#}", self.report.json()) } else { write!(out, "{}", self.report) }?;
         if self.arguments.test { self.report.check() } else { Ok(()) }
     }
-}
 
-/// Absent keys that reach the store, for an attacker to replay.
-async fn hunt<E: Into<Failure>>(
-    count: usize,
-    find: &mut impl AsyncFnMut(&str) -> Result<Option<String>, E>,
-) -> Result<Vec<u64>, Failure> {
-    let (mut found, mut number) = (Vec::new(), traffic::HUNTED);
-    while found.len() < count {
-        let before = round_trips();
-        find_nothing(&email(number), find).await?;
-        if round_trips() > before {
-            found.push(number);
+    /// Absent keys that reach the store, for an attacker to replay.
+    async fn hunt<E: Into<Failure>>(
+        &self,
+        count: usize,
+        find: &mut impl AsyncFnMut(&str) -> Result<Option<String>, E>,
+    ) -> Result<Vec<u64>, Failure> {
+        let (mut found, mut number) = (Vec::new(), traffic::HUNTED);
+        while found.len() < count {
+            let before = self.trips().usual;
+            find_nothing(&email(number), find).await?;
+            if self.trips().usual > before {
+                found.push(number);
+            }
+            number += 1;
         }
-        number += 1;
+        Ok(found)
     }
-    Ok(found)
-}
 
-/// Waits until none of these keys reaches the store: a thread of the guard's own learns from them.
-async fn wait_until_learned<E: Into<Failure>>(
-    numbers: &[u64],
-    find: &mut impl AsyncFnMut(&str) -> Result<Option<String>, E>,
-) -> Result<(), Failure> {
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(20) {
-        let before = round_trips();
-        for number in numbers {
-            find_nothing(&email(*number), find).await?;
-        }
-        if round_trips() == before {
-            return Ok(());
-        }
-    }
-    Err("replayed keys still reach the store after 20 seconds".into())
-}
-
-/// Asks for all keys of a stream, or as many as it can in the given time.
-async fn measure_stream<E: Into<Failure>>(
-    mut stream: Stream,
-    longest: Duration,
-    find: &mut impl AsyncFnMut(&str) -> Result<Option<String>, E>,
-) -> Result<Measured, Failure> {
-    let (mut lookups, mut took, before) = (0, Duration::ZERO, round_trips());
-    while took < longest {
-        let emails: Vec<String> = stream.by_ref().take(AT_ONCE).map(email).collect();
-        if emails.is_empty() {
-            break;
-        }
+    /// Waits until none of these keys reaches the store: a thread of the guard's own learns from them.
+    async fn wait_until_learned<E: Into<Failure>>(
+        &self,
+        find: &mut impl AsyncFnMut(&str) -> Result<Option<String>, E>,
+    ) -> Result<(), Failure> {
         let begun = Instant::now();
-        for email in &emails {
-            find_nothing(email, find).await?;
+        while begun.elapsed() < Duration::from_secs(20) {
+            let before = self.trips().usual;
+            for number in &self.replayed {
+                find_nothing(&email(*number), find).await?;
+            }
+            if self.trips().usual == before {
+                return Ok(());
+            }
         }
-        took += begun.elapsed();
-        lookups += emails.len() as u64;
+        Err("replayed keys still reach the store after 20 seconds".into())
     }
-    Ok(Measured { lookups, seconds: took.as_secs_f64(), round_trips: round_trips() - before })
+
+    /// Asks for all keys of a stream, or as many as it can in the given time.
+    async fn measure_stream<E: Into<Failure>>(
+        &self,
+        mut stream: Stream,
+        longest: Duration,
+        find: &mut impl AsyncFnMut(&str) -> Result<Option<String>, E>,
+    ) -> Result<Measured, Failure> {
+        let (mut lookups, mut took, before) = (0, Duration::ZERO, self.trips());
+        while took < longest {
+            let emails: Vec<String> = stream.by_ref().take(AT_ONCE).map(email).collect();
+            if emails.is_empty() {
+                break;
+            }
+            let begun = Instant::now();
+            for email in &emails {
+                find_nothing(email, find).await?;
+            }
+            took += begun.elapsed();
+            lookups += emails.len() as u64;
+        }
+        let (after, seconds) = (self.trips(), took.as_secs_f64());
+        let [round_trips, round_trips_spot] = [after.usual - before.usual, after.spot - before.spot];
+        Ok(Measured { lookups, seconds, round_trips, round_trips_spot })
+    }
 }
 
 /// Asks for an absent key.

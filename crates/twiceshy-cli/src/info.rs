@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::io;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use twiceshy_store::{KEYS_FILE, Kind, Options, SNAPSHOT_FILE, STORE_FILE, Stats, Status};
+use twiceshy_store::{KEYS_FILE, Kind, Options, SNAPSHOT_FILE, STORE_FILE, Stats, Status, Tickets};
 
 /// Describe a guarded store: its filter, the space it takes, and how it was opened. Changes nothing. If another process has the
 /// store open, prints the figures that this process has last written beside it.
@@ -59,6 +59,12 @@ struct Report {
     /// A guard that stands beside a store and has its keys alone: `true` if it has them all. Not known while a process has it open.
     #[serde(skip_serializing_if = "Option::is_none")]
     complete: Option<bool>,
+    /// `true` if a process died before it closed that guard, and may have cut tickets off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_off: Option<bool>,
+    /// `true` if a resync would save look-ups from going to the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs_resync: Option<bool>,
 }
 
 /// What an open guard says.
@@ -67,7 +73,8 @@ struct About {
     fpr: f64,
     stats: Stats,
     open_seconds: f64,
-    complete: Option<bool>,
+    /// Of a guard beside a store.
+    tickets: Option<Tickets>,
 }
 
 /// A process that has the store open, and what it says about itself.
@@ -95,9 +102,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 fn report(path: &Path) -> anyhow::Result<Report> {
     let opened = if path.join(KEYS_FILE).exists() { about_beside(path) } else { about(path) };
     match opened {
-        Ok(Done { value: About { filter, fpr, stats, open_seconds, complete }, warning }) => {
+        Ok(Done { value: About { filter, fpr, stats, open_seconds, tickets }, warning }) => {
             let report = Report::new(path, filter, fpr, &stats)?;
-            Ok(Report { open_seconds: Some(open_seconds), warning, complete, ..report })
+            Ok(Report {
+                open_seconds: Some(open_seconds),
+                warning,
+                complete: tickets.map(|tickets| tickets.complete),
+                cut_off: tickets.map(|tickets| tickets.cut_off),
+                needs_resync: tickets.map(|tickets| tickets.needs_resync()),
+                ..report
+            })
         }
         Err(error) if error.is::<InUse>() => {
             let status = status(path, error)?;
@@ -115,7 +129,7 @@ fn about(path: &Path) -> anyhow::Result<Done<About>> {
             guard.wait()?;
             let open_seconds = started.elapsed().as_secs_f64();
             let (filter, fpr) = guard.filter()?;
-            Ok(About { filter, fpr, stats: guard.stats(), open_seconds, complete: None })
+            Ok(About { filter, fpr, stats: guard.stats(), open_seconds, tickets: None })
         };
         about().map_err(|error| refusal(path, error))
     })
@@ -129,7 +143,7 @@ fn about_beside(path: &Path) -> anyhow::Result<Done<About>> {
         guard.wait()?;
         let open_seconds = started.elapsed().as_secs_f64();
         let (filter, fpr) = guard.filter()?;
-        Ok(About { filter, fpr, stats: guard.stats(), open_seconds, complete: Some(guard.is_complete()) })
+        Ok(About { filter, fpr, stats: guard.stats(), open_seconds, tickets: Some(guard.tickets()) })
     };
     Ok(Done { value: about().map_err(|error| refusal(path, error))?, warning: None })
 }
@@ -163,6 +177,8 @@ impl Report {
             warning: None,
             running: None,
             complete: None,
+            cut_off: None,
+            needs_resync: None,
         })
     }
 }
@@ -226,6 +242,11 @@ fn words(report: &Report) -> String {
         Some(false) => " It stands beside a store, and does not know all of its keys: call `adopt` or `resync`.",
         None => "",
     });
+    if report.cut_off == Some(true) {
+        end.push_str(
+            " A process did not close it, and may have cut tickets off: their keys stay in the set, and no load is shared, until `resync`.",
+        );
+    }
     format!("{}\n\n{}\n{end}\n", report.path, columns(&rows))
 }
 

@@ -142,10 +142,16 @@ fn info_describes_a_guard_beside_a_store_and_other_commands_leave_it_alone() {
             (&complete.into(), &(100 * u64::from(complete)).into()),
             "{about}"
         );
+        // The copy is what a process leaves that dies.
+        assert_eq!((&about["cut_off"], &about["needs_resync"]), (&complete.into(), &true.into()), "{about}");
+        let words = String::from_utf8(bench.yes(&format!("info {name}"), b"")).expect("text");
+        assert_eq!(words.contains("may have cut tickets off"), complete, "{words}");
     }
     let open = bench.json("info guard", b"");
     assert_eq!(open["running"]["pid"], std::process::id(), "{open}");
     guard.close().expect("a folder");
+    let closed = bench.json("info guard", b"");
+    assert_eq!((&closed["cut_off"], &closed["needs_resync"]), (&false.into(), &false.into()), "{closed}");
     for command in ["query", "insert", "check"] {
         let refused = bench.run(&format!("{command} guard"), b"");
         let words = String::from_utf8_lossy(&refused.stderr);

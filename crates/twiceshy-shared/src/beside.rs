@@ -135,19 +135,40 @@ impl Shared {
     }
 
     /// The row of a key: the loader is called only if the filter lets the key pass. If there is no row then, the filter learns, in all processes.
-    pub async fn get_or_load<K, T, E, F>(&self, key: &K, load: impl FnOnce(&[u8]) -> F) -> Result<Option<T>, E>
+    ///
+    /// Some absent keys are loaded all the same, to check the filter: see [`Opening::spot_check`](crate::Opening::spot_check). So a loader must
+    /// see what is committed: a cache, or a replica that lags behind, may still have rows that were deleted, and would raise an alarm.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), twiceshy_shared::Error> {
+    /// # let (engine, db) = (twiceshy_shared::MemoryEngine::new(), std::collections::BTreeMap::from([(b"ann".to_vec(), 34)]));
+    /// # twiceshy_shared::Set::new().beside().create(&engine).await?;
+    /// # let guard = twiceshy_shared::Shared::open(engine).await?;
+    /// let age = guard.get_or_load(b"ann", async |name| Ok::<_, twiceshy_shared::Error>(db.get(name).copied())).await?;
+    /// assert_eq!(age, Some(34));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub async fn get_or_load<K, T, E>(
+        &self,
+        key: &K,
+        load: impl AsyncFnOnce(&[u8]) -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E>
     where
         K: AsKey + ?Sized,
-        F: Future<Output = Result<Option<T>, E>>,
     {
         let key = key.as_key();
         let said = self.inner.ask(key.as_ref(), self.inner.oldest);
-        if said == Said::Absent {
+        if said == Said::Absent && !self.inner.spot.is_due() {
             return Ok(None);
         }
+        let since = (said == Said::Absent).then(|| self.inner.spot.now());
         add(&self.inner.counters.loads, 1);
         let row = load(key.as_ref()).await?;
-        if row.is_none() && said == Said::Passed {
+        if let Some(since) = since {
+            self.checked(key.as_ref(), since, row.is_some());
+        } else if row.is_none() && said == Said::Passed {
             self.was_absent(key.as_ref());
         }
         Ok(row)
@@ -156,6 +177,9 @@ impl Shared {
     /// Compares the set with the store, and repairs it: `rows` must return the keys of *all* rows, read after it was called and after every
     /// transaction that was open then has ended. Keys that are announced meanwhile stay. Announcements of processes that were gone when
     /// this began are closed: nothing of them may be under way any more.
+    ///
+    /// From then on absent keys are turned away, in all processes: see [`Shared::is_complete`]. If that is still `false` (a row was found meanwhile
+    /// that the filter denied, or this process had to join anew), call it again.
     pub async fn resync<F>(&self, rows: impl FnOnce() -> F) -> Result<Resynced, Error>
     where
         F: Future<Output = Result<Vec<Vec<u8>>, Error>>,
@@ -238,7 +262,7 @@ impl Mark {
         let mut after = None;
         loop {
             let (_, found) = inner.engine.walk(*shard, Generation(0), after.as_ref(), STEP).await?;
-            let Some(last) = found.last().cloned() else { return Ok(()) };
+            let Some(last) = found.last().cloned() else { break };
             let mut gone: Vec<Key> = found.into_iter().map(|at| at.key).filter(|key| !stored.contains(key)).collect();
             gone.sort_unstable();
             if !gone.is_empty() {
@@ -247,6 +271,7 @@ impl Mark {
             }
             after = Some(last);
         }
+        change(inner, *shard, What::Complete { watch: *watch }).await.map(drop)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::outbox::Outbox;
 use crate::replica::{Fresh, Replica, Said};
 use crate::set::Description;
 use crate::stats::{CopyStats, Counters, Stats, add};
+use crate::watch::Watch;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
@@ -19,6 +20,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
 use twiceshy::AsKey;
 use twiceshy::remote::Key;
+use twiceshy::spot_check::SpotCheck;
 
 /// A set that many processes share: this process's copies of its filters, and the way to its engine.
 ///
@@ -84,7 +86,14 @@ pub struct Opening {
     shards: Option<Vec<Shard>>,
     clock: Clock,
     believes_all: bool,
+    /// `None` for the default.
+    spot_check: Option<Option<u32>>,
+    spot_clock: Option<fn() -> Duration>,
+    name: Option<String>,
 }
+
+/// One absent answer in so many is checked, if nothing else was said.
+const SPOT_CHECK: u32 = 1_024;
 
 impl Opening {
     /// The usual way.
@@ -96,6 +105,31 @@ impl Opening {
     /// them.
     pub fn follow(mut self, shards: impl IntoIterator<Item = Shard>) -> Opening {
         self.shards = Some(shards.into_iter().collect());
+        self
+    }
+
+    /// Of a set whose rows are elsewhere: one in this many *absent* answers is checked at the store, and more of the first ones. `Some(1_024)` by
+    /// default; `None` for none. Without checks nobody notices that rows are written past all guards.
+    ///
+    /// The answer number k of [`Shared::get_or_load`] is checked with probability max(1/N, min(1, 256/k)), at most 100 in a second: about
+    /// 2,000 loads in the first 262,144 absent answers of each process, then 0.1 %. The caller gets what the loader finds. If that
+    /// is a row, and its key is not on its way into the set or out of it, all processes load from then on, until a [`Shared::resync`]: see
+    /// [`Shared::on_drift`].
+    pub fn spot_check(mut self, one_in: Option<u32>) -> Opening {
+        self.spot_check = Some(one_in);
+        self
+    }
+
+    /// The clock of the spot checks, which begin with a fixed seed then: for tests.
+    #[doc(hidden)]
+    pub fn spot_clock(mut self, clock: fn() -> Duration) -> Opening {
+        self.spot_clock = Some(clock);
+        self
+    }
+
+    /// The guard's name in events and metrics (features `tracing` and `metrics`): `shared` if none is given. Two guards should have two names.
+    pub fn name(mut self, name: impl Into<String>) -> Opening {
+        self.name = Some(name.into());
         self
     }
 
@@ -142,6 +176,7 @@ impl Opening {
             // A request for a shard without a desk fails with an error.
             desks.extend(is_followed.then_some((shard, requests, acknowledgements)));
         }
+        let one_in = self.spot_check.unwrap_or(Some(SPOT_CHECK)).filter(|_| described.beside);
         let inner = Arc::new(Inner {
             engine,
             described,
@@ -149,6 +184,11 @@ impl Opening {
             clock: self.clock,
             copies,
             counters: Counters::default(),
+            spot: match self.spot_clock {
+                Some(clock) => SpotCheck::fixed(one_in, 0, clock),
+                None => SpotCheck::new(one_in),
+            },
+            watch: Watch::new(self.name),
             renew: (0..described.shards).map(|_| Notify::new()).collect(),
             closed: AtomicBool::new(false),
             made_anew: AtomicBool::new(false),
@@ -191,7 +231,8 @@ impl Shared {
         }
     }
 
-    /// `false` if the key is not in the set; `true` if it may be. Reads memory and a clock, nothing else.
+    /// `false` if the key is not in the set; `true` if it may be. Reads memory and a clock, nothing else. `false` is never checked at the store,
+    /// since there is no loader: see [`Opening::spot_check`]. If you only use this, show rows to [`Shared::seen`].
     #[inline]
     pub fn may_contain<K: AsKey + ?Sized>(&self, key: &K) -> bool {
         self.inner.ask(key.as_key().as_ref(), self.inner.oldest) != Said::Absent
@@ -334,7 +375,16 @@ impl Shared {
                 exceptions: replica.exceptions(),
             }
         });
-        Stats { copies: copies.collect(), ..self.inner.counters.read() }
+        let spot = self.inner.spot.counts();
+        Stats {
+            copies: copies.collect(),
+            spot_checks: spot.checks,
+            spot_raced: spot.raced,
+            denied_rows: spot.denied,
+            seen: spot.seen,
+            clean_checks: spot.clean,
+            ..self.inner.counters.read()
+        }
     }
 
     /// The digest of this process's copy of each shard's filter, with its position. Copies at the same position have the same digest.

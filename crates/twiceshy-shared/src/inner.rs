@@ -8,11 +8,13 @@ use crate::names::{MemberId, Shard};
 use crate::replica::{Fresh, Replica, Said};
 use crate::set::Description;
 use crate::stats::Counters;
+use crate::watch::Watch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
 use twiceshy::remote::Key;
+use twiceshy::spot_check::SpotCheck;
 
 /// A guard, without its tasks.
 #[derive(Debug)]
@@ -24,6 +26,9 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) copies: Vec<Copy>,
     pub(crate) counters: Counters,
+    /// Checks absent answers, if the rows are elsewhere.
+    pub(crate) spot: SpotCheck,
+    pub(crate) watch: Watch,
     /// A renewal is wanted now, for each shard. If all are renewed together, only the first one is used.
     pub(crate) renew: Vec<Notify>,
     pub(crate) closed: AtomicBool,
@@ -100,6 +105,12 @@ impl Inner {
         let said = replica.map_or(Said::Unknown, |replica| replica.ask(key, fresh));
         self.counters.count(said);
         said
+    }
+
+    /// Asks the copy of a key's shard, and counts nothing.
+    pub(crate) fn peek(&self, key: &[u8]) -> Said {
+        let fresh = Fresh::At(self.clock.now(), self.oldest);
+        self.copy(self.described.shard(key)).map_or(Said::Unknown, |copy| copy.read().ask(key, fresh))
     }
 
     /// Asks the copies for several keys: `true` where a key may be present.

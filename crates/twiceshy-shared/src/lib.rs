@@ -21,7 +21,7 @@
 //! # }
 //! ```
 //!
-//! Rows that stay in a database of your own: [`Set::beside`], then [`Shared::announce`] and [`Shared::get_or_load`]. For threads that may
+//! Rows that stay in a database of your own: [`Set::beside`], then [`Shared::resync`], [`Shared::announce`] and [`Shared::get_or_load`]. For threads that may
 //! block: [`Blocking`].
 
 mod address;
@@ -52,8 +52,10 @@ mod replica;
 #[cfg(feature = "testing")]
 pub mod servers;
 mod set;
+mod spotted;
 mod stats;
 mod survey;
+mod watch;
 
 pub use address::{connect, is_address, shown};
 pub use beside::{Resynced, Retirement, Ticket};

@@ -16,6 +16,9 @@ pub(crate) struct Record {
     /// The digest of the filter after this record, in some records.
     pub(crate) digest: Option<u64>,
     pub(crate) what: What,
+    /// `true` if the set has every row's key from here on, `false` if that is in doubt; `None` if it is as before. Only if the values of the
+    /// set are elsewhere.
+    pub(crate) complete: Option<bool>,
     /// Keys that are announced, if the values of the set are elsewhere: see [`Watches`](crate::desk::Watches).
     pub(crate) announced: Vec<Key>,
     /// Plans for the filter. After a switch: for the new one.
@@ -35,7 +38,7 @@ pub(crate) enum What {
 impl Record {
     /// A record that changes no filter.
     pub(crate) fn of(what: What) -> Record {
-        Record { digest: None, what, announced: Vec::new(), plans: Vec::new() }
+        Record { digest: None, what, complete: None, announced: Vec::new(), plans: Vec::new() }
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -53,7 +56,8 @@ impl Record {
                 }
             }
         }
-        bytes.push(u8::from(self.digest.is_some()));
+        let complete = self.complete.map_or(0, |complete| 2 | u8::from(complete) << 2);
+        bytes.push(u8::from(self.digest.is_some()) | complete);
         bytes.extend(self.digest.unwrap_or(0).to_le_bytes());
         bytes.extend((self.announced.len() as u32).to_le_bytes());
         for key in &self.announced {
@@ -110,14 +114,15 @@ impl<'a> Fields<'a> {
             }
             _ => return None,
         };
-        let has_digest = self.u8()? == 1;
-        let digest = self.u64().map(|digest| has_digest.then_some(digest))?;
+        let flags = self.u8()?;
+        let digest = self.u64().map(|digest| (flags & 1 != 0).then_some(digest))?;
+        let complete = (flags & 2 != 0).then_some(flags & 4 != 0);
         let mut announced = Vec::new();
         for _ in 0..self.u32()? {
             announced.push(Key::from(self.part()?));
         }
         let plans = Plan::all_from_bytes(self.0).map_err(|error| format!("has a damaged plan: {error}"));
-        Some(plans.map(|plans| Record { digest, what, announced, plans }))
+        Some(plans.map(|plans| Record { digest, what, complete, announced, plans }))
     }
 
     fn u32(&mut self) -> Option<u32> {
@@ -164,6 +169,8 @@ mod tests {
             },
             Record { digest: Some(5), ..Record::of(What::Grow { member: MemberId(77) }) },
             Record::of(What::Switch { to }),
+            Record { complete: Some(true), ..Record::of(What::Change) },
+            Record { complete: Some(false), digest: Some(1), ..Record::of(What::Change) },
         ]
     }
 
@@ -173,6 +180,7 @@ mod tests {
             let bytes = record.to_bytes();
             let again = Record::from_bytes(&bytes).expect("own bytes");
             assert_eq!((again.digest, again.what, &again.announced), (record.digest, record.what, &record.announced));
+            assert_eq!(again.complete, record.complete);
             assert_eq!(again.plans.len(), record.plans.len());
             assert_eq!(again.to_bytes(), bytes);
         }

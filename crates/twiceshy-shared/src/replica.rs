@@ -20,6 +20,8 @@ pub(crate) struct Replica {
     fresh_from: Option<Moment>,
     /// The highest position that was acknowledged before it was applied. There is no lease until it is.
     promised: u64,
+    /// `true` if rows may be there whose keys are not in the set: then the store is asked for everything.
+    doubted: bool,
     /// Keys whose removal is not committed yet. The filter has lost them, but they are in the set.
     held: HashSet<Key>,
     /// Queries that are not in the set at this position, though the filter reports them present.
@@ -49,7 +51,7 @@ impl Replica {
     /// Asks the filter.
     #[inline(always)]
     pub(crate) fn ask(&self, key: &[u8], fresh: Fresh) -> Said {
-        match (&self.filter, self.is(fresh)) {
+        match (&self.filter, self.is(fresh) && !self.doubted) {
             (Some(filter), true) => match filter.contains(key) {
                 true if self.exceptions.contains(key) => Said::Absent,
                 true => Said::Passed,
@@ -62,7 +64,7 @@ impl Replica {
 
     /// Asks the filter for several keys: `true` where a key may be present. If the copy may not be asked, nothing is written, and this is `false`.
     pub(crate) fn ask_batch(&self, keys: &[&[u8]], fresh: Fresh, found: &mut [bool]) -> bool {
-        match (&self.filter, self.is(fresh)) {
+        match (&self.filter, self.is(fresh) && !self.doubted) {
             (Some(filter), true) => {
                 filter.contains_batch(keys, found);
                 if !self.held.is_empty() || !self.exceptions.is_empty() {
@@ -149,6 +151,15 @@ impl Replica {
         }
     }
 
+    /// Says whether the set may lack keys of rows. `true` if it was said otherwise before.
+    pub(crate) fn doubt(&mut self, doubted: bool) -> bool {
+        std::mem::replace(&mut self.doubted, doubted) != doubted
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.filter.is_some() && !self.doubted
+    }
+
     /// From now on look-ups ask the store.
     pub(crate) fn distrust(&mut self) {
         self.fresh_from = None;
@@ -156,7 +167,7 @@ impl Replica {
 
     /// Another filter takes the place of this one. It may not be believed yet.
     pub(crate) fn replace(&mut self, filter: Option<Box<dyn Backed>>, at: Head) {
-        *self = Replica { filter, at, promised: self.promised, ..Replica::default() };
+        *self = Replica { filter, at, promised: self.promised, doubted: self.doubted, ..Replica::default() };
     }
 
     /// A larger table with the same set takes the place of the filter: it is as fresh.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use twiceshy::Kind;
 use twiceshy::filter::Backed;
 use twiceshy::hash::{HashKey, HashKind};
-use twiceshy::remote::Generation;
+use twiceshy::remote::{Generation, Key};
 
 /// What a set promises about *absent*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,8 @@ impl Set {
         Set { lease, ..self }
     }
 
-    /// Values are elsewhere, and only keys are in the engine.
+    /// Values are elsewhere, and only keys are in the engine. All look-ups are loaded until the first [`Shared::resync`](crate::Shared::resync)
+    /// has ended: there may be rows already.
     pub fn beside(self) -> Set {
         Set { beside: true, ..self }
     }
@@ -269,6 +270,25 @@ impl Description {
     pub(crate) fn cells(&self, keys: u64) -> Result<u64, Error> {
         Ok(self.kind.geometry(keys, self.rate)?.0)
     }
+}
+
+/// The key of a value in the engine, which is there if a shard of a set whose values are elsewhere has every row's key. Each shard has its own, since
+/// an engine may keep the values of all shards together.
+pub(crate) fn complete_key(shard: Shard) -> Key {
+    Key::from(format!("twiceshy: shard {} is complete", shard.0).as_bytes())
+}
+
+/// `true` if a shard has the key of every row.
+pub(crate) async fn is_complete(
+    engine: &dyn Engine,
+    described: &Description,
+    shard: Shard,
+) -> Result<bool, EngineError> {
+    if !described.beside {
+        return Ok(true);
+    }
+    let values = engine.get(&[(shard, complete_key(shard))]).await?;
+    Ok(values.iter().any(Option::is_some))
 }
 
 #[cfg(test)]

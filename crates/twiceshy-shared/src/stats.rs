@@ -2,8 +2,9 @@
 
 use crate::names::{Head, MemberId, Shard};
 use crate::replica::Said;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use twiceshy::striped::{Stripe, own};
 
 /// What a guard has done since it was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,8 +32,27 @@ pub struct Stats {
     pub diverged: u64,
     /// Larger tables that this process has made.
     pub grown: u64,
+    /// Of the look-ups that were turned away, those that asked the store all the same, to check the filter: see
+    /// [`Opening::spot_check`](crate::Opening::spot_check). A set whose values are in the engine has none.
+    pub spot_checks: u64,
+    /// Rows whose key was on its way into the set or out of it when a check, or [`Shared::seen`](crate::Shared::seen), met them.
+    pub spot_raced: u64,
+    /// Rows that the filter denied. This must be 0: somebody writes rows past all guards.
+    pub denied_rows: u64,
+    /// Rows that were shown to [`Shared::seen`](crate::Shared::seen).
+    pub seen: u64,
+    /// Checks since a row was last denied that found no row.
+    pub clean_checks: u64,
     /// The copies.
     pub copies: Vec<CopyStats>,
+}
+
+impl Stats {
+    /// The share of wrong answers among the *absent* ones is at most this, with a probability of 95 %: 3/m after m clean checks, 1 before
+    /// the third.
+    pub fn wrong_share_at_most(&self) -> f64 {
+        twiceshy::spot_check::wrong_share_at_most(self.clean_checks)
+    }
 }
 
 /// The state of the copy of one shard.
@@ -60,24 +80,12 @@ pub struct CopyStats {
 #[derive(Debug, Default)]
 struct Striped([Stripe; STRIPES]);
 
-/// In a cache line of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Stripe(AtomicU64);
-
 const STRIPES: usize = 16;
-
-static THREADS: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static OWN: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;
-}
 
 impl Striped {
     #[inline]
     fn add(&self, more: u64) {
-        // A thread that is ending has lost its stripe.
-        let Stripe(own) = &self.0[OWN.try_with(|own| *own).unwrap_or(0)];
+        let own = own(&self.0);
         own.store(own.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
     }
 
@@ -138,7 +146,7 @@ impl Counters {
             rejoined: get(&self.rejoined),
             diverged: get(&self.diverged),
             grown: get(&self.grown),
-            copies: Vec::new(),
+            ..Stats::default()
         }
     }
 }

@@ -10,6 +10,10 @@ const LEASE: Duration = Duration::from_millis(300);
 async fn made() -> MemoryEngine {
     let engine = MemoryEngine::new();
     Set::new().beside().shards(2).lease(LEASE).expected_keys(500).create(&engine).await.expect("a new engine");
+    // There is no row yet.
+    let guard = open(&engine).await;
+    guard.resync(|| async { Ok(Vec::new()) }).await.expect("memory");
+    guard.close().await.expect("memory");
     engine
 }
 

@@ -24,6 +24,7 @@ use twiceshy::growth::{Beside, Growth};
 use twiceshy::memory::{Lesson, Recalling};
 use twiceshy::plan::{Plan, Stamp, Undo};
 use twiceshy::remote::{Key, Write};
+use twiceshy::spot_check::SpotCheck;
 
 /// The parts of a guard.
 ///
@@ -50,6 +51,8 @@ pub(crate) struct Inner<S> {
     pub(crate) closing: AtomicBool,
     pub(crate) policy: Policy,
     pub(crate) counters: Counters,
+    /// Checks absent answers of a guard beside a store.
+    pub(crate) spot: SpotCheck,
     pub(crate) watch: Watch,
     /// Where the snapshot is saved, if anywhere.
     pub(crate) snapshot: Option<PathBuf>,
@@ -197,7 +200,18 @@ impl<S: Store> Inner<S> {
         drop(filter);
         let growth = self.growth_bits.load(Ordering::Relaxed);
         let local_bits = bits + growth + self.queue.local_bits() + self.policy.local_bits();
-        Stats { local_bits, cells, queued: self.queue.len() as u64, ..self.counters.stats() }
+        let spot = self.spot.counts();
+        Stats {
+            spot_checks: spot.checks,
+            spot_raced: spot.raced,
+            denied_rows: spot.denied,
+            seen: spot.seen,
+            clean_checks: spot.clean,
+            local_bits,
+            cells,
+            queued: self.queue.len() as u64,
+            ..self.counters.stats()
+        }
     }
 
     /// Writes the status file, if there is one to be written.

@@ -25,11 +25,13 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use twiceshy::Kind;
 use twiceshy::error::OptionsError;
 use twiceshy::filter::Backed;
 use twiceshy::hash::{HashKey, NoEntropy};
 use twiceshy::memory::Limits;
+use twiceshy::spot_check::SpotCheck;
 
 /// A filter of any kind.
 type Filter = Box<dyn Backed>;
@@ -49,6 +51,8 @@ pub struct Options {
     background: bool,
     open_damaged: bool,
     take_over: bool,
+    spot_check: Option<u32>,
+    spot_clock: Option<fn() -> Duration>,
     pub(crate) name: Option<String>,
     /// Where the guard writes what it says about itself.
     pub(crate) status: Option<PathBuf>,
@@ -80,6 +84,8 @@ impl Options {
             background: true,
             open_damaged: false,
             take_over: false,
+            spot_check: Some(1_024),
+            spot_clock: None,
             name: None,
             status: None,
             read_only: false,
@@ -206,6 +212,25 @@ impl Options {
         Options { memory, ..self }
     }
 
+    /// Of a guard beside a store: one in this many *absent* answers is checked at the store, and more of the first ones. `Some(1_024)` by
+    /// default; `None` for none. Without checks nobody notices that rows are written past the guard.
+    ///
+    /// The answer number k of [`Beside::get_or_load`](crate::Beside::get_or_load) is checked with probability max(1/N, min(1, 256/k)), at
+    /// most 100 in a second: about 2,000 loads in the first 262,144 absent answers, then 0.1 %. The caller gets what the loader
+    /// finds. If that is a row, and its key is not on its way into the set or out of it, all look-ups are loaded from then on, until a
+    /// [`resync`](crate::Beside::resync): see [`Beside::on_drift`](crate::Beside::on_drift).
+    #[must_use]
+    pub fn spot_check(self, one_in: Option<u32>) -> Self {
+        Options { spot_check: one_in, ..self }
+    }
+
+    /// The clock of the spot checks, which begin with a fixed seed then: for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn spot_clock(self, clock: fn() -> Duration) -> Self {
+        Options { spot_clock: Some(clock), ..self }
+    }
+
     /// The guard's name in events and metrics (features `tracing` and `metrics`): the folder's path, or `guard`, if none is given.
     /// Two guards should have two names.
     #[must_use]
@@ -224,7 +249,7 @@ impl Options {
         self.open_kind(store, Ownership::Owns)
     }
 
-    pub(crate) fn open_kind<S: Store>(self, store: S, kind: Ownership) -> Result<Guard<S>, Error<S::Error>> {
+    pub(crate) fn open_kind<S: Store>(self, store: S, owner: Ownership) -> Result<Guard<S>, Error<S::Error>> {
         let (mut damaged, mut taken) = (false, false);
         let found = match read_state(&store) {
             Err(Error::Damaged) if self.open_damaged => None,
@@ -232,7 +257,7 @@ impl Options {
         };
         let contents = if found.is_none() { Contents::of(&store)? } else { Contents::Remains };
         let (state, filter, rolled, stale_snapshot) = match found {
-            None if self.take_over && kind == Ownership::Owns && contents == Contents::Untaken => {
+            None if self.take_over && owner == Ownership::Owns && contents == Contents::Untaken => {
                 if self.read_only {
                     return Err(Error::ReadOnly);
                 }
@@ -249,12 +274,12 @@ impl Options {
             None if contents == Contents::Remains => return Err(Error::Damaged),
             None => {
                 let (state, filter) = self.make(&store)?;
-                kind.check(&store, &state)?;
+                owner.check(&store, &state)?;
                 (state, Some(filter), 0, true)
             }
             Some(_) if self.create_new => return Err(Error::IsThere),
             Some(mut state) => {
-                kind.check(&store, &state)?;
+                owner.check(&store, &state)?;
                 if !self.open_damaged {
                     self.check(&state)?;
                 }
@@ -309,6 +334,11 @@ impl Options {
             closing: AtomicBool::new(false),
             policy: Policy::new(adapt),
             counters: Counters::default(),
+            // Nobody else can write to a store of the guard's own.
+            spot: match (self.spot_check.filter(|_| owner == Ownership::Beside), self.spot_clock) {
+                (one_in, Some(clock)) => SpotCheck::fixed(one_in, 0, clock),
+                (one_in, None) => SpotCheck::new(one_in),
+            },
             watch: Watch::new(self.name),
             snapshot: self.snapshot,
             durability: self.durability,

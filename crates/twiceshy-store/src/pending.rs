@@ -90,13 +90,18 @@ impl Pending {
         self.now.load(Ordering::SeqCst)
     }
 
+    /// The number of keys.
+    pub(crate) fn len(&self) -> u64 {
+        self.now() & (BEGUN - 1)
+    }
+
     fn part_of(&self, key: &[u8]) -> usize {
         self.hasher.hash_one(key) as usize % PARTS
     }
 
     #[inline]
     pub(crate) fn holds(&self, key: &[u8]) -> bool {
-        self.now() & (BEGUN - 1) != 0 && self.parts[self.part_of(key)].read().contains_key(key)
+        self.len() != 0 && self.parts[self.part_of(key)].read().contains_key(key)
     }
 
     /// Marks this moment for a key; `None` if a change of it is under way.

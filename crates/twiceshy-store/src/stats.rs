@@ -84,6 +84,17 @@ pub struct Stats {
     pub rolled_forward: u64,
     /// Snapshots written.
     pub snapshots: u64,
+    /// Of the look-ups that were turned away, those that asked the store all the same, to check the filter: see
+    /// [`Options::spot_check`](crate::Options::spot_check). A guard that owns its store makes none.
+    pub spot_checks: u64,
+    /// Rows whose key was on its way into the set or out of it when a check, or [`Beside::seen`](crate::Beside::seen), met them.
+    pub spot_raced: u64,
+    /// Rows that the filter denied. This must be 0: somebody writes rows past the guard.
+    pub denied_rows: u64,
+    /// Rows that were shown to [`Beside::seen`](crate::Beside::seen).
+    pub seen: u64,
+    /// Checks since a row was last denied that found no row.
+    pub clean_checks: u64,
     /// The memory of filter, queue and policy in bits, a larger filter in the making included.
     pub local_bits: u64,
     /// The filter's cells or slots; 0 while there is no filter.
@@ -112,9 +123,15 @@ impl Stats {
         named!(
             self,
             counted: turned_away found false_positives known_absent unfiltered adapted not_adapted skipped merged declined
-                disagreements grown rebuilt rolled_forward snapshots,
-            held: keys local_bits cells remembered queued
+                disagreements grown rebuilt rolled_forward snapshots spot_checks spot_raced denied_rows seen,
+            held: clean_checks keys local_bits cells remembered queued
         )
+    }
+
+    /// The share of wrong answers among the *absent* ones is at most this, with a probability of 95 %: 3/m after m clean checks, 1 before
+    /// the third.
+    pub fn wrong_share_at_most(&self) -> f64 {
+        twiceshy::spot_check::wrong_share_at_most(self.clean_checks)
     }
 }
 

@@ -5,6 +5,8 @@
 //! names keys. The message of a store's own error is passed on.
 
 #[cfg(feature = "metrics")]
+use crate::beside::Tickets;
+#[cfg(feature = "metrics")]
 use crate::stats::Stats;
 use crate::store::CommitError;
 use std::error::Error as StdError;
@@ -21,6 +23,9 @@ pub(crate) struct Watch {
     /// The counts that were published; `None` if nobody has asked for it.
     #[cfg(feature = "metrics")]
     published: std::sync::Mutex<Option<Stats>>,
+    /// The same of a guard beside a store.
+    #[cfg(feature = "metrics")]
+    tickets: std::sync::Mutex<Option<Tickets>>,
 }
 
 /// Why a filter's table was replaced.
@@ -52,6 +57,8 @@ impl Watch {
             name: name.map_or_else(|| "guard".into(), Arc::from),
             #[cfg(feature = "metrics")]
             published: Default::default(),
+            #[cfg(feature = "metrics")]
+            tickets: Default::default(),
         }
     }
 
@@ -115,6 +122,17 @@ impl Watch {
         }
     }
 
+    /// A guard beside a store has denied a row.
+    pub(crate) fn denied(&self, spot_checks: u64) {
+        event!(
+            error,
+            self,
+            spot_checks,
+            "the filter denied a row that the store has: somebody writes rows past the guard. Until a resync has ended, every look-up goes \
+             to the store: find out who writes without a ticket, and call `resync`"
+        );
+    }
+
     pub(crate) fn learned(&self, queries: u64, fixed: u64) {
         event!(debug, self, queries, fixed, "learned");
     }
@@ -156,6 +174,35 @@ impl Watch {
             metrics::gauge!(format!("twiceshy_{name}"), LABEL => self.label()).set(*now as f64);
         }
         metrics::describe_histogram!(HISTOGRAM, metrics::Unit::Seconds, "How long the store took for a false positive");
+    }
+
+    /// [`Watch::publish`] for what only a guard beside a store has.
+    pub(crate) fn publish_tickets(&self, now: Tickets, wrong_share_at_most: f64) {
+        let mut published = self.tickets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let before = published.replace(now).unwrap_or_default();
+        for (name, now, before) in [("drifted", now.drifted, before.drifted), ("shared", now.shared, before.shared)] {
+            let name = format!("twiceshy_{name}_total");
+            metrics::counter!(name, LABEL => self.label()).increment(now.saturating_sub(before));
+        }
+        for (name, now) in [
+            ("complete", f64::from(now.complete)),
+            ("cut_off", f64::from(now.cut_off)),
+            ("open", now.open as f64),
+            ("dropped", now.dropped as f64),
+            ("pending", now.pending as f64),
+            ("wrong_share_at_most", wrong_share_at_most),
+        ] {
+            metrics::gauge!(format!("twiceshy_{name}"), LABEL => self.label()).set(now);
+        }
+    }
+
+    /// [`Watch::publish_last`] for what only a guard beside a store has.
+    pub(crate) fn publish_last_tickets(&self, now: Tickets) {
+        let published = *self.tickets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if published.is_some() {
+            let Tickets { drifted, shared, .. } = now;
+            self.publish_tickets(Tickets { drifted, shared, ..Tickets::default() }, 0.0);
+        }
     }
 
     /// The guard is closed: publishes its last counts, if somebody has published before. It holds nothing any more.

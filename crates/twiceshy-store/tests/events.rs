@@ -203,3 +203,17 @@ fn damage_is_told_without_the_names_of_keys() {
     assert_eq!(damage("the state record"), 1);
     assert_eq!(count(name, Level::WARN, "damaged"), 3);
 }
+
+#[test]
+fn a_row_that_was_denied_is_told_once_a_minute() {
+    listen();
+    let name = "drift";
+    let guard = Options::new().name(name).open_beside(MemoryStore::new()).expect("an empty store");
+    for _ in 0..3 {
+        guard.adopt(|| Ok::<_, std::io::Error>([] as [std::io::Result<&str>; 0])).expect("memory");
+        assert!(guard.is_complete() && !guard.seen(key(1)));
+    }
+    assert_eq!(guard.stats().denied_rows, 3);
+    assert_eq!(count(name, Level::ERROR, "the filter denied a row"), 1);
+    assert!(told(name).iter().any(|told| told.message.contains("call `resync`")));
+}

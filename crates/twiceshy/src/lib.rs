@@ -22,6 +22,7 @@
 //! * [`CuckooFilter`] and [`QuotientFilter`] need no keys and never learn.
 //! * [`memory`] keeps what was learned when a table grows, or when its hash key changes.
 //! * [`quotient`] and [`cuckoo`] have every filter with its options, its costs and its paper.
+//! * [`spot_check`] decides which *absent* answers are checked at the store all the same: for guards.
 //! * [`filter`], [`plan`], [`growth`] and [`remote`] are for code that owns filter and keys itself: it plans a change,
 //!   commits the plan's writes, and applies the plan.
 //!
@@ -56,6 +57,9 @@ pub mod remote;
 mod rng;
 #[doc(hidden)]
 pub mod sizing;
+pub mod spot_check;
+#[doc(hidden)]
+pub mod striped;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 #[cfg(feature = "count-words")]

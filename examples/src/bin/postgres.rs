@@ -1,6 +1,7 @@
 //! A guard beside PostgreSQL: `examples/run postgres`.
 
 use futures_util::TryStreamExt;
+use std::sync::Arc;
 use tokio::{runtime::Handle, time};
 use tokio_postgres::{Client, Error, NoTls, Statement};
 use twiceshy_examples::{Bench, Failure, Subject, fill, round_trip};
@@ -10,7 +11,7 @@ use twiceshy_store::{Beside, Guard, Resynced};
 struct Users {
     db: Client,
     select: Statement,
-    guard: Beside,
+    guard: Arc<Beside>,
 }
 
 impl Users {
@@ -67,9 +68,9 @@ async fn main() -> Result<(), Failure> {
     bench.adopt(|| tokio::task::block_in_place(|| users.adopt()))?;
     bench.measure_async(Subject::Bare, async |email: &str| users.select(email).await).await?;
     bench.measure_async(Subject::Plain, async |email: &str| users.find(email).await).await?;
-    users.guard.close()?;
+    drop(users.guard);
     // The guard knows the rows already. Now it learns.
-    let users = Users { guard: Guard::beside(bench.path("guard"))?, ..users };
+    let users = Users { guard: bench.counted(Guard::beside(bench.path("guard"))?), ..users };
     bench.measure_async(Subject::Guarded, async |email: &str| users.find(email).await).await?;
     users.insert("new@example.org", "New").await?;
     assert_eq!(users.find("new@example.org").await?.as_deref(), Some("New"));

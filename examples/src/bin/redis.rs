@@ -1,13 +1,14 @@
 //! A guard beside Redis: `examples/run redis`.
 
 use redis::{Commands, Connection, RedisResult, ScanOptions};
+use std::sync::Arc;
 use twiceshy_examples::{Bench, Failure, Subject, fill, round_trip};
 use twiceshy_store::{Beside, Guard, Resynced};
 
 /// The users of an application: strings in Redis, and a guard beside them.
 struct Users {
     db: Connection,
-    guard: Beside,
+    guard: Arc<Beside>,
 }
 
 impl Users {
@@ -54,10 +55,10 @@ fn main() -> Result<(), Failure> {
     bench.adopt(|| users.adopt())?;
     bench.measure(Subject::Bare, |email| Users::get(&mut users.db, email))?;
     bench.measure(Subject::Plain, |email| users.find(email))?;
-    users.guard.close()?;
+    drop(users.guard);
 
     // The guard knows the keys already. Now it learns.
-    let mut users = Users { guard: Guard::beside(bench.path("guard"))?, ..users };
+    let mut users = Users { guard: bench.counted(Guard::beside(bench.path("guard"))?), ..users };
     bench.measure(Subject::Guarded, |email| users.find(email))?;
 
     users.insert("user-new@example.org", "New")?;

@@ -1,13 +1,14 @@
 //! A guard beside a SQLite file: `examples/run sqlite`.
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
+use std::sync::Arc;
 use twiceshy_examples::{Bench, Failure, Subject, fill, round_trip};
 use twiceshy_store::{Beside, Guard, Resynced};
 
 /// The users of an application: rows of a table, and a guard beside them.
 struct Users {
     db: Connection,
-    guard: Beside,
+    guard: Arc<Beside>,
 }
 
 impl Users {
@@ -64,10 +65,10 @@ fn main() -> Result<(), Failure> {
     bench.adopt(|| users.adopt())?;
     bench.measure(Subject::Bare, |email| users.select(email))?;
     bench.measure(Subject::Plain, |email| users.find(email))?;
-    users.guard.close()?;
+    drop(users.guard);
 
     // The guard knows the rows already. Now it learns.
-    let users = Users { guard: Guard::beside(bench.path("guard"))?, ..users };
+    let users = Users { guard: bench.counted(Guard::beside(bench.path("guard"))?), ..users };
     bench.measure(Subject::Guarded, |email| users.find(email))?;
 
     users.insert("new@example.org", "New")?;

@@ -15,6 +15,8 @@ struct Report {
     /// The lease of an exact set, the stated time of another.
     lease_seconds: f64,
     beside: bool,
+    /// `false` if all look-ups go to the store until a resync has ended.
+    complete: bool,
     keys: u64,
     cells: u64,
     load: f64,
@@ -99,6 +101,7 @@ impl Report {
             level: level_name(survey.level),
             lease_seconds: survey.lease.as_secs_f64(),
             beside: survey.beside,
+            complete: survey.complete,
             keys,
             cells,
             load: keys as f64 / cells.max(1) as f64,
@@ -150,7 +153,11 @@ fn words(report: &Report, survey: &Survey) -> String {
         Level::Exact => ("exact".to_owned(), Some(format!("{} s", report.lease_seconds))),
         Level::Within(_) => (format!("exact after {} s", report.lease_seconds), None),
     };
-    let values = if report.beside { "elsewhere" } else { "in the set" };
+    let values = match (report.beside, report.complete) {
+        (false, _) => "in the set",
+        (true, true) => "elsewhere",
+        (true, false) => "elsewhere; the set may lack keys, so every look-up goes there until `resync`",
+    };
     let bits_per_key = report.bits_per_key.map_or("no key".into(), |bits| format!("{bits:.2}"));
     let more = if report.outbox_or_more { " or more" } else { "" };
     let mut rows = vec![

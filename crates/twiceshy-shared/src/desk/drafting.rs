@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::known::{Known, missing, span};
 use crate::names::Head;
 use crate::record::{self, Record};
+use crate::set::complete_key;
 use std::collections::{HashMap, HashSet};
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Adapted, Inserted, Operation, Removed};
@@ -31,6 +32,8 @@ pub(super) struct Draft {
     pub(super) changes: Vec<(bool, Key)>,
     /// Keys whose rows were found elsewhere.
     pub(super) adopted: Vec<Key>,
+    /// Whether the set has every row's key, if this says so.
+    pub(super) complete: Option<bool>,
 }
 
 /// A draft under way.
@@ -130,6 +133,14 @@ impl Desk {
                 }
                 // Done before.
                 What::Watch { .. } => {}
+                What::Complete { watch } => {
+                    let is_known = self.copy().read().is_complete();
+                    let may = self.watches.may_complete(*watch) && drafting.draft.complete.is_none();
+                    if may && !is_known {
+                        drafting.say_complete(true);
+                    }
+                }
+                What::Doubt => drafting.say_complete(false),
                 What::Move { entries, stored, gone } => {
                     drafting.append.moved.extend(entries);
                     for key in stored {
@@ -218,6 +229,7 @@ impl Desk {
                     drafting.append.add.push(Entry { generation: *generation, key: key.clone(), words: *words });
                 }
                 Write::Remove { generation, key, words, .. } => {
+                    self.inner.spot.leaving(std::iter::once(&**key));
                     drafting.known.hide(key);
                     drafting.draft.changes.push((false, key.clone()));
                     drafting.append.remove.push(Entry { generation: *generation, key: key.clone(), words: *words });
@@ -267,6 +279,13 @@ impl Drafting {
         self.draft.bytes = 1;
     }
 
+    /// Says in the record whether the set has every row's key, and notes it for those who join later.
+    fn say_complete(&mut self, complete: bool) {
+        self.draft.complete = Some(complete);
+        self.append.values.push((complete_key(self.append.shard), complete.then(Vec::new)));
+        self.must_append();
+    }
+
     /// A key that comes and goes in one record has entries in both lists, which do not tell what came first. Here the first change tells
     /// whether the key was in the index, and the last one whether it is to be.
     fn settle_entries(&mut self) {
@@ -291,8 +310,8 @@ impl Drafting {
         self.settle_entries();
         let position = self.append.head().position;
         let digest = if position.is_multiple_of(DIGEST_EVERY) { desk.digest() } else { None };
-        let record =
-            Record { digest, announced: self.announced, plans: self.plans, ..Record::of(record::What::Change) };
+        let (complete, announced, plans) = (self.draft.complete, self.announced, self.plans);
+        let record = Record { digest, complete, announced, plans, ..Record::of(record::What::Change) };
         self.append.record = record.to_bytes();
         self.append.applied_by = Some(desk.copy().member());
         self.draft.bytes = self.append.record.len() as u64;

@@ -8,6 +8,7 @@ use crate::loading::{self, Loaded, Source};
 use crate::names::{Head, MemberId, SnapshotId, random};
 use crate::record::{self, Record, What};
 use crate::replica::Replica;
+use crate::set::is_complete;
 use crate::stats::add;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -57,7 +58,16 @@ impl Desk {
         // Records were skipped.
         self.watches.lose();
         self.log_bytes = 0;
-        self.copy().write().replace(Some(filter), at);
+        if self.inner.counters.rejoined.load(Ordering::Relaxed) > 0 {
+            self.inner.spot.lost();
+        }
+        // After the snapshot was read: records that say otherwise since then follow.
+        let complete = is_complete(&*self.inner.engine, &self.inner.described, self.shard).await?;
+        {
+            let mut replica = self.copy().write();
+            replica.replace(Some(filter), at);
+            replica.doubt(!complete);
+        }
         self.catch_up().await
     }
 
@@ -109,7 +119,7 @@ impl Desk {
     }
 
     async fn apply(&mut self, logged: Logged) -> Result<(), Trouble> {
-        let Record { digest, what, announced, plans } = loading::next(&logged, self.at())?;
+        let Record { digest, what, complete, announced, plans } = loading::next(&logged, self.at())?;
         self.log_bytes += logged.record.len() as u64;
         add(&self.inner.counters.applied, 1);
         self.watches.announced(&announced, None);
@@ -125,9 +135,19 @@ impl Desk {
             }
             What::Switch { to } => self.switch(&to, plans, logged.at).await?,
         }
+        self.note_complete(complete);
         match digest {
             Some(digest) if self.digest() != Some(digest) => self.differs(),
             _ => Ok(()),
+        }
+    }
+
+    /// A record may say whether the set has every row's key.
+    pub(super) fn note_complete(&mut self, complete: Option<bool>) {
+        let Some(complete) = complete else { return };
+        self.copy().write().doubt(!complete);
+        if !complete {
+            self.watches.doubt();
         }
     }
 
@@ -146,6 +166,14 @@ impl Desk {
 
     /// Applies the plans of a record, all before anybody looks.
     fn apply_plans(&mut self, plans: Vec<Plan>, at: Head) -> Result<(), Trouble> {
+        let leaves = |write: &Write| matches!(write, Write::Remove { .. });
+        if plans.iter().any(|plan| plan.writes().iter().any(leaves)) {
+            let keys = plans.iter().flat_map(|plan| plan.writes()).filter_map(|write| match write {
+                Write::Remove { key, .. } => Some(&**key),
+                _ => None,
+            });
+            self.inner.spot.leaving(keys);
+        }
         let mut replica = self.inner.copies[self.shard.0 as usize].write();
         for plan in plans {
             for write in plan.writes() {

@@ -238,8 +238,9 @@ impl Desk {
         let mut changes = changes.into_iter().peekable();
         while changes.peek().is_some() || !queries.is_empty() {
             let (mut group, mut keys, mut bytes) = (Vec::new(), 0, 0);
-            // If an announcement cannot be closed, the whole record fails: no other change should fail with it.
-            let is_alone = |what: &What| matches!(what, What::Close { .. });
+            // If an announcement cannot be closed, the whole record fails: no other change should fail with it. A watch that is begun after a
+            // doubt must not see it.
+            let is_alone = |what: &What| matches!(what, What::Close { .. } | What::Doubt);
             let fits = |change: &Change, group: &[Change], keys: usize, bytes: usize| {
                 let alone = is_alone(&change.what) || group.iter().any(|other| is_alone(&other.what));
                 let is_small = keys + change.what.len() <= MOST_KEYS && bytes + change.what.bytes() <= MOST_BYTES;
@@ -340,7 +341,7 @@ impl Desk {
 
     /// A draft was committed.
     fn keep(&mut self, draft: Draft) {
-        let Draft { append, undo: _, exceptions, learned, bytes, changes, adopted } = draft;
+        let Draft { append, undo: _, exceptions, learned, bytes, changes, adopted, complete } = draft;
         let Some(append) = append else { return };
         {
             let mut replica = self.copy().write();
@@ -349,6 +350,7 @@ impl Desk {
             replica.applied(append.head());
             replica.let_go();
         }
+        self.note_complete(complete);
         self.log_bytes += bytes;
         add(&self.inner.counters.learned, learned);
         if self.inner.described.beside {

@@ -47,6 +47,10 @@ pub(crate) enum What {
     Adopt { keys: Vec<Key> },
     /// From now on, notes which of these keys are announced, or of all keys. These announcements do not count: nothing of them is under way any more.
     Watch { id: Announcement, keys: Option<Vec<Key>>, dead: Vec<Announcement> },
+    /// The set has every row's key, unless that was doubted since the watch began, or records were missed.
+    Complete { watch: Announcement },
+    /// The set may lack keys of rows.
+    Doubt,
     /// Keys that were written or deleted past the guard, by their outbox entries: these have a value, and those do not.
     Move { entries: Vec<u64>, stored: Vec<Key>, gone: Vec<Key> },
 }
@@ -88,7 +92,7 @@ impl What {
             What::Announce { keys, .. } | What::Remove { keys } | What::Retire { keys, .. } | What::Adopt { keys } => {
                 keys.len()
             }
-            What::Watch { .. } => 0,
+            What::Watch { .. } | What::Complete { .. } | What::Doubt => 0,
             What::Put { values } => values.len(),
             What::Close { open, .. } => open.keys.len(),
             What::Move { stored, gone, .. } => stored.len() + gone.len(),
@@ -101,7 +105,7 @@ impl What {
             What::Announce { keys, .. } | What::Remove { keys } | What::Retire { keys, .. } | What::Adopt { keys } => {
                 Box::new(keys.iter())
             }
-            What::Watch { .. } => Box::new(std::iter::empty()),
+            What::Watch { .. } | What::Complete { .. } | What::Doubt => Box::new(std::iter::empty()),
             What::Put { values } => Box::new(values.iter().map(|(key, _)| key)),
             What::Close { open, .. } => Box::new(open.keys.iter()),
             What::Move { stored, gone, .. } => Box::new(stored.iter().chain(gone)),

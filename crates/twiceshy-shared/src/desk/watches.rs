@@ -23,6 +23,8 @@ struct Watch {
     announced: HashSet<Key>,
     /// `true` if not all records were seen.
     is_lost: bool,
+    /// `true` if a record said that the set may lack keys.
+    is_doubted: bool,
 }
 
 impl Watch {
@@ -51,6 +53,16 @@ impl Watches {
     /// Records were skipped.
     pub(crate) fn lose(&mut self) {
         self.0.values_mut().for_each(|watch| watch.is_lost = true);
+    }
+
+    /// A record said that the set may lack keys.
+    pub(super) fn doubt(&mut self) {
+        self.0.values_mut().for_each(|watch| watch.is_doubted = true);
+    }
+
+    /// `true` if what was read since this watch began is enough to know that the set has all keys.
+    pub(super) fn may_complete(&self, id: Announcement) -> bool {
+        self.0.get(&id).is_some_and(|watch| !watch.is_lost && !watch.is_doubted)
     }
 
     /// `true` if the ticket is known, and nobody has announced the key since it was opened.
@@ -101,7 +113,12 @@ mod tests {
         assert!(["a", "b", "c"].iter().all(|name| !watches.may_leave(all, &key(name))));
         assert!(watches.may_leave(all, &key("d")));
         assert!(!watches.may_leave(Announcement(3), &key("d")), "nobody knows this ticket");
+        assert!(watches.may_complete(all) && !watches.may_complete(Announcement(3)));
+        watches.doubt();
+        assert!(!watches.may_complete(all) && watches.may_leave(all, &key("d")));
         watches.lose();
         assert!(!watches.may_leave(all, &key("d")));
+        watches.0.insert(Announcement(4), Watch { is_lost: true, ..Watch::default() });
+        assert!(!watches.may_complete(Announcement(4)));
     }
 }

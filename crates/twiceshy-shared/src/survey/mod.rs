@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::loading::{Loaded, Source, Unloaded};
 use crate::names::{Head, MemberId, Shard};
 use crate::record;
-use crate::set::{Description, Level};
+use crate::set::{Description, Level, is_complete};
 use std::sync::Arc;
 use std::time::Duration;
 use twiceshy::Kind;
@@ -55,6 +55,9 @@ pub struct Survey {
     pub lease: Duration,
     /// `true` if the values are not in the engine.
     pub beside: bool,
+    /// `true` if the set has every row's key, as always if the values are in the engine. `false` if all look-ups go to the store until a
+    /// [`Shared::resync`](crate::Shared::resync) has ended.
+    pub complete: bool,
     /// The rows that were written past the guard and wait for their record.
     pub outbox: Waiting,
     /// The shards.
@@ -165,15 +168,16 @@ async fn described(engine: &dyn Engine) -> Result<Description, Error> {
 
 async fn take(engine: Arc<dyn Engine>) -> Result<Survey, Error> {
     let described = described(&*engine).await?;
-    let mut shards = Vec::new();
+    let (mut shards, mut complete) = (Vec::new(), true);
     for shard in (0..described.shards).map(Shard) {
+        complete &= is_complete(&*engine, &described, shard).await?;
         shards.push(survey_shard(&Source { engine: &*engine, described: &described, shard }).await?);
     }
     let count = engine.outbox(0, MOST_COUNTED).await?.len();
     let Description { kind, rate, beside, time: lease, .. } = described;
     let level = if described.exact { Level::Exact } else { Level::Within(lease) };
     let outbox = Waiting { count: count as u64, or_more: count >= MOST_COUNTED };
-    Ok(Survey { kind, rate, level, lease, beside, outbox, shards })
+    Ok(Survey { kind, rate, level, lease, beside, complete, outbox, shards })
 }
 
 async fn survey_shard(source: &Source<'_>) -> Result<ShardSurvey, Error> {

@@ -222,6 +222,11 @@ impl Live {
         Some(self.next())
     }
 
+    /// `true` while a resync runs.
+    pub(crate) fn is_resyncing(&self) -> bool {
+        self.touched.is_some()
+    }
+
     /// What tickets have done to a key since the mark; `None` if there was none.
     pub(crate) fn touched(&self, key: &[u8]) -> Option<Touched> {
         self.touched.as_ref()?.get(key).copied()

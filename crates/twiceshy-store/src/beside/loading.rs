@@ -21,6 +21,8 @@ struct LookUp<'a> {
     asked: Asked,
     /// Of a moment before the load; `None` if a ticket for the key is open.
     mark: Option<Mark>,
+    /// If this checks an *absent* answer of the filter: when it was given.
+    checks: Option<Duration>,
     lead: Option<Lead<'a>>,
     began: Instant,
 }
@@ -41,6 +43,9 @@ impl<S: Store> Beside<S> {
     /// Callers that ask for one key at the same time share one load, if they ask for the same type from the same place in the
     /// program: one place should load one thing. If the load fails or takes longer than 5 seconds, the others load for themselves, all
     /// at once. A loader's error is returned as it is, and teaches nothing.
+    ///
+    /// Some absent keys are loaded all the same, to check the filter: see [`Options::spot_check`](crate::Options::spot_check). So a loader
+    /// must see what is committed: a cache, or a replica that lags behind, may still have rows that were deleted, and would raise an alarm.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -127,7 +132,8 @@ impl<S: Store> Beside<S> {
 
     /// `true` if the key may have a row: ask the store. `false` if it has none. Touches no disk, and waits for nothing.
     ///
-    /// If the store then finds nothing, say so with [`Beside::was_absent`].
+    /// If the store then finds nothing, say so with [`Beside::was_absent`]. `false` is never checked at the store, since there is no loader:
+    /// see [`Options::spot_check`](crate::Options::spot_check). If you only use this, show rows to [`Beside::seen`].
     pub fn may_contain(&self, key: impl AsRef<[u8]>) -> bool {
         let key = self.normalized(key.as_ref());
         let asked = self.shared.ask(&key);
@@ -155,11 +161,11 @@ impl<S: Store> Beside<S> {
         let asked = shared.ask(&key);
         inner.count(asked);
         if asked.is_absent() {
-            return Next::Absent;
+            return if inner.spot.is_due() { self.check(Key::from(&*key), asked) } else { Next::Absent };
         }
         let key = Key::from(&*key);
         let mark = inner.pending.mark(&key);
-        let mut look_up = LookUp { asked, mark, lead: None, began: Instant::now(), key };
+        let mut look_up = LookUp { asked, mark, checks: None, lead: None, began: Instant::now(), key };
         let Some(mark) = mark.filter(|_| !shared.cut_off.load(Ordering::SeqCst)) else { return Next::Loads(look_up) };
         let flight = FlightKey { key: look_up.key.clone(), loads: TypeId::of::<T>(), asked_by: place };
         match shared.flights.board(flight, mark, thread, &inner.pending) {
@@ -168,6 +174,12 @@ impl<S: Store> Beside<S> {
             Boarded::Alone => {}
         }
         Next::Loads(look_up)
+    }
+
+    /// Has the key loaded although the filter has turned it away. The load is not shared.
+    fn check(&self, key: Key, asked: Asked) -> Next<'_> {
+        let checks = Some(self.shared.inner.spot.now());
+        Next::Loads(LookUp { asked, mark: None, checks, lead: None, began: Instant::now(), key })
     }
 
     fn shared_load<T>(&self, loaded: Option<T>) -> Option<T> {
@@ -187,6 +199,9 @@ impl<S: Store> Beside<S> {
             lead.land(loaded);
         }
         self.count(loaded);
+        if let Some(since) = look_up.checks {
+            return self.shared.checked(&look_up.key, since, loaded.is_some());
+        }
         if let (None, Asked::Passed, Some(mark)) = (loaded, look_up.asked, look_up.mark)
             && self.shared.complete.load(Ordering::SeqCst)
         {

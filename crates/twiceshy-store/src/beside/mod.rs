@@ -7,6 +7,7 @@ mod loading;
 mod record;
 mod resync;
 mod shared;
+mod spotted;
 mod taking;
 mod ticket;
 
@@ -62,7 +63,8 @@ type Normalize = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 /// **A new guard knows no key**, so every look-up goes to the loader until [`Beside::adopt`] has read the keys that are there.
 ///
 /// **All writers of these keys must be in this process**, and take tickets. A row that is written in another way is answered
-/// *absent* until the next [`Beside::resync`].
+/// *absent* until the next [`Beside::resync`], or until a check of the filter finds one such row: see
+/// [`Options::spot_check`](crate::Options::spot_check).
 ///
 /// **Keys are bytes.** Two keys that your store finds equal must be the same bytes: see [`Beside::normalizing`].
 ///
@@ -86,6 +88,8 @@ impl<S: Store> Drop for DeskThread<S> {
     fn drop(&mut self) {
         // If it fails, the next open believes that tickets were cut off.
         let _ = self.shared.at_desk(Shared::close_tidily);
+        #[cfg(feature = "metrics")]
+        self.shared.inner.watch.publish_last_tickets(self.shared.tickets());
         self.shared.desk.close();
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
     }
@@ -241,8 +245,8 @@ impl<S: Store> Beside<S> {
         }
     }
 
-    /// `true` if the set has every row's key, so that absent keys are turned away: [`Beside::adopt`] has ended once, and nothing
-    /// has cast doubt on it since.
+    /// `true` if the set has every row's key, so that absent keys are turned away: [`Beside::adopt`] has ended once, and no row was
+    /// found since that the filter denied.
     pub fn is_complete(&self) -> bool {
         self.shared.complete.load(std::sync::atomic::Ordering::SeqCst)
     }
@@ -257,16 +261,19 @@ impl<S: Store> Beside<S> {
         self.guard.filter()
     }
 
-    /// Passes the counts on to the crate `metrics`: see [`Guard::publish`].
+    /// Passes the counts on to the crate `metrics`: see [`Guard::publish`]. Besides those of every guard: the counters
+    /// `twiceshy_drifted_total` and `twiceshy_shared_total`; the gauges `twiceshy_open`, `twiceshy_dropped` and `twiceshy_pending`, and
+    /// `twiceshy_complete` and `twiceshy_cut_off`, which are 0 or 1: see [`Tickets`]; and `twiceshy_wrong_share_at_most`: see
+    /// [`Stats::wrong_share_at_most`].
     #[cfg(feature = "metrics")]
     pub fn publish(&self) {
         self.guard.publish();
+        self.shared.inner.watch.publish_tickets(self.tickets(), self.stats().wrong_share_at_most());
     }
 
     /// Tickets that are open and that were dropped, and what became of look-ups: see [`Tickets`].
     pub fn tickets(&self) -> Tickets {
-        let (open, dropped) = self.shared.live().counts();
-        Tickets { open, dropped, drifted: self.shared.drifted.get(), shared: self.shared.shared.get() }
+        self.shared.tickets()
     }
 
     /// The store of the guard's own keys, for reading.
@@ -293,13 +300,28 @@ impl<S: Store> Beside<S> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Tickets {
+    /// `true` if absent keys are turned away: see [`Beside::is_complete`].
+    pub complete: bool,
     /// Tickets that are open.
     pub open: u64,
     /// Tickets that were dropped since the last resync, or whose closing failed: their keys stay in the set until the next.
     pub dropped: u64,
+    /// `true` if a process died before it closed the guard, and may have cut tickets off: their keys stay in the set until the next resync, and
+    /// no load is shared.
+    pub cut_off: bool,
+    /// Keys of open and dropped tickets, and of changes under way. They are in memory: those of dropped tickets until the next resync.
+    pub pending: u64,
     /// Look-ups that found no row for a key in the set: of an open or dropped ticket, or deleted without one. If it grows, a
     /// [`resync`](Beside::resync) saves loads.
     pub drifted: u64,
     /// Look-ups that shared the load of another.
     pub shared: u64,
+}
+
+impl Tickets {
+    /// `true` if look-ups ask the store for nothing until a [`resync`](Beside::resync): the guard is incomplete, or tickets were dropped or
+    /// cut off.
+    pub fn needs_resync(&self) -> bool {
+        !self.complete || self.dropped > 0 || self.cut_off
+    }
 }

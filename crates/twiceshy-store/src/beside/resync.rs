@@ -76,7 +76,8 @@ impl<S: Store> Beside<S> {
     /// Keys with a ticket since the mark are left to their tickets. Tickets can be opened and closed meanwhile. A cursor may
     /// return a key twice. Nothing leaves the set before the cursor has ended without an error.
     ///
-    /// An incomplete guard is filled in bulk: its filter is made at the end. If the process dies on the way, call it again.
+    /// An incomplete guard is filled in bulk: its filter is made at the end. If the process dies on the way, call it again. If a row was
+    /// found meanwhile that the filter denied, the guard stays incomplete (see [`Beside::on_drift`]): call it again.
     pub fn resync<K: AsRef<[u8]>, C, I: IntoIterator<Item = Result<K, C>>>(
         &self,
         open: impl FnOnce() -> Result<I, C>,
@@ -111,8 +112,8 @@ impl<S: Store> Beside<S> {
             done.removed += swept.removed;
             done.settled += swept.settled;
         }
-        let mark = running.mark;
-        done.keys = shared.at_desk(move |shared| shared.end_resync(mark))?;
+        let (mark, alarms) = (running.mark, running.alarms);
+        done.keys = shared.at_desk(move |shared| shared.end_resync(mark, alarms))?;
         running.end();
         Ok(done)
     }
@@ -136,13 +137,16 @@ struct Swept {
 struct Running<'a, S: Store> {
     shared: &'a Arc<Shared<S>>,
     mark: u64,
+    /// The alarms before the mark.
+    alarms: u64,
     ended: bool,
 }
 
 impl<'a, S: Store> Running<'a, S> {
     fn begin<C>(shared: &'a Arc<Shared<S>>) -> Result<Running<'a, S>, ResyncError<C, S::Error>> {
-        let mark = shared.live().begin_resync().ok_or(ResyncError::Running)?;
-        Ok(Running { shared, mark, ended: false })
+        let mut live = shared.live();
+        let mark = live.begin_resync().ok_or(ResyncError::Running)?;
+        Ok(Running { shared, mark, alarms: shared.alarms.load(Ordering::SeqCst), ended: false })
     }
 
     fn end(mut self) {
@@ -155,6 +159,10 @@ impl<S: Store> Drop for Running<'_, S> {
         if !self.ended {
             // If this fails as well, the next change makes a filter.
             let _ = self.shared.at_desk(Shared::give_up_resync);
+        }
+        if self.shared.alarms.load(Ordering::SeqCst) != self.alarms {
+            // Not called before, since only one resync can run.
+            self.shared.has_drifted();
         }
     }
 }
@@ -237,18 +245,25 @@ impl<S: Store> Shared<S> {
         Ok(swept)
     }
 
-    /// The set has every row's key. Returns how many it has.
-    fn end_resync(&self, mark: u64) -> Result<u64, Error<S::Error>> {
+    /// The set has every row's key, unless an alarm came since the mark: the row may have come after the cursor. Returns how many keys it
+    /// has.
+    fn end_resync(&self, mark: u64, alarms: u64) -> Result<u64, Error<S::Error>> {
         self.end_bulk();
         // Builds the filter after a bulk load.
         let keys = self.inner.lock()?.state.len;
         let record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        self.change(&[], BesideRecord { complete: true, tidy: false, ..record }, Durability::Synced)?;
+        let complete = self.alarms.load(Ordering::SeqCst) == alarms;
+        self.change(&[], BesideRecord { complete, tidy: false, ..record }, Durability::Synced)?;
         self.inner.lock_settled().and_then(|mut writer| self.inner.sync(&mut writer))?;
-        let settled = self.live().end_resync(mark);
-        settled.iter().for_each(|keys| self.leave(keys));
+        let mut live = self.live();
+        let settled = live.end_resync(mark);
         self.cut_off.store(false, Ordering::SeqCst);
-        self.complete.store(true, Ordering::SeqCst);
+        // An alarm that came after the record was made writes another one.
+        if self.alarms.load(Ordering::SeqCst) == alarms {
+            self.complete.store(true, Ordering::SeqCst);
+        }
+        drop(live);
+        settled.iter().for_each(|keys| self.leave(keys));
         Ok(keys)
     }
 

@@ -18,6 +18,9 @@ use std::time::Duration;
 use twiceshy::filter::Backed;
 use twiceshy::remote::Key;
 
+/// Starts a resync.
+pub(crate) type OnDrift = Arc<dyn Fn() + Send + Sync>;
+
 /// The parts of a guard beside a store.
 ///
 /// **Locks.** Only the desk's thread changes the set, and it holds none of these locks while it commits. Look-ups take the
@@ -29,6 +32,10 @@ pub(crate) struct Shared<S: Store> {
     pub(crate) flights: Flights,
     /// `true` if the filter may turn keys away: the set has every row's key.
     pub(crate) complete: AtomicBool,
+    /// How often a row was denied that the filter should have let pass. Changed under the lock of the tickets.
+    pub(crate) alarms: AtomicU64,
+    /// Called after such an alarm.
+    pub(crate) on_drift: Mutex<Option<OnDrift>>,
     pub(crate) record: Mutex<BesideRecord>,
     /// `true` if the record on disk may be another: a commit of it failed.
     pub(crate) record_in_doubt: AtomicBool,
@@ -53,6 +60,8 @@ impl<S: Store> Shared<S> {
             live: Mutex::default(),
             flights: Flights::default(),
             complete: AtomicBool::new(record.complete),
+            alarms: AtomicU64::new(0),
+            on_drift: Mutex::default(),
             record: Mutex::new(record),
             record_in_doubt: AtomicBool::new(false),
             cut_off: AtomicBool::new(!record.tidy),

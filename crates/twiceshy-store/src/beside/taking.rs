@@ -104,6 +104,7 @@ impl<S: Store> Shared<S> {
 
     /// Commits edits.
     pub(crate) fn commit(&self, edits: &[Edit], durability: Durability) -> Result<(), Error<S::Error>> {
+        self.inner.spot.leaving(edits.iter().filter(|edit| edit.value.is_none()).map(|edit| &*edit.key));
         let mut record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
         record.tidy = false;
         let loads = self.bulk.lock().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -203,7 +204,8 @@ impl<S: Store> Shared<S> {
     pub(crate) fn close_tidily(&self) -> Result<(), Error<S::Error>> {
         let tidy = self.live().counts() == (0, 0) && !self.cut_off.load(Ordering::SeqCst);
         let record = *self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.inner.read_only || record.tidy == tidy {
+        let is_written = record.tidy == tidy && !self.record_in_doubt.load(Ordering::SeqCst);
+        if self.inner.read_only || is_written {
             return Ok(());
         }
         self.change(&[], BesideRecord { tidy, ..record }, Durability::Synced)

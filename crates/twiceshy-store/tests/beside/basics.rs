@@ -54,7 +54,8 @@ fn look_up<S: Store>(guard: &Beside<S>, rows: &Rows, key: u64) -> Option<u64> {
 }
 
 fn in_memory(options: Options) -> Beside<MemoryStore> {
-    options.open_beside(MemoryStore::new()).expect("an empty store")
+    // Checks would be counted among the loads.
+    options.spot_check(None).open_beside(MemoryStore::new()).expect("an empty store")
 }
 
 fn adopted(rows: &Rows) -> Beside<MemoryStore> {
@@ -116,7 +117,7 @@ fn what_was_adopted_and_announced_is_there_after_opening_again() {
     (3_000..6_000).for_each(|key| rows.write(key));
     ticket.done().unwrap();
     guard.close().unwrap();
-    let guard = Guard::beside(&path).unwrap();
+    let guard = Options::new().spot_check(None).beside(&path).unwrap();
     guard.wait().unwrap();
     assert!(guard.is_complete());
     assert!((0..6_000).all(|key| look_up(&guard, &rows, key) == Some(key)));

@@ -3,4 +3,5 @@
 mod asynchronous;
 mod basics;
 mod corners;
+mod spotted;
 mod tickets;

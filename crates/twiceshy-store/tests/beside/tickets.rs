@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use twiceshy_store::faulty::Faulty;
 use twiceshy_store::{
     Announcement, Beside, Guard, KEYS_FILE, Kind, MemoryStore, Options, RedbStore, Retirement, SNAPSHOT_FILE, Store,
@@ -170,6 +171,7 @@ impl<S: Store> Scene<S> {
     fn check(&self) {
         let lost: Vec<&u64> = self.rows.iter().filter(|row| !self.guard.may_contain(name(**row))).collect();
         assert!(lost.is_empty(), "{lost:?} were turned away");
+        assert_eq!(self.guard.stats().denied_rows, 0, "nobody writes past the guard");
     }
 
     /// When all tickets are closed, the set is the rows, but for what drifted.
@@ -221,9 +223,17 @@ fn a_local_file_that_fails_or_loses_answers_never_makes_the_guard_turn_a_row_awa
     }
 }
 
+/// A second for every hundred times that it is asked.
+pub(crate) fn fast_clock() -> Duration {
+    static TICKS: AtomicU64 = AtomicU64::new(0);
+    Duration::from_millis(10 * TICKS.fetch_add(1, Ordering::Relaxed))
+}
+
 #[test]
 fn threads_that_take_tickets_for_the_same_keys_never_miss_what_was_written() {
-    let guard = Options::new().false_positive_rate(0.1).open_beside(MemoryStore::new()).expect("an empty store");
+    // On this clock half of the absent answers are checked, which no ticket may make a false alarm.
+    let options = Options::new().false_positive_rate(0.1).spot_check(Some(2)).spot_clock(fast_clock);
+    let guard = options.open_beside(MemoryStore::new()).expect("an empty store");
     guard.adopt(|| Ok::<_, Infallible>([] as [Result<&[u8], _>; 0])).expect("memory");
     // Each row has a version, so that a stale load is seen.
     let rows: Mutex<BTreeMap<u64, u64>> = Mutex::default();
@@ -264,6 +274,8 @@ fn threads_that_take_tickets_for_the_same_keys_never_miss_what_was_written() {
             threads.spawn(move || work(seed));
         }
     });
+    let stats = guard.stats();
+    assert!(stats.spot_checks > 500 && stats.denied_rows == 0 && guard.is_complete(), "{stats:?}");
     let rows = rows.into_inner().expect("no panic");
     let done = guard.resync(|| Ok::<_, Infallible>(rows.keys().map(|key| Ok(name(*key))))).expect("memory");
     assert_eq!((done.added, done.keys), (0, rows.len() as u64), "{done:?}");

@@ -4,7 +4,7 @@
 use metrics_exporter_prometheus::PrometheusBuilder;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use std::collections::BTreeMap;
-use twiceshy_store::{Guard, MemoryStore, Options, Store};
+use twiceshy_store::{Beside, Guard, Memory, MemoryStore, Options, Store};
 
 fn key(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
@@ -51,7 +51,7 @@ fn every_figure_is_published_under_its_name() {
         let shown = shown.trim_start_matches("Stats { ").trim_end_matches(" }");
         let mut fields = 0;
         for (name, value) in shown.split(", ").filter_map(|field| field.split_once(": ")) {
-            let held = ["keys", "local_bits", "cells", "remembered", "queued"].contains(&name);
+            let held = ["clean_checks", "keys", "local_bits", "cells", "remembered", "queued"].contains(&name);
             let name = if held { format!("twiceshy_{name}") } else { format!("twiceshy_{name}_total") };
             assert_eq!(found.get(&(name.clone(), "a".into())), value.parse().ok().as_ref(), "{name}");
             fields += 1;
@@ -124,5 +124,54 @@ fn prometheus_gets_text_that_it_understands() {
         guard.publish();
         let line = format!("twiceshy_turned_away_total{{guard=\"d\"}} {}", guard.stats().turned_away);
         assert!(prometheus.render().contains(&line), "{line}");
+    });
+}
+
+#[test]
+fn a_guard_beside_a_store_says_when_it_is_not_healthy() {
+    let recorder = DebuggingRecorder::new();
+    metrics::with_local_recorder(&recorder, || {
+        let snapshotter = recorder.snapshotter();
+        let memory = Memory::new();
+        let open = |memory: &Memory| {
+            let options = Options::new().name("e").background(false);
+            options.open_beside(memory.open().expect("nobody has it open")).expect("its own store")
+        };
+        let guard = open(&memory);
+        let published = |guard: &Beside<MemoryStore>| {
+            guard.publish();
+            let found = published(&snapshotter);
+            move |name: &str| found[&(format!("twiceshy_{name}"), "e".to_owned())]
+        };
+        let of = published(&guard);
+        assert_eq!(["complete", "open", "dropped", "cut_off", "pending"].map(of), [0.0; 5]);
+        guard.adopt(|| Ok::<_, std::io::Error>((0..500).map(|number| Ok(key(number))))).expect("memory");
+        for number in 1_000..1_020 {
+            let found = guard.get_or_load(&key(number), |_| Ok::<_, std::io::Error>(None::<()>));
+            assert!(found.expect("no error").is_none());
+        }
+        let of = published(&guard);
+        assert!(of("complete") == 1.0 && of("spot_checks_total") > 10.0 && of("wrong_share_at_most") < 0.3);
+        let opened = guard.announce([key(1), key(2)]).expect("memory");
+        drop(guard.announce([key(3)]).expect("memory"));
+        let of = published(&guard);
+        assert_eq!(["open", "dropped", "pending"].map(of), [1.0, 1.0, 3.0]);
+        assert!(guard.get_or_load(&key(3), |_| Ok::<_, std::io::Error>(None::<()>)).expect("no error").is_none());
+        assert!(guard.get_or_load(&key(3), |_| Ok::<_, std::io::Error>(Some(()))).expect("no error").is_some());
+        // The process dies.
+        let after = open(&memory.copy());
+        assert_eq!(["open", "dropped", "cut_off"].map(published(&after)), [0.0, 0.0, 1.0]);
+        let hidden = (2_000..).map(key).find(|key| !guard.may_contain(key)).expect("nearly all");
+        assert!(!guard.seen(hidden));
+        let of = published(&guard);
+        assert_eq!(
+            ["complete", "wrong_share_at_most", "denied_rows_total", "seen_total"].map(of),
+            [0.0, 1.0, 1.0, 1.0]
+        );
+        drop(after);
+        drop(opened);
+        guard.close().expect("memory");
+        let found = self::published(&snapshotter);
+        assert_eq!(found[&("twiceshy_dropped".to_owned(), "e".to_owned())], 0.0, "it is closed");
     });
 }

@@ -113,7 +113,7 @@ impl World {
             recent: Vec::new(),
             told: Told::default(),
             rng: Rng(seed),
-            probes: seed % 2 == 0,
+            probes: seed.is_multiple_of(2),
             next: 0,
             most,
             seen: Seen::default(),

@@ -92,7 +92,7 @@ pub struct Opening {
     name: Option<String>,
 }
 
-/// One absent answer in so many is checked, if nothing else was said.
+/// One absent answer in this many is checked, if nothing else was said.
 const SPOT_CHECK: u32 = 1_024;
 
 impl Opening {

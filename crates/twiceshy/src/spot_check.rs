@@ -37,6 +37,21 @@ const STRIPES: usize = 16;
 /// **Cost.** An absent answer that is not checked costs a load and a store in a cache line of the thread's own. How many answers to
 /// pass over is drawn once for each check, with the probability that holds then (it falls by 1 in 256 until the next check). Threads
 /// that draw share a lock. With several threads k counts up to one such stretch for each of them too many.
+///
+/// ```
+/// use twiceshy::spot_check::{SpotCheck, Verdict};
+///
+/// let check = SpotCheck::new(Some(1_024));
+/// let load = |_: &str| None::<u32>; // Asks the store.
+/// for key in ["ann", "bob"] {
+///     // The filter has said that it is absent.
+///     if check.is_due() {
+///         // A row that is there: is its key on its way? If not, the filter must not be believed from now on: `check.alarm()`.
+///         check.checked(if load(key).is_some() { Verdict::Denied } else { Verdict::Fine });
+///     }
+/// }
+/// assert_eq!(check.counts().clean, 2);
+/// ```
 pub struct SpotCheck {
     /// N, at least 1; `None` if nothing is checked.
     one_in: Option<u32>,
@@ -100,7 +115,7 @@ pub enum Verdict {
     Denied,
 }
 
-/// The share of wrong answers among the *absent* ones is at most this after so many clean checks, with a probability of 95 %.
+/// The share of wrong answers among the *absent* ones is at most this after `clean` checks that found no row, with a probability of 95 %.
 pub fn wrong_share_at_most(clean: u64) -> f64 {
     (3.0 / clean.max(1) as f64).min(1.0)
 }

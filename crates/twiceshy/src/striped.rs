@@ -13,7 +13,7 @@ thread_local! {
     static OWN: usize = THREADS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The stripe of this thread, of so many. With more threads than stripes, some share one.
+/// The stripe of this thread. With more threads than stripes, some share one.
 #[inline]
 pub fn own<const STRIPES: usize>(stripes: &[Stripe; STRIPES]) -> &AtomicU64 {
     // A thread that is ending has lost its number.

@@ -394,7 +394,7 @@ impl AdversaryName {
             ),
             AdversaryName::Crowding => entry(
                 "crowding",
-                "Inserts mistakes until a broom filter counts as crowded; keeps fresh keys whose insertion then moves the frontier far, and names one as `silent-siblings` does.",
+                "Replaces an eighth of the keys by mistakes, which may crowd beside the first level of a broom filter, and goes on as `silent-siblings`.",
                 &Crowding,
                 CHANGES,
                 &[],

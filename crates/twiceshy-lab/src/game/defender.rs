@@ -174,11 +174,6 @@ impl Defender {
         self.broom().map(|broom| Phase { ended: broom.phases(), part: broom.frontier().share() })
     }
 
-    /// The number of keys beside the first level of a broom filter; `None` if it is another filter. Reads the whole filter.
-    pub(super) fn aside(&self) -> Option<u64> {
-        self.broom().map(|broom| broom.stats().second_level)
-    }
-
     fn broom(&self) -> Option<&BroomFilter> {
         let Body::Ours(filter, _) = &self.body else { return None };
         let filter: &dyn std::any::Any = filter.filter();

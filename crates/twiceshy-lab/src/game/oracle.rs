@@ -243,11 +243,6 @@ impl Oracle {
         self.capacity - self.set.len() as u64
     }
 
-    /// How many keys the set holds.
-    pub(super) fn stored(&self) -> u64 {
-        self.set.len() as u64
-    }
-
     /// `true` if a key is in the set. The adversary knows this from its own moves and the refusals.
     pub(super) fn holds(&self, key: &Key) -> bool {
         self.set.contains(key)
@@ -269,11 +264,6 @@ impl Oracle {
     /// The filter's position in its phases, if it has any.
     pub(super) fn phase(&self) -> Option<Phase> {
         self.filter.phase()
-    }
-
-    /// The number of keys beside the first level of a broom filter; `None` if it is another filter.
-    pub(super) fn aside(&self) -> Option<u64> {
-        self.filter.aside()
     }
 
     /// How many keys of a full set have taken another hash function: all for each finished phase, plus a part for the

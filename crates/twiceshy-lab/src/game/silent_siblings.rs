@@ -26,24 +26,31 @@ impl Adversary for SilentSiblings {
         let Some(phase) = begin(oracle, notes)? else { return Ok(Named::one(notes.fresh())) };
         let set = make_place(oracle, notes)?;
         push(oracle, notes, |oracle| passed(oracle) >= phase + WINDOW.start)?;
-        let mut kept = Vec::new();
-        let mut tried = 0;
-        while passed(oracle) < phase + WINDOW.end && tried < notes.enough() {
-            tried += 1;
-            let (key, before) = (notes.fresh(), oracle.phase());
-            if !oracle.try_insert(&key)? {
-                continue;
-            }
-            let moved = oracle.phase() != before;
-            oracle.delete(&key)?;
-            if moved {
-                kept.push(key);
-                tried = 0;
-            }
-        }
+        let kept = movers(oracle, notes, phase + WINDOW.end)?;
         push(oracle, notes, |oracle| passed(oracle) >= phase + 1.0)?;
         name_each(oracle, notes, &set, kept)
     }
+}
+
+/// Inserts fresh keys and removes each at once, until the frontier is at `end` or a search finds no more. Returns those whose
+/// insertion moved the frontier.
+pub(super) fn movers(oracle: &mut Oracle, notes: &mut Notes, end: f64) -> Result<Vec<Key>, GameError> {
+    let mut kept = Vec::new();
+    let mut tried = 0;
+    while passed(oracle) < end && tried < notes.enough() {
+        tried += 1;
+        let (key, before) = (notes.fresh(), oracle.phase());
+        if !oracle.try_insert(&key)? {
+            continue;
+        }
+        let moved = oracle.phase() != before;
+        oracle.delete(&key)?;
+        if moved {
+            kept.push(key);
+            tried = 0;
+        }
+    }
+    Ok(kept)
 }
 
 /// Brings the frontier to the start of a phase, unless it is in the first part of one. Returns how many phases are over

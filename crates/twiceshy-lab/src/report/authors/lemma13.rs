@@ -83,8 +83,9 @@ fn why() -> Markup {
              against a filter that has rules (1) to (3) alone, and 0.4 to 0.7 % at ε = 0.01 %. Against one with two levels it wins nothing."
         }
         p {
-            "The cure is a fourth rule: (4) a key that goes to the back yard and matches a fingerprint leaves a ghost with its own quotient and remainder, and as many of its own bits \
-             as the matched fingerprint had adaptivity bits. Known to collide are then the keys that a mistake connects, or a silent collision of \
+            "The cure is a fourth rule: (4) a key that matches a fingerprint stays in the first level and gets adaptivity bits there, so that slots of \
+             a run may have one signature if they have one remainder. If there is room only in the back yard, it leaves a ghost of the bits that tell it from \
+             that fingerprint. Known to collide are then the keys that a mistake connects, or a silent collision of \
              an insertion, or of a key that passes the frontier. The rate that we can prove is ε \
              times a factor that depends on how long keys keep their hash function; " code { "docs/broom.md" } " has the rules, the proof and the \
              factor. We would be glad to hear of a simpler cure."

@@ -124,5 +124,5 @@ fn the_help_of_an_attack_says_what_each_adversary_may_do_and_whom_it_beats() {
     ] {
         assert!(help.contains(part), "{part}: {help}");
     }
-    assert_eq!(help.matches(" Beats ").count(), 25);
+    assert_eq!(help.matches(" Beats ").count(), 28);
 }

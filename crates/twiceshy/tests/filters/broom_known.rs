@@ -105,6 +105,7 @@ fn number(key: &[u8]) -> u64 {
 
 impl World {
     fn new(options: BroomOptions, most: usize, seed: u64) -> World {
+        take_broom_joins();
         World {
             options,
             pair: options.build(HashKey::fixed(seed), ByHash::new()).expect("options that can be"),
@@ -299,7 +300,6 @@ impl World {
     }
 
     fn run(mut self, steps: usize, rebuilds: bool, validates: bool) -> Seen {
-        take_broom_joins();
         for step in 0..steps {
             self.step(rebuilds);
             self.join();

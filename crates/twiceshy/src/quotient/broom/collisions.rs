@@ -35,16 +35,21 @@ impl<S: Storage> Local<S> {
 pub type Join = (usize, [(HashKey, Key); 2]);
 
 thread_local! {
-    static JOINS: RefCell<Vec<Join>> = const { RefCell::new(Vec::new()) };
+    /// `None` until somebody asks.
+    static JOINS: RefCell<Option<Vec<Join>>> = const { RefCell::new(None) };
 }
 
 /// Notes that two keys were told apart: a query and the key that it was mistaken for, or a new key and the one that it matched.
 pub(super) fn note_join(level: usize, keys: [(HashKey, Key); 2]) {
-    JOINS.with_borrow_mut(|joins| joins.push((level, keys)));
+    JOINS.with_borrow_mut(|joins| {
+        if let Some(joins) = joins {
+            joins.push((level, keys));
+        }
+    });
 }
 
 /// For tests: the keys that broom filters of this thread have told apart since the last call, by mistakes, insertions and keys
-/// that the frontier passed.
+/// that the frontier passed. Nothing is kept before the first call.
 pub fn take_joins() -> Vec<Join> {
-    JOINS.take()
+    JOINS.replace(Some(Vec::new())).unwrap_or_default()
 }

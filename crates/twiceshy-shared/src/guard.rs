@@ -187,7 +187,8 @@ impl Opening {
             spot: match self.spot_clock {
                 Some(clock) => SpotCheck::fixed(one_in, 0, clock),
                 None => SpotCheck::new(one_in),
-            },
+            }
+            .judged_after(if described.exact { Duration::ZERO } else { described.time }),
             watch: Watch::new(self.name),
             renew: (0..described.shards).map(|_| Notify::new()).collect(),
             closed: AtomicBool::new(false),

@@ -13,14 +13,19 @@ use std::time::{Duration, Instant};
 const FIRST: f64 = 256.0;
 
 /// The most checks in a second.
-const MOST_A_SECOND: u32 = 100;
+const MOST_A_SECOND: usize = 100;
 
 /// The time between two messages about alarms.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// How long it is remembered that a key has left the set, and how many keys are remembered.
-const REMEMBERED: Duration = Duration::from_secs(10);
-const MOST_REMEMBERED: usize = 16_384;
+/// How old a row may be, or the snapshot that it was read in, when it is checked or shown.
+const LATELY: Duration = Duration::from_secs(10);
+
+/// How long it is remembered that a key has left the set: a row is judged up to ten seconds after its check has begun.
+const REMEMBERED: Duration = Duration::from_secs(20);
+
+/// How many keys that left the set are remembered.
+const MOST_REMEMBERED: usize = 65_536;
 
 const STRIPES: usize = 16;
 
@@ -37,6 +42,10 @@ const STRIPES: usize = 16;
 /// **Cost.** An absent answer that is not checked costs a load and a store in a cache line of the thread's own. How many answers to
 /// pass over is drawn once for each check, with the probability that holds then (it falls by 1 in 256 until the next check). Threads
 /// that draw share a lock. With several threads k counts up to one such stretch for each of them too many.
+///
+/// **Keys that leave the set.** A row that was read before its deletion looks like one that is denied. So the last 65,536 keys that left are
+/// remembered, for 20 seconds (1.5 MiB at most). A row that may have been read before a deletion that is forgotten raises no alarm: if more keys
+/// than that leave within ten seconds, there is none until ten seconds after.
 ///
 /// ```
 /// use twiceshy::spot_check::{SpotCheck, Verdict};
@@ -55,6 +64,8 @@ const STRIPES: usize = 16;
 pub struct SpotCheck {
     /// N, at least 1; `None` if nothing is checked.
     one_in: Option<u32>,
+    /// How long it is remembered that a key has left the set.
+    remembered: Duration,
     clock: Box<dyn Fn() -> Duration + Send + Sync>,
     /// How many absent answers are passed over before the next check.
     left: [Stripe; STRIPES],
@@ -73,9 +84,8 @@ struct Draw {
     random: SplitMix64,
     /// k of the next check: the absent answers since the last alarm, with those that are still to be passed over.
     answers: f64,
-    /// The second of the last check, and how many checks it had.
-    second: u64,
-    used: u32,
+    /// When the last checks were, as many as a second may have.
+    last: VecDeque<Duration>,
     /// When an alarm was last told.
     told: Option<Duration>,
 }
@@ -138,9 +148,10 @@ impl SpotCheck {
         let random = SplitMix64::from_state(seed);
         SpotCheck {
             one_in: one_in.map(|one_in| one_in.max(1)),
+            remembered: REMEMBERED,
             clock: Box::new(clock),
             left: Default::default(),
-            draw: Mutex::new(Draw { random, answers: 1.0, second: 0, used: 0, told: None }),
+            draw: Mutex::new(Draw { random, answers: 1.0, last: VecDeque::new(), told: None }),
             gone: Mutex::default(),
             hasher: RandomState::new(),
             checks: AtomicU64::new(0),
@@ -149,6 +160,12 @@ impl SpotCheck {
             denied: AtomicU64::new(0),
             seen: AtomicU64::new(0),
         }
+    }
+
+    /// For an owner that judges a row only this long after it was found or shown: remembers for as much longer which keys have left.
+    pub fn judged_after(mut self, time: Duration) -> SpotCheck {
+        self.remembered = REMEMBERED.saturating_add(time);
+        self
     }
 
     /// As after this many absent answers: for tests and experiments with one thread.
@@ -185,12 +202,7 @@ impl SpotCheck {
         let stretch = draw.stretch(one_in);
         draw.answers += stretch;
         left.store(stretch as u64 - 1, Relaxed);
-        let second = (self.clock)().as_secs();
-        if draw.second != second {
-            (draw.second, draw.used) = (second, 0);
-        }
-        draw.used = (draw.used + 1).min(MOST_A_SECOND + 1);
-        draw.used <= MOST_A_SECOND
+        draw.allows((self.clock)())
     }
 
     /// A moment on this clock.
@@ -240,13 +252,13 @@ impl SpotCheck {
         let now = (self.clock)();
         let mut gone = locked(&self.gone);
         for key in keys {
-            gone.keys.push_back((now, self.hasher.hash_one(key)));
             while let Some((left, _)) = gone.keys.front().copied()
-                && (gone.keys.len() > MOST_REMEMBERED || now.saturating_sub(left) > REMEMBERED)
+                && (gone.keys.len() >= MOST_REMEMBERED || now.saturating_sub(left) > self.remembered)
             {
                 gone.keys.pop_front();
                 gone.forgotten = Some(left);
             }
+            gone.keys.push_back((now, self.hasher.hash_one(key)));
         }
     }
 
@@ -266,9 +278,9 @@ impl SpotCheck {
             || gone.keys.iter().any(|(left, of)| *of == hash && *left >= since)
     }
 
-    /// The moment from which on it is known which keys have left: ten seconds ago.
+    /// Ten seconds ago: a row that is checked or shown now was read after that moment, in a snapshot that is no older.
     pub fn lately(&self) -> Duration {
-        self.now().saturating_sub(REMEMBERED)
+        self.now().saturating_sub(LATELY)
     }
 
     /// What was found so far.
@@ -284,6 +296,18 @@ impl SpotCheck {
 }
 
 impl Draw {
+    /// `true`, and one more check, if the second up to now has not had them all.
+    fn allows(&mut self, now: Duration) -> bool {
+        if self.last.len() == MOST_A_SECOND {
+            if self.last.front().is_some_and(|first| now.saturating_sub(*first) < Duration::from_secs(1)) {
+                return false;
+            }
+            self.last.pop_front();
+        }
+        self.last.push_back(now);
+        true
+    }
+
     /// The number of answers up to and with the next one that is checked.
     fn stretch(&mut self, one_in: u32) -> f64 {
         let share = (FIRST / (self.answers + 1.0)).clamp(1.0 / f64::from(one_in), 1.0);

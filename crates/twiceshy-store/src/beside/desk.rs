@@ -34,7 +34,7 @@ pub(crate) enum Action {
 /// When a ticket was opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Opened {
-    /// An announcement: its keys know.
+    /// An announcement: `Live` has its serial numbers.
     Announced,
     /// A retirement: its serial number.
     Serial(u64),
@@ -83,9 +83,18 @@ impl<S: Store> Desk<S> {
 
     /// Hands a task in. If the guard is closed, the task is dropped, and with it the sender of its reply.
     pub(crate) fn hand_in(&self, task: Task<S>) {
+        self.hand(|tasks| tasks.push_back(task));
+    }
+
+    /// Hands a task in that is done before those that wait.
+    pub(crate) fn hand_in_first(&self, task: Task<S>) {
+        self.hand(|tasks| tasks.push_front(task));
+    }
+
+    fn hand(&self, put: impl FnOnce(&mut VecDeque<Task<S>>)) {
         let mut waiting = self.lock();
         if !waiting.closed {
-            waiting.tasks.push_back(task);
+            put(&mut waiting.tasks);
             drop(waiting);
             self.bell.notify_one();
         }
@@ -184,5 +193,32 @@ impl<S: Store> Shared<S> {
             // Nothing is learned from an error.
             Err(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryStore;
+
+    #[test]
+    fn a_task_that_was_handed_in_first_is_done_before_those_that_wait() {
+        let (desk, done) = (Desk::<MemoryStore>::default(), Arc::new(Mutex::new(Vec::new())));
+        let work = |name| {
+            let done = Arc::clone(&done);
+            Task::Work(Box::new(move || done.lock().expect("no panic").push(name)))
+        };
+        desk.hand_in(work(1));
+        desk.hand_in(work(2));
+        desk.hand_in_first(work(0));
+        desk.close();
+        while let Some((tasks, _)) = desk.next() {
+            tasks.into_iter().for_each(|task| {
+                if let Task::Work(work) = task {
+                    work()
+                }
+            });
+        }
+        assert_eq!(*done.lock().expect("no panic"), [0, 1, 2]);
     }
 }

@@ -21,7 +21,7 @@ struct LookUp<'a> {
     asked: Asked,
     /// Of a moment before the load; `None` if a ticket for the key is open.
     mark: Option<Mark>,
-    /// If this checks an *absent* answer of the filter: when it was given.
+    /// If this checks an *absent* answer of the filter: the moment that the loader's snapshot is not older than.
     checks: Option<Duration>,
     lead: Option<Lead<'a>>,
     began: Instant,
@@ -45,7 +45,8 @@ impl<S: Store> Beside<S> {
     /// at once. A loader's error is returned as it is, and teaches nothing.
     ///
     /// Some absent keys are loaded all the same, to check the filter: see [`Options::spot_check`](crate::Options::spot_check). So a loader
-    /// must see what is committed: a cache, or a replica that lags behind, may still have rows that were deleted, and would raise an alarm.
+    /// must see what is committed: a cache, a replica that lags behind, or a transaction with a snapshot older than ten seconds, may still
+    /// have rows that were deleted, and would raise an alarm.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -178,7 +179,8 @@ impl<S: Store> Beside<S> {
 
     /// Has the key loaded although the filter has turned it away. The load is not shared.
     fn check(&self, key: Key, asked: Asked) -> Next<'_> {
-        let checks = Some(self.shared.inner.spot.now());
+        // The loader may read in a snapshot that is older than this answer, and find a row that was deleted since.
+        let checks = Some(self.shared.inner.spot.lately());
         Next::Loads(LookUp { asked, mark: None, checks, lead: None, began: Instant::now(), key })
     }
 

@@ -319,7 +319,7 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// `true` if look-ups ask the store for nothing until a [`resync`](Beside::resync): the guard is incomplete, or tickets were dropped or
+    /// `true` if a [`resync`](Beside::resync) would save loads: the guard is incomplete, or tickets were dropped or
     /// cut off.
     pub fn needs_resync(&self) -> bool {
         !self.complete || self.dropped > 0 || self.cut_off

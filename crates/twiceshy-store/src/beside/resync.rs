@@ -160,7 +160,8 @@ impl<S: Store> Drop for Running<'_, S> {
             // If this fails as well, the next change makes a filter.
             let _ = self.shared.at_desk(Shared::give_up_resync);
         }
-        if self.shared.alarms.load(Ordering::SeqCst) != self.alarms {
+        // If the callback panicked as well, the process would end.
+        if self.shared.alarms.load(Ordering::SeqCst) != self.alarms && !std::thread::panicking() {
             // Not called before, since only one resync can run.
             self.shared.has_drifted();
         }

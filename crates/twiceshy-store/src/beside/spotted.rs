@@ -15,7 +15,10 @@ impl<S: Store> Beside<S> {
     /// Has this called when a row was found that the filter denied: somebody writes rows past the guard. From then on all look-ups are
     /// loaded, also after the next open, until a [`resync`](Beside::resync) has ended. So start one, in another thread: this is
     /// called by the look-up that has found the row. If a resync is running, it is called at the end of that one, which may have missed
-    /// the row.
+    /// the row. It is not called if that resync panics.
+    ///
+    /// The alarm outlives a crash of the process once it is in the guard's own file, which another thread writes at once, after the commit
+    /// that is under way.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -38,7 +41,9 @@ impl<S: Store> Beside<S> {
     /// Shows the guard the key of a row that you have met without it, in a list or a join: some 30 ns, and no disk. `false` if the guard
     /// would have denied the row: then it has raised the alarm, as a [check](crate::Options::spot_check) would have.
     ///
-    /// Call it within ten seconds of reading the row. One that was deleted under a ticket before looks like one that is denied.
+    /// Call it within ten seconds of reading the row. One that was deleted under a ticket before looks like one that is denied. While more
+    /// than 65,536 keys leave the set within ten seconds (a bulk delete, or a resync of a set with many keys too many), no row raises an
+    /// alarm, until ten seconds after.
     pub fn seen(&self, key: impl AsRef<[u8]>) -> bool {
         let key = self.normalized(key.as_ref());
         let (shared, spot) = (&self.shared, &self.shared.inner.spot);
@@ -56,7 +61,7 @@ impl<S: Store> Beside<S> {
 }
 
 impl<S: Store> Shared<S> {
-    /// The check of an absent answer has ended, which was given at this moment.
+    /// The check of an absent answer has ended, whose loader saw what was committed at this moment, or later.
     pub(crate) fn checked(self: &Arc<Self>, key: &[u8], since: Duration, found: bool) {
         let verdict = if found { self.judge(key, since) } else { Verdict::Fine };
         self.inner.spot.checked(verdict);
@@ -81,11 +86,12 @@ impl<S: Store> Shared<S> {
     /// The filter has denied a row. From now on all look-ups are loaded.
     pub(crate) fn alarm(self: &Arc<Self>) {
         let live = self.live();
-        if !self.complete.swap(false, Ordering::SeqCst) {
+        let (first, waits) = (self.complete.swap(false, Ordering::SeqCst), live.is_resyncing());
+        // A resync that an alarm has started may miss the row of the next one.
+        if !first && !waits {
             return;
         }
         self.alarms.fetch_add(1, Ordering::SeqCst);
-        let waits = live.is_resyncing();
         drop(live);
         let checks = self.inner.spot.counts().checks;
         if self.inner.spot.alarm() {
@@ -93,7 +99,7 @@ impl<S: Store> Shared<S> {
         }
         let shared = Arc::clone(self);
         // Look-ups wait for no disk. If it fails, the next change writes it.
-        self.desk.hand_in(Task::Work(Box::new(move || drop(shared.note_alarm()))));
+        self.desk.hand_in_first(Task::Work(Box::new(move || drop(shared.note_alarm()))));
         if !waits {
             self.has_drifted();
         }

@@ -4,8 +4,10 @@ use super::tickets::fast_clock;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use twiceshy_store::faulty::Faulty;
 use twiceshy_store::{Beside, Memory, MemoryStore, Options, Store};
 
@@ -106,6 +108,17 @@ fn a_row_whose_key_is_on_its_way_raises_no_alarm() {
 }
 
 #[test]
+fn a_loader_that_reads_in_an_old_snapshot_raises_no_alarm() {
+    let (guard, _, drifts) = guarded(MemoryStore::new());
+    guard.retire([name(7)]).expect("memory").done().expect("memory");
+    assert!(!guard.may_contain(name(7)));
+    // Its transaction began before the deletion.
+    let found = guard.get_or_load(&name(7), |_| Ok::<_, Infallible>(Some(7)));
+    assert_eq!((found, guard.stats().spot_raced, guard.stats().denied_rows), (Ok(Some(7)), 1, 0));
+    assert!(guard.is_complete() && drifts.load(Ordering::SeqCst) == 0);
+}
+
+#[test]
 fn a_row_that_is_seen_without_the_guard_raises_the_same_alarm() {
     let (guard, rows, drifts) = guarded(MemoryStore::new());
     assert!(rows.iter().all(|row| guard.seen(name(*row))));
@@ -145,6 +158,53 @@ fn a_resync_during_which_a_row_was_found_is_not_enough() {
     });
     assert!(failed.is_err() && !guard.is_complete());
     assert_eq!(drifts.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn the_callback_is_not_called_while_a_panic_is_under_way() {
+    let (guard, _, drifts) = guarded(MemoryStore::new());
+    let resync = || {
+        guard.resync(|| {
+            assert!(!guard.seen(name(denied(&guard))));
+            Ok::<_, Infallible>(std::iter::from_fn(|| -> Option<Result<&str, _>> { panic!("the cursor panics") }))
+        })
+    };
+    assert!(catch_unwind(AssertUnwindSafe(resync)).is_err());
+    // If it panicked, the process would end.
+    assert_eq!((drifts.load(Ordering::SeqCst), guard.is_complete()), (0, false));
+}
+
+#[test]
+fn a_row_that_an_earlier_check_finds_during_the_resync_of_an_alarm_is_not_missed() {
+    let memory = Memory::new();
+    let (guard, mut rows, drifts) = guarded(memory.open().expect("nobody has it open"));
+    let key = denied(&guard);
+    let (is_asked, asked) = channel();
+    let (finds, found) = channel();
+    let done = std::thread::scope(|threads| {
+        let checks = threads.spawn(|| {
+            guard.get_or_load(&name(key), move |_| {
+                is_asked.send(()).expect("it waits");
+                found.recv().map(|()| Some(key))
+            })
+        });
+        asked.recv().expect("the check has begun");
+        let other = (key + 1..).find(|key| !guard.may_contain(name(*key))).expect("nearly all");
+        assert!(!guard.seen(name(other)) && drifts.load(Ordering::SeqCst) == 1);
+        guard.resync(|| {
+            // The row comes after the cursor, and the check finds it before the end.
+            let cursor: Vec<_> = rows.iter().map(|row| Ok(name(*row))).collect();
+            finds.send(()).expect("it waits");
+            assert_eq!(checks.join().expect("no panic"), Ok(Some(key)));
+            Ok::<Vec<Result<_, Infallible>>, _>(cursor)
+        })
+    });
+    assert_eq!((done.expect("memory").keys, drifts.load(Ordering::SeqCst)), (1_000, 2));
+    assert!(!guard.is_complete() && guard.may_contain(name(key)));
+    assert!(!open(memory.copy().open().expect("nobody has it open")).is_complete(), "nor after a crash");
+    rows.insert(key);
+    assert_eq!((resync(&guard, &rows), drifts.load(Ordering::SeqCst)), (1, 2));
+    assert!(guard.is_complete());
 }
 
 #[test]

@@ -173,5 +173,11 @@ fn a_guard_beside_a_store_says_when_it_is_not_healthy() {
         guard.close().expect("memory");
         let found = self::published(&snapshotter);
         assert_eq!(found[&("twiceshy_dropped".to_owned(), "e".to_owned())], 0.0, "it is closed");
+        let guard = open(&memory);
+        guard.adopt(|| Ok::<_, std::io::Error>((0..500).map(|number| Ok(key(number))))).expect("memory");
+        assert_eq!(published(&guard)("complete"), 1.0);
+        guard.close().expect("memory");
+        let found = self::published(&snapshotter);
+        assert_eq!(found[&("twiceshy_complete".to_owned(), "e".to_owned())], 1.0, "that is no alarm");
     });
 }

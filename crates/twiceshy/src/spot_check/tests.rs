@@ -81,6 +81,11 @@ fn no_second_has_more_than_a_hundred_checks() {
     assert_eq!(due(5_000), 0);
     time.store(1_000, Relaxed);
     assert_eq!((due(40), due(5_000)), (40, 60));
+    // Nor has a second that begins within one of the clock's.
+    time.store(2_500, Relaxed);
+    assert_eq!(due(5_000), 100);
+    time.store(3_400, Relaxed);
+    assert_eq!(due(5_000), 0);
 }
 
 #[test]
@@ -127,7 +132,7 @@ fn what_was_found_is_counted() {
 }
 
 #[test]
-fn keys_that_left_are_remembered_for_ten_seconds() {
+fn keys_that_left_are_remembered_for_twenty_seconds() {
     let (time, clock) = set_clock();
     let check = SpotCheck::fixed(Some(1_024), 1, clock);
     let has_left_lately = |key: &[u8]| check.has_left(key, check.lately());
@@ -139,20 +144,47 @@ fn keys_that_left_are_remembered_for_ten_seconds() {
     time.store(29_000, Relaxed);
     assert!(!check.has_left(b"a", check.now()), "before that");
     leaves(&[b"c"]);
-    assert!(check.has_left(b"a", before) && !check.has_left(b"d", before));
     time.store(31_000, Relaxed);
-    leaves(&[b"d"]);
     assert!(!has_left_lately(b"a") && has_left_lately(b"c"));
+    time.store(40_000, Relaxed);
+    leaves(&[b"d"]);
+    assert!(check.has_left(b"a", before) && !check.has_left(b"e", before));
+    time.store(41_000, Relaxed);
+    leaves(&[b"e"]);
     assert!(check.has_left(b"any", before), "it is not known any more");
     // Of some it was not heard.
     let before = check.now();
     check.lost();
     assert!(check.has_left(b"any", before) && !check.has_left(b"any", before + Duration::from_millis(1)));
-    // More than are remembered.
-    let keys: Vec<[u8; 4]> = (0..20_000u32).map(u32::to_le_bytes).collect();
+    // More than are remembered: for ten seconds nothing is known.
+    let keys: Vec<[u8; 4]> = (0..70_000u32).map(u32::to_le_bytes).collect();
     check.leaving(keys.iter().map(<[u8; 4]>::as_slice));
-    time.store(32_000, Relaxed);
+    time.store(51_000, Relaxed);
     assert!(has_left_lately(b"any") && !check.has_left(b"any", check.now()));
+    time.store(51_001, Relaxed);
+    assert!(!has_left_lately(b"any"));
+}
+
+#[test]
+fn steady_deletions_hide_no_row_that_is_judged_late() {
+    for late in [0, 1_000, 60_000] {
+        let (time, clock) = set_clock();
+        let check = SpotCheck::fixed(Some(1_024), 1, clock).judged_after(Duration::from_millis(late));
+        // Ten keys leave in each second. Each row is judged a second later than it should be.
+        let mut begun = VecDeque::new();
+        for step in 0..2_000u32 {
+            time.fetch_add(100, Relaxed);
+            check.leaving(std::iter::once(step.to_le_bytes().as_slice()));
+            begun.push_back((step, check.now(), check.lately()));
+            while let Some((step, at, since)) = begun.front().copied()
+                && check.now() - at >= Duration::from_millis(late + 1_000)
+            {
+                begun.pop_front();
+                assert!(!check.has_left(b"hidden", since), "{late}: {step}");
+                assert!(check.has_left(&step.saturating_sub(99).to_le_bytes(), since), "{late}: {step}");
+            }
+        }
+    }
 }
 
 #[test]

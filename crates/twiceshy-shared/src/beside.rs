@@ -179,7 +179,7 @@ impl Shared {
     /// this began are closed: nothing of them may be under way any more.
     ///
     /// From then on absent keys are turned away, in all processes: see [`Shared::is_complete`]. If that is still `false` (a row was found meanwhile
-    /// that the filter denied, or this process had to join anew), call it again.
+    /// that the filter denied, or this process had to join anew), call it again: [`Shared::on_drift`] has its call made then.
     pub async fn resync<F>(&self, rows: impl FnOnce() -> F) -> Result<Resynced, Error>
     where
         F: Future<Output = Result<Vec<Vec<u8>>, Error>>,
@@ -205,9 +205,14 @@ impl Shared {
                 let stored = stored.remove(&mark.watch.shard).unwrap_or_default();
                 mark.compare(&stored, &mut resynced).await?;
             }
-            Ok(resynced)
+            Ok::<_, Error>(resynced)
         })
         .await
+        .inspect(|_| {
+            if !self.is_complete() {
+                self.inner.watch.has_drifted();
+            }
+        })
     }
 
     fn by_shard<K: AsKey>(&self, keys: impl IntoIterator<Item = K>) -> Result<BTreeMap<Shard, Vec<Key>>, Error> {

@@ -163,10 +163,13 @@ impl PostgresEngine {
         line::run_once(&client, SETTINGS).await?;
         let made = line::run_once(&client, &format!("BEGIN; {} COMMIT;", self.named(TRIGGERS))).await;
         made.map_err(|failure| {
+            // Insufficient privilege.
+            let is_another = matches!(&failure, Failure::Refused { code, .. } if code == "42501");
+            let advice = if is_another { "let the owner of the table open the set once" } else { "open the set again" };
             let error = EngineError::from(failure);
             EngineError::Failed(format!(
                 "the triggers on {}.value are not those of this version, so rows could be denied, and they could not be replaced: \
-                 let the owner of the table open the set once ({error})",
+                 {advice} ({error})",
                 self.schema
             ))
         })

@@ -137,7 +137,8 @@ impl Shared {
     /// The row of a key: the loader is called only if the filter lets the key pass. If there is no row then, the filter learns, in all processes.
     ///
     /// Some absent keys are loaded all the same, to check the filter: see [`Opening::spot_check`](crate::Opening::spot_check). So a loader must
-    /// see what is committed: a cache, or a replica that lags behind, may still have rows that were deleted, and would raise an alarm.
+    /// see what was committed ten seconds ago: a cache, or a replica that lags further behind, may still have rows that were deleted, and would
+    /// raise an alarm.
     ///
     /// ```
     /// # async fn example() -> Result<(), twiceshy_shared::Error> {

@@ -117,8 +117,10 @@ async fn no_resync_counts_until_the_engine_knows_of_an_alarm_and_the_user_is_tol
     });
     let copy = guard.inner.copy(Shard(0)).expect("a shard");
     assert!(copy.alarm() && !copy.alarm(), "it is told once");
+    let at = copy.read().at();
     for resyncs in 1..3 {
         resync(&guard).await;
+        assert_eq!(copy.read().at(), at, "no record says that it is complete");
         assert_eq!((guard.is_complete(), drifts.load(Ordering::SeqCst)), (false, resyncs));
     }
     // Another process says so.

@@ -137,7 +137,8 @@ impl Shared {
     /// The row of a key: the loader is called only if the filter lets the key pass. If there is no row then, the filter learns, in all processes.
     ///
     /// Some absent keys are loaded all the same, to check the filter: see [`Opening::spot_check`](crate::Opening::spot_check). So a loader must
-    /// see what is committed: a cache, or a replica that lags behind, may still have rows that were deleted, and would raise an alarm.
+    /// see what was committed ten seconds ago: a cache, or a replica that lags further behind, may still have rows that were deleted, and would
+    /// raise an alarm.
     ///
     /// ```
     /// # async fn example() -> Result<(), twiceshy_shared::Error> {
@@ -179,7 +180,7 @@ impl Shared {
     /// this began are closed: nothing of them may be under way any more.
     ///
     /// From then on absent keys are turned away, in all processes: see [`Shared::is_complete`]. If that is still `false` (a row was found meanwhile
-    /// that the filter denied, or this process had to join anew), call it again.
+    /// that the filter denied, or this process had to join anew), call it again: [`Shared::on_drift`] has its call made then.
     pub async fn resync<F>(&self, rows: impl FnOnce() -> F) -> Result<Resynced, Error>
     where
         F: Future<Output = Result<Vec<Vec<u8>>, Error>>,
@@ -205,9 +206,14 @@ impl Shared {
                 let stored = stored.remove(&mark.watch.shard).unwrap_or_default();
                 mark.compare(&stored, &mut resynced).await?;
             }
-            Ok(resynced)
+            Ok::<_, Error>(resynced)
         })
         .await
+        .inspect(|_| {
+            if !self.is_complete() {
+                self.inner.watch.has_drifted();
+            }
+        })
     }
 
     fn by_shard<K: AsKey>(&self, keys: impl IntoIterator<Item = K>) -> Result<BTreeMap<Shard, Vec<Key>>, Error> {

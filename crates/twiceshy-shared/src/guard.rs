@@ -171,6 +171,7 @@ impl Opening {
                 acknowledged,
                 worked: Notify::new(),
                 usual_wait: AtomicU64::new(0),
+                untold: AtomicBool::new(false),
                 is_followed,
             });
             // A request for a shard without a desk fails with an error.

@@ -53,6 +53,8 @@ pub(crate) struct Copy {
     pub(crate) worked: Notify,
     /// How many nanoseconds all members usually take to acknowledge a position.
     pub(crate) usual_wait: AtomicU64,
+    /// `true` from when this process finds a row that the filter denied until the engine knows of it: until then nothing makes the copy believed.
+    pub(crate) untold: AtomicBool,
     /// `false` if this process has no copy of this shard, and asks the store for its keys.
     pub(crate) is_followed: bool,
 }
@@ -70,6 +72,18 @@ impl Copy {
     /// Has the engine told that nothing up to this position will be denied. Does not wait for it.
     pub(crate) fn acknowledge(&self, position: u64) {
         self.acknowledged.send_replace((self.member(), position));
+    }
+
+    /// The engine, or a record, says whether the shard has the key of every row.
+    pub(crate) fn note_complete(&self, replica: &mut Replica, complete: bool) {
+        replica.doubt(!complete || self.untold.load(Ordering::Acquire));
+    }
+
+    /// A row was found that the filter denied. `true` if the engine must be told.
+    pub(crate) fn alarm(&self) -> bool {
+        let mut replica = self.write();
+        // While it is not told, the copy may have been loaded anew.
+        replica.doubt(true) && !self.untold.swap(true, Ordering::AcqRel)
     }
 
     pub(crate) fn member(&self) -> MemberId {

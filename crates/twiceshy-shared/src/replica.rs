@@ -156,6 +156,10 @@ impl Replica {
         std::mem::replace(&mut self.doubted, doubted) != doubted
     }
 
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.doubted
+    }
+
     pub(crate) fn is_complete(&self) -> bool {
         self.filter.is_some() && !self.doubted
     }

@@ -9,6 +9,7 @@ use crate::member::change;
 use crate::names::Shard;
 use crate::replica::Said;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -28,7 +29,8 @@ impl Shared {
 
     /// Has this called when this process has found a row that the filter denied: somebody writes rows past all guards. From then on all
     /// processes load all keys, also after they are opened again, until a [`Shared::resync`] has ended. So start one, in a task of its
-    /// own: this is called by the look-up that has found the row, or a thread of the guard.
+    /// own: this is called by the look-up that has found the row, or a thread of the guard. It is also called at the end of a resync that is
+    /// not enough, with the set still incomplete.
     pub fn on_drift(&self, call: impl Fn() + Send + Sync + 'static) {
         self.inner().watch.on_drift(Arc::new(call));
     }
@@ -72,17 +74,18 @@ impl Shared {
 /// has not this one, the key was there and has left, or never was.
 fn judge(inner: &Inner, key: &[u8], since: Duration) -> Verdict {
     match inner.peek(key) {
-        Said::Absent if inner.spot.has_left(key, since) => Verdict::Moving,
+        // A loader may read a snapshot that is older than the answer.
+        Said::Absent if inner.spot.has_left(key, since.min(inner.spot.lately())) => Verdict::Moving,
         Said::Absent => Verdict::Denied,
-        // Another one has raised the alarm meanwhile.
-        Said::Unknown if lacks_keys(inner, inner.described.shard(key)) => Verdict::Denied,
+        // Another one has raised the alarm meanwhile. A copy that is being loaded anew says nothing about the row.
+        Said::Unknown if is_doubted(inner, inner.described.shard(key)) => Verdict::Denied,
         Said::Passed | Said::Unknown => Verdict::Moving,
     }
 }
 
 /// `true` if a shard's copy is known to lack keys.
-fn lacks_keys(inner: &Inner, shard: Shard) -> bool {
-    inner.copy(shard).is_some_and(|copy| !copy.read().is_complete())
+fn is_doubted(inner: &Inner, shard: Shard) -> bool {
+    inner.copy(shard).is_some_and(|copy| copy.read().is_doubted())
 }
 
 /// [`judge`] for a set whose copies may lack what was announced lately: waits until they have it.
@@ -106,8 +109,7 @@ fn alarm_if(inner: &Arc<Inner>, verdict: Verdict) {
         return;
     }
     // Before the engine knows of it.
-    let doubted: Vec<Shard> =
-        inner.followed().filter(|(_, copy)| copy.write().doubt(true)).map(|(shard, _)| shard).collect();
+    let doubted: Vec<Shard> = inner.followed().filter(|(_, copy)| copy.alarm()).map(|(shard, _)| shard).collect();
     if doubted.is_empty() {
         return;
     }
@@ -125,11 +127,12 @@ fn alarm_if(inner: &Arc<Inner>, verdict: Verdict) {
     inner.watch.has_drifted();
 }
 
-/// Has the engine know that a shard may lack keys, for the other processes and those that are opened later. If it does not answer, it is told again,
-/// unless a resync has ended meanwhile.
+/// Has the engine know that a shard may lack keys, for the other processes and those that are opened later. If it does not answer, it is told again;
+/// no resync counts before it knows.
 async fn tell(inner: Arc<Inner>, shard: Shard, answer: oneshot::Receiver<Result<Changed, Error>>) {
     let mut told = answer.await.unwrap_or(Err(Error::Closed));
-    while told.is_err() && !inner.is_closed() && lacks_keys(&inner, shard) {
+    let is_untold = || inner.copy(shard).is_some_and(|copy| copy.untold.load(Ordering::Acquire));
+    while told.is_err() && !inner.is_closed() && is_untold() {
         sleep(PAUSE).await;
         told = change(&inner, shard, What::Doubt).await;
     }

@@ -73,7 +73,8 @@ impl Shared {
     /// A count `x` of [`Stats`] becomes the counter `twiceshy_x_total`. Gauges: `twiceshy_keys` and `twiceshy_local_bits` of all copies;
     /// `twiceshy_complete`, 0 or 1: see [`Shared::is_complete`]; `twiceshy_wrong_share_at_most`; and `twiceshy_lease_age_seconds`, the
     /// time since the oldest copy was known to be fresh: infinite if one may not be believed. All have the label `guard`: see
-    /// [`Opening::name`](crate::Opening::name).
+    /// [`Opening::name`](crate::Opening::name). Open tickets are not among them: the engine has those of all processes, and a guard does not
+    /// count its own.
     pub fn publish(&self) {
         let watch = &self.inner().watch;
         let mut published = watch.published.lock().unwrap_or_else(PoisonError::into_inner);

@@ -93,7 +93,7 @@ async fn rows_are_announced_however_they_were_written() {
     };
     as_replica("INSERT INTO plain.value VALUES ('loaded', 'v'), ('renamed', 'v')");
     as_replica("UPDATE plain.value SET key = 'named' WHERE key = 'renamed'");
-    // A trigger that changes the key, under statements that do not name it; and one that writes a row when the guard writes one.
+    // Triggers that change the key, under statements that do not name it; and one that writes a row when the guard writes one.
     let function = "RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN";
     server
         .run_sql(&format!(
@@ -102,12 +102,18 @@ async fn rows_are_announced_however_they_were_written() {
              CREATE TRIGGER lower BEFORE UPDATE ON plain.value FOR EACH ROW WHEN (OLD.key = 'mixed') EXECUTE FUNCTION lower();
              UPDATE plain.value SET value = 'w' WHERE key = 'mixed';
              CREATE FUNCTION copy() {function} INSERT INTO plain.value VALUES ('copy', 'v'); RETURN NULL; END $$;
-             CREATE TRIGGER copy AFTER INSERT ON plain.value FOR EACH ROW WHEN (NEW.key = 'own') EXECUTE FUNCTION copy();"
+             CREATE TRIGGER copy AFTER INSERT ON plain.value FOR EACH ROW WHEN (NEW.key = 'own') EXECUTE FUNCTION copy();
+             CREATE FUNCTION other() {function} NEW.key := 'other'; RETURN NEW; END $$;
+             CREATE TRIGGER other BEFORE UPDATE ON plain.value FOR EACH ROW WHEN (OLD.key = 'put') EXECUTE FUNCTION other();"
         ))
         .expect("a server");
     guard.insert(b"own", b"v").await.expect("a server");
+    // The second one is an update of the guard's own.
+    for value in [b"v", b"w"] {
+        guard.insert(b"put", value).await.expect("a server");
+    }
     tokio::time::sleep(within + within / 4).await;
-    for key in ["loaded", "named", "lower", "own", "copy"] {
+    for key in ["loaded", "named", "lower", "own", "copy", "other"] {
         assert!(guard.get(key).await.expect("a server").is_some(), "the row of {key} is there");
     }
     let engine = PostgresEngine::new(&server.address(), "plain").expect("an address");
@@ -115,7 +121,7 @@ async fn rows_are_announced_however_they_were_written() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let keys: u64 = guard.stats().copies.iter().map(|copy| copy.keys).sum();
-    assert_eq!(keys, 5);
+    assert_eq!(keys, 6);
     drop(guard);
     // Values alone are not noted.
     server.run_sql("UPDATE plain.value SET value = 'x'").expect("a server");

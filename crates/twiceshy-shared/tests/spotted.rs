@@ -1,13 +1,15 @@
 //! Rows that are written past all guards of a set whose rows are elsewhere.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level as Told, Metadata, Subscriber};
 use twiceshy_shared::servers::{self, PostgresServer, RedisServer};
-use twiceshy_shared::{Engine, Error, Level, MemoryEngine, Opening, PostgresEngine, RedisEngine, Set, Shared, Survey};
+use twiceshy_shared::{
+    Engine, Error, Fate, Level, MemoryEngine, Opening, PostgresEngine, RedisEngine, Set, Shared, Survey,
+};
 
 const LEASE: Duration = Duration::from_millis(300);
 
@@ -201,7 +203,46 @@ async fn a_row_whose_key_is_on_its_way_raises_no_alarm() {
         two.retire([b"seen"]).await.expect("memory").done().await.expect("memory");
         until(|| !one.may_contain(b"seen")).await;
         assert!(one.seen(b"seen") && one.is_complete());
+        // The loader reads a snapshot from before.
+        let before = one.stats().spot_raced;
+        let found = one.get_or_load(b"seen", async |key| Ok::<_, Error>(Some(key.to_vec()))).await;
+        assert_eq!(found.expect("no error"), Some(b"seen".to_vec()));
+        until(|| one.stats().spot_raced > before).await;
+        assert_eq!((one.stats().denied_rows, one.is_complete()), (0, true), "{level:?}");
     }
+}
+
+#[tokio::test]
+async fn an_alarm_outlives_a_rejoin_until_the_engine_knows_of_it() {
+    let engine = exact().await;
+    let is_lost = Arc::new(AtomicBool::new(false));
+    let loses = Arc::clone(&is_lost);
+    let line = engine.with_script(move |name| match name {
+        "append" if loses.load(Ordering::SeqCst) => Fate::Lost,
+        _ => Fate::Answered,
+    });
+    let (one, two) = (open(&line).await, open(&engine).await);
+    resync(&one, &Rows::default()).await;
+    until(|| one.is_complete() && two.is_complete()).await;
+    let hidden = name(0);
+    is_lost.store(true, Ordering::SeqCst);
+    assert!(!one.seen(&hidden));
+    // Nobody can say whether the alarm is in the log, so both shards are joined anew. The engine says that the set is complete.
+    let has_joined = |guard: &Shared| guard.stats().copies.iter().all(|copy| copy.age.is_some());
+    until(|| one.stats().rejoined >= 2 && has_joined(&one)).await;
+    assert!(one.may_contain(&hidden) && !one.is_complete() && two.is_complete());
+    is_lost.store(false, Ordering::SeqCst);
+    until(|| two.may_contain(&hidden) && !two.is_complete()).await;
+    // Each shard has an alarm of its own.
+    for _ in 0..100 {
+        resync(&one, &rows(0..1)).await;
+        if one.is_complete() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    until(|| one.is_complete() && two.is_complete()).await;
+    assert!(one.may_contain(&hidden) && two.may_contain(&hidden));
 }
 
 #[tokio::test]

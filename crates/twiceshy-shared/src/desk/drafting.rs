@@ -8,6 +8,7 @@ use crate::names::Head;
 use crate::record::{self, Record};
 use crate::set::complete_key;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use twiceshy::error::PlanError;
 use twiceshy::filter::{Adapted, Inserted, Operation, Removed};
 use twiceshy::plan::{Outcome, Plan, Undo};
@@ -136,7 +137,9 @@ impl Desk {
                 What::Complete { watch } => {
                     let is_known = self.copy().read().is_complete();
                     let may = self.watches.may_complete(*watch) && drafting.draft.complete.is_none();
-                    if may && !is_known {
+                    // The doubt will be a later record, so this watch would not have seen it.
+                    let is_untold = self.copy().untold.load(Ordering::Acquire);
+                    if may && !is_known && !is_untold {
                         drafting.say_complete(true);
                     }
                 }
@@ -229,7 +232,9 @@ impl Desk {
                     drafting.append.add.push(Entry { generation: *generation, key: key.clone(), words: *words });
                 }
                 Write::Remove { generation, key, words, .. } => {
-                    self.inner.spot.leaving(std::iter::once(&**key));
+                    if self.inner.described.beside {
+                        self.inner.spot.leaving(std::iter::once(&**key));
+                    }
                     drafting.known.hide(key);
                     drafting.draft.changes.push((false, key.clone()));
                     drafting.append.remove.push(Entry { generation: *generation, key: key.clone(), words: *words });

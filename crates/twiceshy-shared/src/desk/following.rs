@@ -66,7 +66,7 @@ impl Desk {
         {
             let mut replica = self.copy().write();
             replica.replace(Some(filter), at);
-            replica.doubt(!complete);
+            self.copy().note_complete(&mut replica, complete);
         }
         self.catch_up().await
     }
@@ -145,7 +145,8 @@ impl Desk {
     /// A record may say whether the set has every row's key.
     pub(super) fn note_complete(&mut self, complete: Option<bool>) {
         let Some(complete) = complete else { return };
-        self.copy().write().doubt(!complete);
+        let copy = self.copy();
+        copy.note_complete(&mut copy.write(), complete);
         if !complete {
             self.watches.doubt();
         }
@@ -167,7 +168,7 @@ impl Desk {
     /// Applies the plans of a record, all before anybody looks.
     fn apply_plans(&mut self, plans: Vec<Plan>, at: Head) -> Result<(), Trouble> {
         let leaves = |write: &Write| matches!(write, Write::Remove { .. });
-        if plans.iter().any(|plan| plan.writes().iter().any(leaves)) {
+        if self.inner.described.beside && plans.iter().any(|plan| plan.writes().iter().any(leaves)) {
             let keys = plans.iter().flat_map(|plan| plan.writes()).filter_map(|write| match write {
                 Write::Remove { key, .. } => Some(&**key),
                 _ => None,

@@ -350,6 +350,9 @@ impl Desk {
             replica.applied(append.head());
             replica.let_go();
         }
+        if complete == Some(false) {
+            self.copy().untold.store(false, Ordering::Release);
+        }
         self.note_complete(complete);
         self.log_bytes += bytes;
         add(&self.inner.counters.learned, learned);

@@ -3,9 +3,13 @@
 use super::{Change, Changed, Request, What};
 use crate::engine::Open;
 use crate::error::Error;
+use crate::member::change;
 use crate::names::{Announcement, MemberId, Shard};
+use crate::replica::Replica;
 use crate::{Level, MemoryEngine, Set, Shared};
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use twiceshy::remote::Key;
@@ -87,4 +91,52 @@ async fn large_values_do_not_share_a_record() {
     let answers = at_once(&guard, changes).await;
     let positions: Vec<u64> = answers.into_iter().map(|answer| answer.expect("memory").at.position).collect();
     assert_eq!(positions, [1, 2, 2, 3, 4, 4], "at most 4 MB in one record, unless one value has more");
+}
+
+/// A set beside rows, of which there are none yet.
+async fn complete() -> Shared {
+    let engine = MemoryEngine::new();
+    Set::new().beside().create(&engine).await.expect("a new engine");
+    let guard = Shared::open(engine).await.expect("a set");
+    resync(&guard).await;
+    assert!(guard.is_complete());
+    guard
+}
+
+async fn resync(guard: &Shared) {
+    guard.resync(|| async { Ok(Vec::new()) }).await.expect("memory");
+}
+
+#[tokio::test]
+async fn no_resync_counts_until_the_engine_knows_of_an_alarm_and_the_user_is_told() {
+    let guard = complete().await;
+    let drifts = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&drifts);
+    guard.on_drift(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let copy = guard.inner.copy(Shard(0)).expect("a shard");
+    assert!(copy.alarm() && !copy.alarm(), "it is told once");
+    let at = copy.read().at();
+    for resyncs in 1..3 {
+        resync(&guard).await;
+        assert_eq!(copy.read().at(), at, "no record says that it is complete");
+        assert_eq!((guard.is_complete(), drifts.load(Ordering::SeqCst)), (false, resyncs));
+    }
+    // Another process says so.
+    copy.note_complete(&mut copy.write(), true);
+    assert!(!guard.is_complete());
+    change(&guard.inner, Shard(0), What::Doubt).await.expect("memory");
+    resync(&guard).await;
+    assert_eq!((guard.is_complete(), drifts.load(Ordering::SeqCst)), (true, 2));
+}
+
+#[tokio::test]
+async fn a_check_that_ends_while_the_copy_is_loaded_anew_raises_no_alarm() {
+    let guard = complete().await;
+    let since = guard.inner.spot.now();
+    *guard.inner.copies[0].write() = Replica::default();
+    guard.checked(b"row", since, true);
+    let stats = guard.stats();
+    assert_eq!((stats.denied_rows, stats.spot_raced), (0, 1));
 }

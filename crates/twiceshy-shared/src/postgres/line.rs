@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
-use tokio_postgres::error::DbError;
+use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Row, Socket, Statement};
@@ -198,7 +198,10 @@ pub(super) async fn open(connect: &Arc<dyn Connect>, heard: Option<Heard>) -> Re
 /// Runs statements on a new connection.
 pub(super) async fn run_once(client: &Client, statements: &str) -> Result<(), Failure> {
     match tokio::time::timeout(PATIENCE, client.batch_execute(statements)).await {
-        Ok(done) => done.map_err(|error| unasked(&error)),
+        Ok(done) => done.map_err(|error| match error.code() {
+            Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => error.into(),
+            _ => unasked(&error),
+        }),
         Err(_) => Err(EngineError::Failed("the server did not answer in 10 s".to_owned()).into()),
     }
 }

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio_postgres::config::TargetSessionAttrs;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, NoTls, Row, Socket};
@@ -163,10 +164,12 @@ impl PostgresEngine {
         line::run_once(&client, SETTINGS).await?;
         let made = line::run_once(&client, &format!("BEGIN; {} COMMIT;", self.named(TRIGGERS))).await;
         made.map_err(|failure| {
+            let is_another = matches!(&failure, Failure::Refused { code, .. } if code == SqlState::INSUFFICIENT_PRIVILEGE.code());
+            let advice = if is_another { "let the owner of the table open the set once" } else { "open the set again" };
             let error = EngineError::from(failure);
             EngineError::Failed(format!(
                 "the triggers on {}.value are not those of this version, so rows could be denied, and they could not be replaced: \
-                 let the owner of the table open the set once ({error})",
+                 {advice} ({error})",
                 self.schema
             ))
         })

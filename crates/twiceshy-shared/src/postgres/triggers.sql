@@ -10,10 +10,10 @@ CREATE TRIGGER note_row AFTER INSERT OR DELETE ON {set}.value
     FOR EACH ROW WHEN (current_setting('twiceshy.own', true) IS DISTINCT FROM '{name}' OR pg_trigger_depth() > 0)
     EXECUTE FUNCTION {set}.note_row();
 
--- Not UPDATE OF key: that is a statement that names the key, and a BEFORE trigger may change the key of any other.
+-- Not UPDATE OF key: that is a statement that names the key, and a BEFORE trigger may change the key of any other. So it may under an update of
+-- the guard's own, which never changes a key itself.
 CREATE TRIGGER note_key AFTER UPDATE ON {set}.value
-    FOR EACH ROW WHEN (OLD.key IS DISTINCT FROM NEW.key
-        AND (current_setting('twiceshy.own', true) IS DISTINCT FROM '{name}' OR pg_trigger_depth() > 0))
+    FOR EACH ROW WHEN (OLD.key IS DISTINCT FROM NEW.key)
     EXECUTE FUNCTION {set}.note_row();
 
 ALTER TABLE {set}.value ENABLE ALWAYS TRIGGER note_row;

@@ -45,7 +45,7 @@ const STRIPES: usize = 16;
 ///
 /// **Keys that leave the set.** A row that was read before its deletion looks like one that is denied. So the last 65,536 keys that left are
 /// remembered, for 20 seconds (1.5 MiB at most). A row that may have been read before a deletion that is forgotten raises no alarm: if more keys
-/// than that leave within ten seconds, there is none until ten seconds after.
+/// than that leave within ten seconds, no row raises an alarm until ten seconds later.
 ///
 /// ```
 /// use twiceshy::spot_check::{SpotCheck, Verdict};

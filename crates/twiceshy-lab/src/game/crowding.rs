@@ -7,7 +7,7 @@ use super::notes::Notes;
 use super::oracle::{Key, Oracle};
 use super::silent_siblings::{WINDOW, begin, movers, name_each, passed, push};
 
-/// One of so many keys of the set is replaced by a mistake.
+/// One key in eight of the set is replaced by a mistake.
 const SIBLINGS: u64 = 8;
 
 /// At the start of a phase it replaces an eighth of the set by mistakes, each of which collides with a stored key: there they

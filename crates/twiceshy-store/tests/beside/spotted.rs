@@ -151,7 +151,7 @@ fn a_resync_during_which_a_row_was_found_is_not_enough() {
     rows.insert(key);
     assert_eq!((resync(&guard, &rows), drifts.load(Ordering::SeqCst)), (1, 1));
     assert!(guard.is_complete() && guard.may_contain(name(key)));
-    // One that fails is none either.
+    // Nor does a resync that fails.
     let failed = guard.resync(|| {
         assert!(!guard.seen(name(denied(&guard))));
         Err::<[Result<&str, _>; 0], _>("no connection")

@@ -159,8 +159,10 @@ fn with_yard(setup: &Setup) -> Vec<Point> {
     };
     let mut points = vec![game(&POOLS, narrow, 20)];
     for bits in YARD_BITS {
-        points.push(game(&[AdversaryName::SilentSiblings], bits, 20));
-        points.push(game(&[AdversaryName::Crowding], bits, 100));
+        // Each tries some 70,000 insertions a game.
+        for adversary in [AdversaryName::SilentSiblings, AdversaryName::Crowding] {
+            points.push(game(&[adversary], bits, 20));
+        }
     }
     points
 }
